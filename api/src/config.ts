@@ -19,8 +19,7 @@ import { sessionCookieName } from "./auth/cookies.ts";
 import { streamCodecs } from "./gameSessions/streamCodecs.ts";
 import { checkSiteResources, siteResourcesOf, siteResourceVariables } from "./games/siteResources.ts";
 import { providersFile } from "./auth/oauth/providerConfig.ts";
-import { checkDatabaseAuthority, checkRedisAuthority } from "./stores/checkAuthorities.ts";
-import { databaseAddress } from "./stores/databaseAddress.ts";
+import { checkDatabaseAuthority, checkRedisAuthority, databaseAddress } from "./stores/storeSettings.ts";
 
 /** 0 leaves it to the service. */
 const orUnset = ({ min, max }: { min: number; max: number }) =>

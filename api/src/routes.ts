@@ -1,10 +1,8 @@
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Route } from "./http/route.ts";
-import { qualityRoutes } from "./accounts/qualityRoutes.ts";
-import { accountRoutes } from "./accounts/routes.ts";
-import { authRoutes } from "./auth/routes.ts";
-import { authMethodRoutes } from "./auth/authMethods.ts";
+import { qualityRoutes, accountRoutes } from "./accounts/routes.ts";
+import { authRoutes, authMethodRoutes } from "./auth/routes.ts";
 import { authPageRoutes } from "./auth/authPages.ts";
 import { authProviderRoutes } from "./auth/oauth/routes.ts";
 import { catalogRoutes } from "./catalog/routes.ts";

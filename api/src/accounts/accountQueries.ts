@@ -1,6 +1,7 @@
 import type { PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { findSignInMethods, type SignInMethods } from "../auth/identityQueries.ts";
+import { KeptQuality } from "#contracts/http/streamQuality.ts";
 
 /** Returns the id of the user of a normalised e-mail address. Throws when there is none. */
 export async function findUserIdByEmail(prisma: PrismaClient, email: string): Promise<string> {
@@ -158,4 +159,33 @@ export async function deleteIdempotencyKeysOfUser(transaction: Queryable, id: st
 /** Deletes the user's row, and with it every row that belongs to it. */
 export async function deleteUserById(transaction: Queryable, id: string): Promise<void> {
   await transaction.query("DELETE FROM users WHERE id = $1", [id]);
+}
+
+/**
+ * Returns a player's kept choice as the database has it; the site's own when they made none, or one that this
+ * release does not know.
+ */
+export function readKeptQuality(stored: unknown): KeptQuality {
+  return KeptQuality.safeParse(stored).data ?? {};
+}
+
+/** Returns the player's kept choice. */
+export async function findKeptQuality(db: Queryable, userId: string): Promise<KeptQuality> {
+  const {
+    rows: [user],
+  } = await db.query<{ quality: unknown }>({
+    name: "find-stream-quality",
+    text: "SELECT stream_quality AS quality FROM users WHERE id = $1",
+    values: [userId],
+  });
+  return readKeptQuality(user?.quality);
+}
+
+/** Keeps the player's choice for the launches to come. */
+export async function updateKeptQuality(db: Queryable, userId: string, quality: KeptQuality): Promise<void> {
+  await db.query({
+    name: "update-stream-quality",
+    text: "UPDATE users SET stream_quality = $2, updated_at = now() WHERE id = $1",
+    values: [userId, JSON.stringify(quality)],
+  });
 }

@@ -1,14 +1,20 @@
 import { limits } from "#contracts/limits.ts";
 import { isEmail, normalizeEmail } from "../auth/email.ts";
-import type { Passwords } from "../auth/passwords.ts";
+import { type Passwords, importedHash } from "../auth/passwords.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { findUserIdByEmail, insertUser } from "./accountQueries.ts";
+import {
+  findUserIdByEmail,
+  insertUser,
+  insertImportedUsers,
+  type ImportedUserRow,
+} from "./accountQueries.ts";
 import { requirePassword } from "./passwordRule.ts";
+import { z } from "zod";
 
 /** An account about to be created. */
-export interface NewUser {
+interface NewUser {
   email: string;
   name: string;
   password: string;
@@ -37,7 +43,7 @@ export async function createUser(
 }
 
 /** Returns address and name as they are stored. Throws invalid_request for those that no account may have. */
-export function checkedUser(typed: string, typedName: string): { email: string; name: string } {
+function checkedUser(typed: string, typedName: string): { email: string; name: string } {
   const email = normalizeEmail(typed);
   const name = typedName.trim();
   if (!isEmail(email)) throw invalidRequest(`${JSON.stringify(typed)} is no e-mail address.`);
@@ -45,4 +51,104 @@ export function checkedUser(typed: string, typedName: string): { email: string; 
     throw invalidRequest(`The name must have 1 to ${limits.auth.nameMaxLength} characters in one line.`);
   }
   return { email, name };
+}
+
+/** A user of another platform. */
+const ImportedUser = z.strictObject({
+  email: z.string(),
+  name: z.string(),
+  passwordHash: z.string(),
+  /** An address that nobody has proven to be theirs must not let a provider's account in. */
+  emailVerified: z.boolean().default(false),
+});
+
+/** How many lines created an account, and how many did not. */
+interface ImportedUsers {
+  created: number;
+  /** Lines of addresses that have an account, of which nothing was changed. */
+  existing: number;
+}
+
+/**
+ * Hashes of a lower cost are guessed too fast. A hash of a higher cost than ours would take longer to check,
+ * and so show that its user was imported.
+ */
+const costMin = 10;
+const rowsPerStatement = 500;
+const lineMaxLength = 8_192;
+
+/**
+ * Creates accounts from lines of JSON, some hundred at a time, so that any number of them needs little
+ * memory. May be run again: an address that has an account is left alone. Throws invalid_request with the
+ * number of the first wrong line.
+ */
+export async function importUsers(
+  { postgres }: { postgres: Postgres },
+  lines: AsyncIterable<string>,
+  costMax: number,
+): Promise<ImportedUsers> {
+  const done = { created: 0, existing: 0 };
+  let rows: ImportedUserRow[] = [];
+  let number = 0;
+  const insertRows = async (): Promise<void> => {
+    const created = await insertImportedUsers(postgres.pool, rows);
+    done.created += created;
+    done.existing += rows.length - created;
+    rows = [];
+  };
+  for await (const line of lines) {
+    number += 1;
+    if (line.trim() === "") continue;
+    try {
+      rows.push(readLine(line, costMax));
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      throw new DomainError("invalid_request", {
+        message: `Line ${number}: ${error.message} ${done.created} players were created so far: correct the line and run the import again.`,
+        extra: { line: String(number) },
+      });
+    }
+    if (rows.length === rowsPerStatement) await insertRows();
+  }
+  await insertRows();
+  return done;
+}
+
+function readLine(line: string, costMax: number): ImportedUserRow {
+  if (line.length > lineMaxLength) throw invalidRequest(`It has more than ${lineMaxLength} characters.`);
+  const parsed = ImportedUser.safeParse(parseJson(line));
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => [...path, message].join(": "));
+    throw invalidRequest(
+      `It must be {"email", "name", "passwordHash", "emailVerified"?} (${issues.join("; ")}).`,
+    );
+  }
+  const { emailVerified, ...typed } = parsed.data;
+  return {
+    ...checkedUser(typed.email, typed.name),
+    passwordHash: storedHash(typed.passwordHash, costMax),
+    isVerified: emailVerified,
+  };
+}
+
+function storedHash(hash: string, costMax: number): string {
+  const imported = importedHash(hash);
+  if (imported === undefined)
+    throw invalidRequest(
+      "passwordHash must be a bcrypt hash: $2a$, $2b$ or $2y$, the cost, and 53 characters.",
+    );
+  if (imported.cost < costMin || imported.cost > costMax) {
+    throw invalidRequest(
+      `passwordHash is of cost ${imported.cost}; it must be ${costMin} to ${costMax}, the API's own BCRYPT_COST.`,
+    );
+  }
+  return imported.stored;
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined; // The schema says what is missing.
+  }
 }

@@ -1,6 +1,5 @@
 import { limits } from "#contracts/limits.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
-import { isCommonPassword } from "./commonPasswords.ts";
 
 const { passwordMinLength, passwordMaxLength, bodyBytes } = limits.auth;
 /**
@@ -24,4 +23,13 @@ export async function requirePassword(password: string): Promise<void> {
       message: "The password is one of the most common ones, which are guessed first: choose another.",
     });
   }
+}
+
+/** The list takes some megabytes of memory: it is only read once a password is to be set. */
+let reading: Promise<readonly string[]> | undefined;
+
+/** Whether a password is one of those that guessing begins with, in whatever case it is written. */
+async function isCommonPassword(password: string): Promise<boolean> {
+  reading ??= import("@zxcvbn-ts/language-common").then(({ dictionary }) => dictionary["passwords-common"]);
+  return (await reading).includes(password.toLowerCase());
 }

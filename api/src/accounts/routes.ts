@@ -6,20 +6,21 @@ import {
   UnlinkRequest,
 } from "#contracts/http/account.ts";
 import { ProviderParams } from "#contracts/http/auth.ts";
-import type { AuthDeps } from "../auth/authDeps.ts";
-import { giveAuthSession } from "../auth/browserSignIn.ts";
+import { type AuthDeps, giveAuthSession, requireReauthentication } from "../auth/browserSignIn.ts";
 import { clearCookie, sessionCookieName } from "../auth/cookies.ts";
-import { withIssuers } from "../auth/issuer.ts";
-import { requireReauthentication } from "../auth/reauthentication.ts";
-import type { UserPrincipal } from "../auth/requireUser.ts";
+import { withIssuers, isIssuer, type ProviderIssuer } from "../auth/issuer.ts";
+import { type UserPrincipal, userRouteFor, type UserDeps } from "../auth/requireUser.ts";
 import { signInPlaceOf } from "../auth/signInPlace.ts";
-import { userRouteFor } from "../auth/userRoute.ts";
-import { notFound, unavailable } from "../errors.ts";
+import { notFound, unavailable, DomainError } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty } from "../http/responses.ts";
 import { changeOwnPassword, endOtherSignIns, type Player } from "./changeOwnPassword.ts";
-import { presentSignIns } from "./presentSignIns.ts";
-import { unlinkProvider } from "./unlinkProvider.ts";
+import { KeptQuality, StreamQualityResponse } from "#contracts/http/streamQuality.ts";
+import type { SiteBounds } from "#contracts/streamQuality.ts";
+import type { Postgres } from "../stores/postgres.ts";
+import { findKeptQuality, updateKeptQuality, deleteIdentities, lockSignInMethods } from "./accountQueries.ts";
+import type { AuthSessionRow } from "../auth/authSessionQueries.ts";
+import type { Audit } from "../audit/audit.ts";
 
 const route = userRouteFor<AuthDeps>();
 const path = "/api/account";
@@ -143,3 +144,110 @@ function playerOf(ctx: AppContext, { id, authSessionId, signedInAt }: UserPrinci
 
 /** Routes by which players change how they sign in. */
 export const accountRoutes = [setPassword, unlink, listSignIns, endSignIn, endSignIns];
+
+/** What these routes need. */
+type QualityDeps = UserDeps & { postgres: Postgres; config: { gameSession: { stream: SiteBounds } } };
+
+const qualityRoute = userRouteFor<QualityDeps>();
+const qualityPath = "/api/account/stream-quality";
+
+const showQuality = qualityRoute({
+  method: "GET",
+  path: qualityPath,
+  name: "getStreamQuality",
+  summary: "Show one's choice of quality",
+  limits: ["catalog"],
+  responses: { 200: StreamQualityResponse },
+  errors: [],
+  handle: async ({ ctx, deps, user }) => {
+    ctx.body = presentQualityChoice(
+      await findKeptQuality(deps.postgres.pool, user.id),
+      deps.config.gameSession.stream,
+    );
+  },
+});
+
+const chooseQuality = qualityRoute({
+  method: "PUT",
+  path: qualityPath,
+  name: "setStreamQuality",
+  summary: "Choose the quality of the picture",
+  description:
+    "Of the launches to come, unless one says otherwise. A session that runs changes its own by a message on its data channel.",
+  limits: ["account"],
+  body: KeptQuality,
+  responses: { 200: StreamQualityResponse },
+  errors: [],
+  handle: async ({ ctx, deps, user, body }) => {
+    await updateKeptQuality(deps.postgres.pool, user.id, body);
+    ctx.body = presentQualityChoice(body, deps.config.gameSession.stream);
+  },
+});
+
+function presentQualityChoice(
+  quality: KeptQuality,
+  { maxWidth, maxHeight, maxFps, maxKbps }: SiteBounds,
+): StreamQualityResponse {
+  return { quality, maximum: { width: maxWidth, height: maxHeight, fps: maxFps, maxKbps } };
+}
+
+/** Routes by which players choose the quality of their picture. */
+export const qualityRoutes = [showQuality, chooseQuality];
+
+/** Returns the player's sign-ins as their page shows them; `currentId` is the one that asks. */
+function presentSignIns(rows: readonly AuthSessionRow[], currentId: string): SignInsResponse {
+  return {
+    signIns: rows.map(({ id, startedAt, lastUsedAt, device, ipPrefix }) => ({
+      signInId: id,
+      isCurrent: id === currentId,
+      device,
+      network: ipPrefix,
+      signedInAt: startedAt.toISOString(),
+      lastUsedAt: lastUsedAt.toISOString(),
+    })),
+  };
+}
+
+/** Who wants which provider to sign in to their account no more. */
+interface Unlinking {
+  userId: string;
+  provider: { id: string; issuer: string };
+  /** Every provider that can sign players in. */
+  providers: readonly Pick<ProviderIssuer, "issuer">[];
+  address: string;
+  requestId: string;
+}
+
+/**
+ * Takes the provider's accounts from the player; it succeeds also when the player has none. Throws conflict
+ * when nothing would be left to sign in with.
+ */
+async function unlinkProvider(
+  { postgres, audit }: { postgres: Postgres; audit: Audit },
+  { userId, provider, providers, address, requestId }: Unlinking,
+): Promise<void> {
+  const canSignIn = (stored: string): boolean =>
+    providers.some(({ issuer }) => issuer !== undefined && isIssuer(issuer, stored));
+  const unlinked = await postgres.transaction(async (transaction) => {
+    // Locked: two of these at once must not leave a player without any way in.
+    const { hasPassword, issuers } = await lockSignInMethods(transaction, userId);
+    const leaving = issuers.filter((stored) => isIssuer(provider.issuer, stored));
+    const isLast = !hasPassword && !issuers.some((stored) => !leaving.includes(stored) && canSignIn(stored));
+    if (leaving.length > 0 && isLast) {
+      throw new DomainError("conflict", {
+        message: "Nothing else signs in to this account: set a password, or link another provider first.",
+      });
+    }
+    return leaving.length === 0 ? 0 : deleteIdentities(transaction, userId, leaving);
+  });
+  if (unlinked === 0) return;
+  const user = { kind: "user", id: userId } as const;
+  await audit.record({
+    action: "identity.unlinked",
+    actor: user,
+    subject: user,
+    address,
+    requestId,
+    details: { provider: provider.id },
+  });
+}

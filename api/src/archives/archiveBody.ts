@@ -1,9 +1,10 @@
 import type { Readable } from "node:stream";
-import { invalidRequest } from "../errors.ts";
+import { invalidRequest, DomainError } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { continueBody } from "../http/body.ts";
 import { HttpError, unsupportedEncoding, unsupportedMediaType } from "../http/httpError.ts";
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
+import type { Metrics, UploadKind } from "../metrics.ts";
 
 /** The body of an upload, which the client has not been asked to send yet. */
 export interface ArchiveBody {
@@ -79,6 +80,27 @@ function expectedDigestsOf(ctx: AppContext): ExpectedDigests {
     return parseDigests(header("content-digest"), header("repr-digest"));
   } catch (error) {
     if (error instanceof MalformedDigest) throw invalidRequest(error.message);
+    throw error;
+  }
+}
+
+/**
+ * Runs an upload, and counts how it ended and how large the stored archive is. Returns or throws what the
+ * upload does.
+ */
+export async function countUpload<T>(
+  metrics: Pick<Metrics, "uploadDone">,
+  kind: UploadKind,
+  upload: () => Promise<T>,
+  bytesOf: (stored: T) => number,
+): Promise<T> {
+  try {
+    const stored = await upload();
+    metrics.uploadDone(kind, "stored", bytesOf(stored));
+    return stored;
+  } catch (error) {
+    const isOurs = !(error instanceof DomainError) || error.code === "unavailable";
+    metrics.uploadDone(kind, isOurs ? "failed" : "refused");
     throw error;
   }
 }

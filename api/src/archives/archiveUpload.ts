@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import { chunkBytes } from "#archive/gunzip.ts";
-import type { ObjectStore } from "../stores/objectStore.ts";
-import { callObjectStore } from "../stores/callObjectStore.ts";
+import { type ObjectStore, callObjectStore } from "../stores/objectStore.ts";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /**

@@ -3,8 +3,10 @@ import type { Readable } from "node:stream";
 import type { ArchiveRules } from "#archive/archiveRules.ts";
 import { ArchiveInspection, type InspectedArchive, type InspectionOptions } from "./archiveInspection.ts";
 import type { ArchiveUpload } from "./archiveUpload.ts";
-import { BodyReader, type Pace } from "./bodyReader.ts";
+import { BodyReader, type Pace, CutOff, TooSlow } from "./bodyReader.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { DomainError } from "../errors.ts";
 
 /**
  * How many pieces may wait for the gunzip thread, which then need not wait on a busy machine. Fewer than the
@@ -19,17 +21,17 @@ export interface ReceivedArchive extends InspectedArchive {
 }
 
 /** The body is longer than archives may be. */
-export class ArchiveTooLarge extends Error {
+class ArchiveTooLarge extends Error {
   override readonly name = "ArchiveTooLarge";
 }
 
 /** The body's digest is not the announced one. */
-export class DigestMismatch extends Error {
+class DigestMismatch extends Error {
   override readonly name = "DigestMismatch";
 }
 
 /** What an archive is received with. */
-export interface ReceiveOptions extends InspectionOptions {
+interface ReceiveOptions extends InspectionOptions {
   body: Readable;
   rules: ArchiveRules;
   /** The upload that the bytes are read into; the caller completes or aborts it. */
@@ -90,4 +92,28 @@ export async function receiveArchive({
     reader.close();
     inspection.close();
   }
+}
+
+/**
+ * Returns what an error of `receiveArchive` means to the client: invalid_archive, payload_too_large (over
+ * `maxBytes`), checksum_mismatch, invalid_request or request_timeout. Any other error is returned as it is.
+ */
+export function toReceptionError(error: unknown, maxBytes: number): unknown {
+  if (error instanceof ArchiveRefused) {
+    const details =
+      error.entry === undefined
+        ? {}
+        : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
+    return new DomainError("invalid_archive", { message: error.message, cause: error, ...details });
+  }
+  if (error instanceof ArchiveTooLarge)
+    return new DomainError("payload_too_large", {
+      message: `An archive may have at most ${maxBytes} bytes.`,
+    });
+  if (error instanceof DigestMismatch)
+    return new DomainError("checksum_mismatch", { message: error.message });
+  if (error instanceof CutOff)
+    return new DomainError("invalid_request", { message: error.message, cause: error });
+  if (error instanceof TooSlow) return new DomainError("request_timeout", { message: error.message });
+  return error;
 }

@@ -1,8 +1,8 @@
 import { signInPageUrl } from "./callbackUrl.ts";
 import { csrfCookieName } from "./cookies.ts";
-import { OAuthFailure } from "./oauth/oauthFailure.ts";
-import { translateUserGone } from "./userGone.ts";
-import type { AuthContext } from "./authDeps.ts";
+import { OAuthFailure } from "./oauth/oauthProvider.ts";
+import { translateUserGone } from "./userQueries.ts";
+import type { AuthContext } from "./browserSignIn.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import { toHttpError, type HttpError } from "../http/httpError.ts";
 import { auditErrorResponse, auditLimits } from "../audit/auditErrorResponse.ts";

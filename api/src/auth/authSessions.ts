@@ -7,10 +7,9 @@ import {
   type RateLimitOutcome,
   type RateLimits,
 } from "../http/rateLimits.ts";
-import type { DatabaseOutages } from "../stores/databaseOutages.ts";
+import type { DatabaseOutages } from "../stores/databaseFailure.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import type { Redis } from "../stores/redis.ts";
-import { announceRevoked, authSessionCacheKey, revoked } from "./revocations.ts";
 import {
   findAuthSessions,
   insertAuthSession,
@@ -21,10 +20,12 @@ import {
   updateOwnAuthSessionRevoked,
   type AuthSessionRow,
   type NewAuthSessionRow,
+  deleteOldAuthSessions,
 } from "./authSessionQueries.ts";
 import type { SignInPlace } from "./signInPlace.ts";
 import { authSessionIdOf, createSid } from "./tokens.ts";
 import type { CheckedUser } from "./userQueries.ts";
+import { deleteOldRows } from "../stores/sweepRows.ts";
 
 /** For so long an entry of the cache is believed without asking the database. */
 const cacheSeconds = 60;
@@ -45,7 +46,7 @@ const rememberedAgainMs = 10_000;
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
 
 /** What sign-ins are kept in, and for how long. */
-export interface AuthSessionsOptions {
+interface AuthSessionsOptions {
   postgres: Postgres;
   redis: Redis;
   rateLimits: RateLimits;
@@ -65,7 +66,7 @@ export interface NewAuthSession {
 }
 
 /** A request of a valid sign-in. */
-export interface Admission {
+interface Admission {
   outcomes: RateLimitOutcome[];
   /** When the sign-in began. */
   startedAt: Date;
@@ -320,4 +321,52 @@ export class AuthSessions {
     }
     await announceRevoked(this.#redis, ids, this.#lifetimeSeconds);
   }
+}
+
+/**
+ * The cache's value for a sign-in that is over; for others it is the second of the epoch in which they began.
+ */
+const revoked = "revoked";
+
+/** Returns the cache's key for a sign-in. */
+export function authSessionCacheKey(id: string): string {
+  return `joypod:authSession:${id}`;
+}
+
+/**
+ * Tells the cache which sign-ins have ended; resolves with false when it did not learn it and may call them
+ * active for up to a minute more.
+ */
+export async function announceRevoked(
+  redis: Redis,
+  ids: readonly string[],
+  seconds: number,
+): Promise<boolean> {
+  const outcomes = await Promise.all(
+    ids.map((id) =>
+      redis.set(authSessionCacheKey(id), revoked, "EX", seconds).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return !outcomes.includes(false);
+}
+
+/** What sweeping sign-ins needs. */
+export interface SweepAuthSessionsDeps {
+  config: { auth: { tokenLifetimeSeconds: number } };
+  postgres: Postgres;
+}
+
+/**
+ * So long no cookie of a sign-in outlives its lifetime, also where an outage of the database kept its last
+ * use from being noted.
+ */
+const graceSeconds = 7 * 86_400;
+
+/** Deletes sign-ins, ended or not, that nobody has a valid cookie of any more. */
+export async function sweepAuthSessions({ postgres, config }: SweepAuthSessionsDeps): Promise<void> {
+  const seconds = config.auth.tokenLifetimeSeconds + graceSeconds;
+  await deleteOldRows((max) => deleteOldAuthSessions(postgres.pool, seconds, max));
 }

@@ -1,14 +1,17 @@
 import { clearCookie, csrfCookieName, sessionCookieName, setCookie } from "./cookies.ts";
-import { authSessionIdOf } from "./tokens.ts";
-import type { AuthContext } from "./authDeps.ts";
-import { DomainError } from "../errors.ts";
+import { authSessionIdOf, type CsrfTokens } from "./tokens.ts";
+import { DomainError, unauthorized } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import type { NewAuthSession } from "./authSessions.ts";
-import type { UserDeps } from "./requireUser.ts";
-import { OAuthFailure } from "./oauth/oauthFailure.ts";
-import { signIn } from "./signIn.ts";
+import type { UserDeps, UserPrincipal } from "./requireUser.ts";
+import { OAuthFailure, type OAuthProvider } from "./oauth/oauthProvider.ts";
+import { signIn, type SignInDeps } from "./signIn.ts";
 import { signInPlaceOf } from "./signInPlace.ts";
-import type { User } from "./userQueries.ts";
+import { type User, findUserById } from "./userQueries.ts";
+import { limits } from "#contracts/limits.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { OAuthTransactions } from "./oauth/oauthTransactions.ts";
+import type { IdentitySignInDeps } from "./signInWithIdentity.ts";
 
 /** Signs the browser in by a password. Throws what `signIn` throws. */
 export async function signInByPassword(
@@ -101,3 +104,67 @@ export function csrfTokenFor(ctx: AuthContext): string {
   setCookie(ctx, name, cookie);
   return token;
 }
+
+/** What it takes to check once more who is signed in. */
+type ReauthenticationDeps = UserDeps & SignInDeps;
+
+/** Whether the request's sign-in is young enough to change how one signs in. */
+export function isRecentSignIn(clock: Clock, { signedInAt }: Pick<UserPrincipal, "signedInAt">): boolean {
+  return clock.now().getTime() - signedInAt.getTime() < limits.auth.recentSignInSeconds * 1000;
+}
+
+/**
+ * Makes sure that the player is here, and not only their cookie: by their password or, without one, by a
+ * sign-in of the last minutes. Throws reauthentication_required, and what signing in throws: passwords that
+ * are guessed here are counted as there.
+ */
+export async function requireReauthentication(
+  ctx: AppContext<ReauthenticationDeps>,
+  user: UserPrincipal,
+  currentPassword: string | undefined,
+): Promise<void> {
+  const { clock, postgres } = ctx.deps;
+  if (currentPassword === undefined) {
+    if (isRecentSignIn(clock, user)) return;
+    throw reauthenticationRequired(
+      "Send the account's password, or sign in anew: this changes how one signs in, and this sign-in is older than 5 minutes.",
+    );
+  }
+  // The address in the token may be an old one.
+  const account = await findUserById(postgres.prisma, user.id);
+  if (account === undefined) throw unauthorized();
+  try {
+    const credentials = {
+      email: account.email,
+      password: currentPassword,
+      address: ctx.ip,
+      requestId: ctx.state.requestId,
+    };
+    await signIn(ctx.deps, credentials, (checked) => Promise.resolve({ user: checked }));
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== "invalid_credentials") throw error;
+    throw reauthenticationRequired("That is not the password of this account.");
+  }
+}
+
+function reauthenticationRequired(message: string): DomainError {
+  return new DomainError("reauthentication_required", { message });
+}
+
+/** What the routes of signing in and out need. */
+export type AuthDeps = UserDeps &
+  SignInDeps &
+  IdentitySignInDeps & {
+    config: {
+      /** The page that players sign in on; undefined for our own plain form. */
+      signInPageUrl: string | undefined;
+      defaultAvatarUrl: string;
+    };
+    csrfTokens: CsrfTokens;
+    /** External providers of sign-ins, by id. */
+    oauthProviders: ReadonlyMap<string, OAuthProvider>;
+    oauthTransactions: OAuthTransactions;
+  };
+
+/** The context of a request that signs somebody in or out. */
+export type AuthContext = AppContext<AuthDeps>;

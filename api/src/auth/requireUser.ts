@@ -1,12 +1,14 @@
 import type { AuthSessions } from "./authSessions.ts";
 import { authSessionIdOf, type Tokens } from "./tokens.ts";
 import { clearCookie, sessionCookieName, setCookie, withdrawCookie } from "./cookies.ts";
-import { isForPlayer } from "./requestedPlayer.ts";
 import { signInPlaceOf } from "./signInPlace.ts";
 import { unauthorized } from "../errors.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
 import { enforceRateLimits } from "../http/applyRateLimits.ts";
 import type { RateLimitName, RateLimitOutcome } from "../http/rateLimits.ts";
+import { playerHeader } from "#contracts/http/auth.ts";
+import { type Access, toRoute, type Definition, type Route } from "../http/route.ts";
+import { isTrustedOrigin, requireTrustedOrigin } from "../http/setSecurityHeaders.ts";
 
 /** What players' routes need to check a sign-in. */
 export interface UserDeps extends HttpDeps {
@@ -30,7 +32,7 @@ export interface UserPrincipal {
  * and clears the cookie when there is none, 401 for a request that is for another player, 429 when a limit is
  * used up.
  */
-export async function requireUser(
+async function requireUser(
   ctx: AppContext<UserDeps>,
   limits: readonly RateLimitName[],
 ): Promise<UserPrincipal> {
@@ -41,7 +43,7 @@ export async function requireUser(
 }
 
 /** Who is signed in, where nobody need be. */
-export interface SignedIn {
+interface SignedIn {
   user: UserPrincipal;
   /** End of the renewed cookie. */
   expiresAt: Date;
@@ -110,4 +112,45 @@ export async function findUser(
   };
   ctx.state.principal = { kind: "user", id: user.id };
   return { user, expiresAt, outcomes: admission.outcomes };
+}
+
+/**
+ * Whether a request is for who is signed in, or does not say for whom. A page may go on to show one player
+ * when another has signed in with the same cookies, in a window beside it.
+ */
+export function isForPlayer(ctx: AppContext, user: { id: string } | undefined): boolean {
+  const playerId = ctx.get(playerHeader);
+  return playerId === "" || playerId === user?.id;
+}
+
+/** What handlers get of the signed-in player. */
+interface UserCaller {
+  user: UserPrincipal;
+}
+
+/** Signed-in players may call, from pages that are trusted; requests are counted by user. */
+export const userAccess: Access<UserDeps, UserCaller> = {
+  name: "user",
+  refusesStrayQuery: true,
+  admit: async (ctx, limits) => {
+    // Another site's page must not use up the player's limits.
+    const user = await requireUser(ctx, isTrustedOrigin(ctx) ? limits : []);
+    requireTrustedOrigin(ctx);
+    return { user };
+  },
+};
+
+/** Returns a function that makes routes for signed-in players, and whose handlers use `D`. */
+export function userRouteFor<D>() {
+  return <Params, Query, Body>(
+    definition: Definition<D & UserDeps, UserCaller, Params, Query, Body>,
+  ): Route<D & UserDeps> => {
+    const route: Route<D & UserDeps> = toRoute(userAccess, definition);
+    return withValidRenewal(route);
+  };
+}
+
+/** The same route; a response that comes late renews the cookie only if its sign-in still goes on. */
+export function withValidRenewal<D extends UserDeps>(route: Route<D>): Route<D> {
+  return { ...route, handle: (ctx) => renewingWhileValid(ctx, () => route.handle(ctx)) };
 }

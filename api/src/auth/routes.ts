@@ -7,19 +7,27 @@ import {
   RedirectResponse,
   SignOutForm,
   UpdateSessionForm,
+  type AuthProvider,
+  SignInMethodsResponse,
+  type AuthSession,
 } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { callbackUrlOf } from "./callbackUrl.ts";
 import { clearCookie, sessionCookieName } from "./cookies.ts";
-import { findUser, renewingWhileValid } from "./requireUser.ts";
-import { presentAuthProviders } from "./presentProviders.ts";
-import { presentAuthSession } from "./presentSession.ts";
-import type { AuthContext, AuthDeps } from "./authDeps.ts";
+import { findUser, renewingWhileValid, userRouteFor } from "./requireUser.ts";
+import {
+  type AuthContext,
+  type AuthDeps,
+  csrfTokenFor,
+  endAuthSession,
+  signInByPassword,
+} from "./browserSignIn.ts";
 import { empty, json, redirect } from "../http/responses.ts";
 import { publicRouteFor } from "../http/route.ts";
-import { findUserById } from "./userQueries.ts";
+import { findUserById, type User } from "./userQueries.ts";
 import { respondToForm, respondWithUrl, formRoute, jsonInstead, requireCsrf } from "./authResponse.ts";
-import { csrfTokenFor, endAuthSession, signInByPassword } from "./browserSignIn.ts";
+import { isIssuer, type ProviderIssuer, withIssuers } from "./issuer.ts";
+import { findSignInMethods } from "./identityQueries.ts";
 
 const route = publicRouteFor<AuthDeps>();
 
@@ -158,3 +166,67 @@ async function respondWithSession(ctx: AuthContext): Promise<void> {
 }
 
 export const authRoutes = [session, updateSession, csrf, providers, credentials, signOut, clientLog];
+
+/** Returns the ways to sign in as the Auth.js client reads them, in their order. */
+function presentAuthProviders(
+  providers: Iterable<Pick<AuthProvider, "id" | "name" | "type">>,
+  baseUrl: string,
+): ProvidersResponse {
+  const url = `${baseUrl}/api/auth`;
+  return Object.fromEntries(
+    [...providers].map(({ id, name, type }) => [
+      id,
+      {
+        id,
+        name,
+        type,
+        signinUrl: `${url}/signin/${id}`,
+        callbackUrl: `${url}/callback/${id}`,
+      },
+    ]),
+  );
+}
+
+/** Returns how a user with identities of these issuers can sign in. */
+function presentSignInMethods(
+  { hasPassword, issuers }: { hasPassword: boolean; issuers: readonly string[] },
+  providers: readonly ProviderIssuer[],
+): SignInMethodsResponse {
+  return {
+    hasPassword,
+    providers: providers.map(({ id, name, issuer }) => ({
+      id,
+      name,
+      isLinked: issuer !== undefined && issuers.some((linked) => isIssuer(issuer, linked)),
+    })),
+  };
+}
+
+/** Returns the session as pages see it; a missing picture is the configured one, or empty. */
+function presentAuthSession(
+  { id, name, email, image }: User,
+  expiresAt: Date,
+  defaultAvatarUrl: string,
+): AuthSession {
+  return { user: { id, name, email, image: image ?? defaultAvatarUrl }, expires: expiresAt.toISOString() };
+}
+
+const methods = userRouteFor<AuthDeps>()({
+  method: "GET",
+  path: "/api/auth/methods",
+  name: "listSignInMethods",
+  summary: "List how one can sign in oneself",
+  description:
+    "A provider that is not linked is linked by signing in there: `POST /api/auth/signin/:provider`.",
+  limits: ["catalog"],
+  responses: { 200: SignInMethodsResponse },
+  errors: [],
+  handle: async ({ ctx, deps: { postgres, oauthProviders }, user }) => {
+    ctx.body = presentSignInMethods(
+      await findSignInMethods(postgres.pool, user.id),
+      await withIssuers(oauthProviders.values()),
+    );
+  },
+});
+
+export const authMethodRoutes = [methods];

@@ -1,12 +1,11 @@
 import { limits } from "#contracts/limits.ts";
 import type { Audit, AuditEvent } from "../audit/audit.ts";
-import { accountHashOf } from "./accountHash.ts";
+import { accountHashOf } from "./tokens.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
 import type { Attempt, Locked, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
 import type { OverLimit, SignInFailures } from "./signInFailures.ts";
-import { tooManySignIns, type SignInQueue } from "./signInQueue.ts";
-import type { SignInTurns } from "./signInTurns.ts";
+import { tooManySignIns, type SignInQueue, type SignInTurns } from "./signInTurns.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
 import type { Metrics } from "../metrics.ts";

@@ -2,10 +2,8 @@ import { randomBytes } from "node:crypto";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { RateLimitPolicy } from "../http/rateLimits.ts";
-import { RedisScript } from "../http/redisScript.ts";
-import type { Redis } from "../stores/redis.ts";
-import type { Attempt, Locked } from "./lockout.ts";
-import { undecidedMs } from "./lockoutRules.ts";
+import { RedisScript, type Redis } from "../stores/redis.ts";
+import { type Attempt, type Locked, undecidedMs } from "./lockout.ts";
 
 /** A refused attempt: its network has failed too often. */
 export interface OverLimit extends Locked {

@@ -1,6 +1,5 @@
 import { ipPrefixOf } from "../http/clientNetwork.ts";
 import type { AppContext } from "../http/appContext.ts";
-import { deviceOf } from "./device.ts";
 
 /** From what and from where a sign-in is used, as players are shown it. */
 export interface SignInPlace {
@@ -13,4 +12,45 @@ export interface SignInPlace {
 /** Returns where a request comes from. */
 export function signInPlaceOf(ctx: AppContext): SignInPlace {
   return { device: deviceOf(ctx.get("user-agent")), ipPrefix: ipPrefixOf(ctx.ip) };
+}
+
+/**
+ * What a User-Agent says of the browser, the most particular first: most browsers also name those that they
+ * imitate.
+ */
+const browsers: readonly [pattern: RegExp, name: string][] = [
+  [/\bEdg(?:e|A|iOS)?\//, "Edge"],
+  [/\b(?:OPR|OPiOS|OPT)\//, "Opera"],
+  [/\bSamsungBrowser\//, "Samsung Internet"],
+  [/\bVivaldi\//, "Vivaldi"],
+  [/\b(?:Firefox|FxiOS)\//, "Firefox"],
+  [/(?:\bChrome|\bCriOS|HeadlessChrome|\bChromium)\//, "Chrome"],
+  [/\bVersion\/[\d.]+ .*\bSafari\//, "Safari"],
+];
+
+const systems: readonly [pattern: RegExp, name: string][] = [
+  [/\biPhone\b/, "iPhone"],
+  [/\biPad\b/, "iPad"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bMac(?:intosh| OS X)\b/, "macOS"],
+  [/\b(?:Linux|X11)\b/, "Linux"],
+];
+
+/** User-Agents have no limit of their own. */
+const lengthRead = 512;
+
+/**
+ * Returns browser and system in words, such as "Firefox on Linux", for people to know their own devices by.
+ * Browsers may claim what they like, so nothing is decided by it; versions are left out because they change
+ * under one sign-in.
+ */
+export function deviceOf(userAgent: string): string {
+  const text = userAgent.slice(0, lengthRead);
+  const nameIn = (list: readonly [RegExp, string][]): string | undefined =>
+    list.find(([pattern]) => pattern.test(text))?.[1];
+  const [browser, system] = [nameIn(browsers), nameIn(systems)];
+  if (browser === undefined && system === undefined) return "Unknown device";
+  return `${browser ?? "Unknown browser"}${system === undefined ? "" : ` on ${system}`}`;
 }

@@ -1,10 +1,11 @@
-import { tooManySignIns } from "./signInQueue.ts";
+import { BoundedQueue, type BoundedQueueOptions } from "#runtime/scheduling/boundedQueue.ts";
+import { unavailable } from "../errors.ts";
 
 /**
  * How many sign-ins may wait, for how many milliseconds, and how long one pauses before it asks again by
  * itself.
  */
-export interface SignInTurnsOptions {
+interface SignInTurnsOptions {
   waitingMax: number;
   deadlineMs: number;
   pauseMs: number;
@@ -62,4 +63,16 @@ export class SignInTurns {
       if (callbacks?.size === 0) this.#callbacks.delete(name);
     }
   }
+}
+
+/** Bounds how many sign-ins ask the stores at once; the others wait, first come, first served. */
+export class SignInQueue extends BoundedQueue {
+  constructor(options: Omit<BoundedQueueOptions, "tooMany">) {
+    super({ ...options, tooMany: tooManySignIns });
+  }
+}
+
+/** Returns the error for a sign-in that found too many others: it may be repeated in a moment. */
+export function tooManySignIns(): Error {
+  return unavailable("Too many sign-ins at once: try again in a moment.", undefined, 2);
 }

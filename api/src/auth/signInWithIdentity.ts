@@ -1,7 +1,6 @@
 import type { Audit } from "../audit/audit.ts";
 import { resolveIdentity } from "./oauth/resolveIdentity.ts";
-import { OAuthFailure } from "./oauth/oauthFailure.ts";
-import type { OAuthProvider } from "./oauth/oauthProvider.ts";
+import { OAuthFailure, type OAuthProvider } from "./oauth/oauthProvider.ts";
 import type { Profile } from "./oauth/profile.ts";
 import {
   findIdentityUsers,

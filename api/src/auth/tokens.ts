@@ -1,4 +1,12 @@
-import { createSecretKey, hash, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
+import {
+  createSecretKey,
+  hash,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+  createHmac,
+  timingSafeEqual,
+} from "node:crypto";
 import jsonwebtoken from "jsonwebtoken";
 import type { ParameterizedContext } from "koa";
 import koaJwt from "koa-jwt";
@@ -26,13 +34,13 @@ const tokenMaxLength = 4096;
 const rememberedMax = 10_000;
 
 /** A signed token, and when it ends. */
-export interface IssuedToken {
+interface IssuedToken {
   token: string;
   expiresAt: Date;
 }
 
 /** What tokens are signed with. */
-export interface TokensOptions {
+interface TokensOptions {
   /** By key id: the first signs, all verify. */
   signingKeys: ReadonlyMap<string, Buffer>;
   lifetimeSeconds: number;
@@ -186,4 +194,59 @@ export function authSessionIdOf(sid: string): string {
 /** Returns the key of one purpose, so that no token can be used as another. */
 export function deriveKey(key: Buffer, purpose: "session" | "csrf" | "oauth" | "audit" | "stream"): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `joypod ${purpose}`, 32));
+}
+
+/**
+ * Returns the hash that stands for an e-mail address in the audit trail; the address must be normalised.
+ * Without the pepper the hash does not reveal the address, and it is the same whether an account has the
+ * address or not.
+ */
+export function accountHashOf(pepper: string, email: string): string {
+  return createHmac("sha256", deriveKey(Buffer.from(pepper), "audit"))
+    .update(email)
+    .digest("hex")
+    .slice(0, 32);
+}
+
+/**
+ * Tokens of the sign-in and sign-out forms: the cookie holds `token|signature`, the form must hold the same
+ * token.
+ */
+export class CsrfTokens {
+  readonly #keys: Buffer[];
+
+  /** Of `signingKeys` the first signs, and all verify, as for the session tokens. */
+  constructor(signingKeys: ReadonlyMap<string, Buffer>) {
+    this.#keys = [...signingKeys.values()].map((key) => deriveKey(key, "csrf"));
+  }
+
+  /** Returns a new token and the cookie that belongs to it. */
+  create(): { token: string; cookie: string } {
+    const token = randomBytes(32).toString("hex");
+    const [newest] = this.#keys;
+    if (newest === undefined) throw new Error("There is no signing key.");
+    return { token, cookie: `${token}|${signatureOf(token, newest)}` };
+  }
+
+  /** Returns the token in a cookie of ours; undefined for any other text. */
+  read(cookie: string | undefined): string | undefined {
+    const [, token, signature] = /^([0-9a-f]{64})\|([0-9a-f]{64})$/.exec(cookie ?? "") ?? [];
+    if (token === undefined || signature === undefined) return undefined;
+    return this.#keys.some((key) => isEqual(signature, signatureOf(token, key))) ? token : undefined;
+  }
+
+  /** Whether the form's token belongs to the cookie. */
+  matches(cookie: string | undefined, formToken: string | undefined): boolean {
+    const token = this.read(cookie);
+    return token !== undefined && formToken !== undefined && isEqual(token, formToken);
+  }
+}
+
+function signatureOf(token: string, key: Buffer): string {
+  return createHmac("sha256", key).update(token).digest("hex");
+}
+
+function isEqual(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

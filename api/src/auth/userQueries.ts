@@ -1,5 +1,6 @@
 import type { PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import { unauthorized } from "../errors.ts";
 
 /** A user's account. */
 export interface User {
@@ -10,7 +11,7 @@ export interface User {
 }
 
 /** A user's account as sign-in reads it. */
-export interface UserWithPassword extends User {
+interface UserWithPassword extends User {
   passwordHash: string | null;
   isDisabled: boolean;
 }
@@ -51,3 +52,26 @@ export async function updateUnchangedPasswordHash(
   });
   return count === 1;
 }
+
+/**
+ * Returns unauthorized for an error which means that the request's user is deleted, and any other error as it
+ * is.
+ */
+export function translateUserGone(error: unknown): unknown {
+  return isUserGone(error) ? unauthorized({ cause: error }) : error;
+}
+
+/**
+ * Whether the error means that a row was to belong to a deleted user: the deletion came while a request of
+ * theirs was under way.
+ */
+function isUserGone(error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== foreignKeyViolation) return false;
+  return (
+    "constraint" in error &&
+    typeof error.constraint === "string" &&
+    error.constraint.endsWith("_user_id_fkey")
+  );
+}
+
+const foreignKeyViolation = "23503";

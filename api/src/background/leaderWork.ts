@@ -2,7 +2,7 @@ import { leaderLeases } from "#contracts/crd/names.ts";
 import { LeaderElector } from "#kube/controllers/leaderElector.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
 import { repeat, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
-import { sweepAuthSessions, type SweepAuthSessionsDeps } from "../auth/sweepAuthSessions.ts";
+import { sweepAuthSessions, type SweepAuthSessionsDeps } from "../auth/authSessions.ts";
 import { listUnrecordedGameSessions } from "../gameSessions/gameSessionLifecycleQueries.ts";
 import { Recorder } from "../gameSessions/recorder/recorder.ts";
 import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
@@ -15,15 +15,19 @@ import {
 import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
 import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
 import { sweepOverlong, type SweepOverlongDeps } from "../gameSessions/sweepOverlong.ts";
-import { LostGameCaches, type LostGameCachesDeps } from "../games/lostGameCaches.ts";
-import { sweepPictures, type SweepPicturesDeps } from "../games/pictures/sweepPictures.ts";
+import {
+  LostGameCaches,
+  type LostGameCachesDeps,
+  syncGameCaches,
+  type SyncGameCachesDeps,
+} from "../games/syncGameCaches.ts";
+import { sweepPictures, type SweepPicturesDeps } from "../games/pictures/storePicture.ts";
 import { sweepVersions, type SweepVersionsDeps } from "../games/sweepVersions.ts";
-import { syncGameCaches, type SyncGameCachesDeps } from "../games/syncGameCaches.ts";
-import { sweepUploads, type SweepUploadsDeps } from "../games/upload/sweepUploads.ts";
-import { sweepIdempotencyKeys, type SweepIdempotencyKeysDeps } from "../http/sweepIdempotencyKeys.ts";
+import { sweepUploads, type SweepUploadsDeps } from "../games/upload/uploadLease.ts";
+import { sweepIdempotencyKeys, type SweepIdempotencyKeysDeps } from "../http/idempotencyQueries.ts";
 import { scrubSaves, tellUnreadableSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
-import { RefusedRows } from "../stores/refusedRows.ts";
+import { RefusedRows } from "../stores/sweepRows.ts";
 
 /** What the work needs, all of it together. */
 export type LeaderWorkDeps = RecorderDeps &

@@ -12,11 +12,10 @@ import { respondCacheable, respondCacheableText } from "../http/respondCacheable
 import { remembering } from "../http/idempotency.ts";
 import { cacheable } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
-import type { UserDeps } from "../auth/requireUser.ts";
-import { userRouteFor } from "../auth/userRoute.ts";
+import { type UserDeps, userRouteFor } from "../auth/requireUser.ts";
 import { findCatalogGame, listCatalogGames } from "./catalogQueries.ts";
 import type { CatalogCounts } from "./catalogCounts.ts";
-import { pictureAddress } from "../games/pictureAddress.ts";
+import { pictureAddress } from "../games/present.ts";
 import { toggleFavorite } from "./toggleFavorite.ts";
 
 const route = userRouteFor<{ catalogCounts: CatalogCounts }>();

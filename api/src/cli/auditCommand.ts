@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { findUserIdOf } from "../accounts/accountQueries.ts";
-import { readAudit, type ListedAuditEvent } from "../audit/readAudit.ts";
+import { readAudit, type ListedAuditEvent } from "../audit/audit.ts";
 import type { AuditPrincipal } from "../audit/auditQueries.ts";
-import { accountHashOf } from "../auth/accountHash.ts";
+import { accountHashOf } from "../auth/tokens.ts";
 import { isEmail, normalizeEmail } from "../auth/email.ts";
 import { notFound } from "../errors.ts";
 import { findPartnerIdOf } from "../partners/partnerQueries.ts";

@@ -1,20 +1,28 @@
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { CommanderError } from "commander";
+import { CommanderError, Command, InvalidArgumentError } from "commander";
 import { Passwords } from "../auth/passwords.ts";
-import { announceOnce } from "./announceOnce.ts";
 import { exitCodes, toCliError } from "./cliError.ts";
-import { createProgram } from "./program.ts";
 import { readCliConfig, readCliSavesConfig } from "./config.ts";
 import { secretLogKeys } from "../config.ts";
 import { invalidRequest } from "../errors.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
-import { SaveReads } from "../saves/saveReads.ts";
-import { SaveUploads } from "../saves/saveUploads.ts";
+import { SaveReads } from "../saves/readableVersion.ts";
+import { SaveUploads } from "../saves/uploadSave.ts";
 import { connectObjectStore } from "../stores/objectStore.ts";
 import { connectPostgres } from "../stores/postgres.ts";
+import { once } from "node:events";
+import { announceRevoked } from "../auth/authSessions.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { connectRedis, type RedisAddress } from "../stores/redis.ts";
+import { migrate, waitForDatabase } from "../stores/migrations.ts";
+import { addAuditCommand } from "./auditCommand.ts";
+import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
+import { addPartnerCommands } from "./partnerCommands.ts";
+import { addSaveCommands } from "./saveCommands.ts";
+import { addUserCommands } from "./userCommands.ts";
 
 const asJson = process.argv.includes("--json");
 const logger = createLogger({
@@ -88,4 +96,58 @@ async function run(): Promise<number> {
     else console.error(message);
     return exitCodes[error];
   }
+}
+
+const connectMs = 3_000;
+
+/** Opens a connection to Redis for this one message; false when it cannot be delivered. */
+async function announceOnce(
+  { seconds, ...address }: RedisAddress & { seconds: number },
+  authSessionIds: readonly string[],
+  logger: Logger,
+): Promise<boolean> {
+  const { redis } = connectRedis({ ...address, commandTimeoutMs: connectMs }, logger);
+  try {
+    await once(redis, "ready", { signal: AbortSignal.timeout(connectMs) });
+    return await announceRevoked(redis, authSessionIds, seconds);
+  } catch {
+    return false; // Unavailable, or not in time: the caller tells what that means.
+  } finally {
+    redis.disconnect();
+  }
+}
+
+const json = ["--json", "answer with one JSON object"] as const;
+
+/** The commands of `joypod`. */
+function createProgram(environment: CliEnvironment): Command {
+  const program = new Command("joypod")
+    .description("Joypod's administration: the database is named by DATABASE_URL.")
+    .exitOverride(); // Before the subcommands, which inherit it.
+  const command: AddCommand = (parent, name, description) =>
+    parent
+      .command(name)
+      .description(description)
+      .option(...json);
+
+  command(program, "migrate", "bring the database to the newest schema; safe to run again")
+    .option("--wait-seconds <seconds>", "wait so long for a database that is still starting", toSeconds, 0)
+    .action(async ({ waitSeconds, ...options }: Json & { waitSeconds: number }) => {
+      await waitForDatabase(environment.databaseUrl(), waitSeconds);
+      const applied = await migrate(environment.databaseUrl());
+      const sentence =
+        applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
+      environment.print({ applied }, sentence, options.json === true);
+    });
+
+  addUserCommands(command, program, environment);
+  addPartnerCommands(command, program, environment);
+  addSaveCommands(command, program, environment);
+  addAuditCommand(command, program, environment);
+  return program;
+}
+
+function toSeconds(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Give whole seconds, from 0 to 9999.");
+  return Number(text);
 }

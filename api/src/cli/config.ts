@@ -2,8 +2,7 @@ import { z } from "zod";
 import { readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { databaseVariables, Variables } from "../config.ts";
-import { checkDatabaseAuthority, checkRedisAuthority } from "../stores/checkAuthorities.ts";
-import { databaseAddress } from "../stores/databaseAddress.ts";
+import { checkDatabaseAuthority, checkRedisAuthority, databaseAddress } from "../stores/storeSettings.ts";
 
 const { shape } = Variables;
 

@@ -1,9 +1,11 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { createPartner } from "../partners/createPartner.ts";
-import { issuePartnerKey } from "../partners/issuePartnerKey.ts";
-import { listPartnerKeys, type ListedKey } from "../partners/listPartnerKeys.ts";
-import { revokePartnerKey } from "../partners/revokePartnerKey.ts";
-import { resumePartner, suspendPartner } from "../partners/suspendPartner.ts";
+import { createPartner, resumePartner, suspendPartner } from "../partners/partners.ts";
+import {
+  issuePartnerKey,
+  listPartnerKeys,
+  type ListedKey,
+  revokePartnerKey,
+} from "../partners/partnerKeys.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 
 /** Adds `joypod partner …`. */

@@ -7,18 +7,18 @@ import type { ArchiveBody } from "../archives/archiveBody.ts";
 import { normalizeEmail } from "../auth/email.ts";
 import { notFound } from "../errors.ts";
 import { restoreSave } from "../saves/changeSlot.ts";
-import { downloadSave } from "../saves/downloadSave.ts";
-import { presentSaves, presentSlot } from "../saves/present.ts";
+import { downloadSave } from "../saves/readableVersion.ts";
+import { presentSaves, presentSlot, saveAuditEvent } from "../saves/present.ts";
 import type { SlotsOf } from "../saves/playerSlotQueries.ts";
-import { saveAuditEvent } from "../saves/saveAuditEvent.ts";
-import { listUnreadable, type UnreadableSave } from "../saves/saveCheckQueries.ts";
-import { currentVersion } from "../saves/saveVersion.ts";
-import { noSuchSlot } from "../saves/slotErrors.ts";
-import { findGameSaves, type SlotHistory } from "../saves/slotHistory.ts";
+import { listUnreadable, type UnreadableSave } from "../saves/saveVersionQueries.ts";
+import { currentVersion, noSuchSlot, findGameSaves, type SlotHistory } from "../saves/slotHistory.ts";
 import { uploadSave } from "../saves/uploadSave.ts";
 import { deletedGameKeptDays } from "../games/partnerGameQueries.ts";
 import type { AddCommand, CliEnvironment, CliSaves, Json } from "./environment.ts";
-import { writeWhole } from "./writeWhole.ts";
+import { randomBytes } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { realpath, rename, rm, stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
 
 /** Whose saves of which game. */
 interface Whose extends Json {
@@ -202,4 +202,26 @@ function toSlotNumber(text: string): number {
   if (!/^\d$/.test(text) || number < 1 || number > limits.saveSlotsPerGame)
     throw new InvalidArgumentError(`Give a number from 1 to ${limits.saveSlotsPerGame}.`);
   return number;
+}
+
+/**
+ * Writes all of the stream to a file, or leaves the file as it was: it is written beside, and takes the
+ * file's place when it is complete. What is no plain file, as a device, is written to.
+ */
+export async function writeWhole(stream: Readable, path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found !== undefined && !found.isFile()) return pipeline(stream, createWriteStream(path));
+  // What a link leads to is replaced, not the link.
+  const target = found === undefined ? path : await realpath(path);
+  const draft = `${target}.${randomBytes(4).toString("hex")}.part`;
+  try {
+    await pipeline(
+      stream,
+      createWriteStream(draft, { flags: "wx", ...(found !== undefined && { mode: found.mode }) }),
+    );
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }

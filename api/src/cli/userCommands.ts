@@ -6,8 +6,7 @@ import {
   setPassword,
   type ChangedUser,
 } from "../accounts/changeUser.ts";
-import { createUser } from "../accounts/createUser.ts";
-import { importUsers } from "../accounts/importUsers.ts";
+import { createUser, importUsers } from "../accounts/createUser.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 
 /** Adds `joypod user …`. */

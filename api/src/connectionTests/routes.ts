@@ -1,9 +1,8 @@
 import { whep } from "#contracts/stream.ts";
-import { userRouteFor } from "../auth/userRoute.ts";
+import { userRouteFor, type UserDeps } from "../auth/requireUser.ts";
 import { readPlain } from "../http/body.ts";
 import { media } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
-import type { UserDeps } from "../auth/requireUser.ts";
 import { startConnectionTest, type StartDeps } from "./startConnectionTest.ts";
 
 const route = userRouteFor<StartDeps>();

@@ -6,7 +6,7 @@ import type { ClusterView } from "../cluster/clusterView.ts";
 import type { ExpiryMoves } from "../cluster/expiryMoves.ts";
 import type { GameSessionWriter } from "../cluster/gameSessionWriter.ts";
 import { notFound, unavailable, type DomainError } from "../errors.ts";
-import type { DatabaseOutages } from "../stores/databaseOutages.ts";
+import type { DatabaseOutages } from "../stores/databaseFailure.ts";
 import { keptAliveUntil } from "./keptAliveUntil.ts";
 import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { toError } from "#runtime/errors.ts";
 import { DomainError } from "../errors.ts";
-import { lockLaunches } from "../saves/launchLockQueries.ts";
-import { isDatabaseUnavailable } from "../stores/databaseUnavailable.ts";
+import { lockLaunches } from "../saves/playerSlotQueries.ts";
+import { isDatabaseUnavailable } from "../stores/databaseFailure.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { Batcher } from "./batcher.ts";

@@ -3,7 +3,7 @@ import { limits } from "#contracts/limits.ts";
 import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
-import type { DatabaseOutages } from "../stores/databaseOutages.ts";
+import type { DatabaseOutages } from "../stores/databaseFailure.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { findGameSession, type GameSessionRow } from "./gameSessionQueries.ts";
 

@@ -1,7 +1,6 @@
 import type { SessionResources } from "#contracts/crd/gameSession.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
-import type { DeclaredResources } from "../games/declaredResources.ts";
-import type { SiteResources } from "../games/siteResources.ts";
+import type { DeclaredResources, SiteResources } from "../games/siteResources.ts";
 
 /** What a game's sessions have used; each figure is null until a session has told it. */
 export interface ResourceProfile {

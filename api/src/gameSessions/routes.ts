@@ -25,8 +25,7 @@ import {
 import { eventStream, empty } from "../http/responses.ts";
 import { remembering } from "../http/idempotency.ts";
 import type { Route } from "../http/route.ts";
-import type { UserDeps } from "../auth/requireUser.ts";
-import { userRouteFor } from "../auth/userRoute.ts";
+import { type UserDeps, userRouteFor } from "../auth/requireUser.ts";
 import { listActiveGameSessions } from "./gameSessionQueries.ts";
 import { readGameSession, type ReadGameSessionDeps } from "./readGameSession.ts";
 

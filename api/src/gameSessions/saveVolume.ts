@@ -1,5 +1,5 @@
 import { limits, mebibyte } from "#contracts/limits.ts";
-import { saveBytesMaxOf } from "../saves/saveLimit.ts";
+import { saveBytesMaxOf } from "../saves/slotHistory.ts";
 import type { Slot } from "./slotChoice.ts";
 
 const { volumeBytes, unpackedBytes: mostUnpackedBytes } = limits.save;

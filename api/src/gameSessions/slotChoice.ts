@@ -1,4 +1,4 @@
-import { lowestEmptyNumber } from "../saves/emptySlot.ts";
+import { lowestEmptyNumber } from "../saves/slotHistory.ts";
 
 /** A save slot that is in use. */
 export interface Slot {

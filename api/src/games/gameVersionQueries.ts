@@ -1,11 +1,11 @@
 import type { Queryable } from "../stores/queryable.ts";
 
 /** SQL that is true while an active session plays the version `v`. */
-export const isVersionPlayed =
+const isVersionPlayed =
   "EXISTS (SELECT 1 FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping'))";
 
 /** A game's current archive, as it was stored. */
-export interface CurrentVersion {
+interface CurrentVersion {
   objectKey: string;
   sha256: string;
   sizeBytes: number;
@@ -25,7 +25,7 @@ export async function findCurrentVersion(db: Queryable, gameId: string): Promise
 }
 
 /** The launcher and the engine folder of a game, which its archive was checked for. */
-export interface CheckedGame {
+interface CheckedGame {
   id: string;
   launcher: string;
   engineDir: string;
@@ -48,7 +48,7 @@ export async function lockCheckedGame(
 }
 
 /** A version about to be stored. */
-export interface NewVersion {
+interface NewVersion {
   id: string;
   gameId: string;
   objectKey: string;
@@ -89,14 +89,14 @@ export async function insertCurrentVersion(transaction: Queryable, version: NewV
 }
 
 /** A version that is neither current nor played. */
-export interface UnusedVersion {
+interface UnusedVersion {
   id: string;
   gameId: string;
   objectKey: string;
 }
 
 /** Which versions are not to be removed yet. */
-export interface VersionReprieve {
+interface VersionReprieve {
   /** After it was superseded. */
   graceSeconds: number;
   /** After its game was deleted, and an hour more: a restoration that began before may still be under way. */
@@ -132,4 +132,140 @@ export async function updateVersionRemoved(db: Queryable, { id, gameId }: Unused
       UPDATE games SET cache_revision = cache_revision + 1 WHERE id = $2 AND deleted_at IS NULL`,
     values: [id, gameId],
   });
+}
+
+/** An archive in the object store. */
+export interface StoredVersion {
+  objectKey: string;
+  sha256: string;
+  sizeBytes: number;
+  unpackedSizeBytes: number;
+}
+
+/** A game whose GameCache does not have the game's last change yet. */
+export interface OutdatedGame {
+  id: string;
+  slug: string;
+  isDeleted: boolean;
+  revision: number;
+  /** Null before the first upload. */
+  current: StoredVersion | null;
+  /** Other versions that sessions still play, the newest first. */
+  played: StoredVersion[];
+  activeSessions: number;
+}
+
+const versionJson = `json_build_object('objectKey', v.object_key, 'sha256', v.sha256,
+  'sizeBytes', v.size_bytes, 'unpackedSizeBytes', v.unpacked_size_bytes)`;
+/** As many as a GameCache may name. */
+const playedVersionsMax = 8;
+
+/**
+ * The first number of these advisory locks, any constant that all copies of this program agree on; the second
+ * is the game's.
+ */
+const lockClass = 726_401;
+/** Looked at for one whose GameCache nobody else is updating. */
+const candidatesMax = 100;
+
+/**
+ * Takes the right to update an outdated GameCache (that game's, or any that nobody else has) until the
+ * transaction ends, and returns the game's id. What the GameCache must become is to be read after that, by a
+ * statement of its own: this one sees the games as they were before it had the lock.
+ */
+export async function lockOutdatedGame(
+  transaction: Queryable,
+  gameId: string | undefined,
+  skip: readonly string[],
+): Promise<string | undefined> {
+  const { rows } = await transaction.query<{ id: string }>({
+    name: "claim-game-behind",
+    text: `
+      WITH outdated AS MATERIALIZED (
+        SELECT id FROM games WHERE cache_applied_revision <> cache_revision AND ($1::text IS NULL OR id = $1) AND NOT id = ANY($2)
+        ORDER BY id LIMIT ${candidatesMax})
+      SELECT id FROM outdated WHERE pg_try_advisory_xact_lock(${lockClass}, hashtext(id)) LIMIT 1`,
+    values: [gameId ?? null, skip],
+  });
+  return rows[0]?.id;
+}
+
+/**
+ * Returns what the GameCache of the game must become; undefined when it has the game's last change by now.
+ */
+export async function findOutdatedGame(db: Queryable, gameId: string): Promise<OutdatedGame | undefined> {
+  const { rows } = await db.query<OutdatedGame>({
+    name: "read-game-behind",
+    text: `
+      SELECT g.id, g.slug, g.deleted_at IS NOT NULL AS "isDeleted", g.cache_revision AS "revision",
+        (SELECT ${versionJson} FROM game_versions v WHERE v.id = g.current_version_id) AS "current",
+        (SELECT coalesce(json_agg(played.version), '[]') FROM (
+          SELECT ${versionJson} AS version FROM game_versions v
+          WHERE v.game_id = g.id AND v.id IS DISTINCT FROM g.current_version_id AND v.removed_at IS NULL AND ${isVersionPlayed}
+          ORDER BY v.created_at DESC LIMIT ${playedVersionsMax}) AS played) AS "played",
+        (SELECT count(*)::int FROM game_sessions s
+          WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
+      FROM games g WHERE g.id = $1 AND g.cache_applied_revision <> g.cache_revision`,
+    values: [gameId],
+  });
+  return rows[0];
+}
+
+/**
+ * Notes that the GameCache has the game's changes up to that revision. Where a later one is noted already, a
+ * replica of a release that does not take the lock has been before: the cluster may have the earlier change
+ * for good, so that the game counts as changed once more. Those who take the lock never meet that, and one
+ * who does makes a revision that nobody else has applied, so that it ends there.
+ */
+export async function updateCacheApplied(
+  transaction: Queryable,
+  gameId: string,
+  revision: number,
+): Promise<void> {
+  await transaction.query({
+    name: "mark-cache-applied",
+    text: `UPDATE games SET cache_applied_revision = GREATEST(cache_applied_revision, $2),
+        cache_revision = cache_revision + (cache_applied_revision > $2)::int
+      WHERE id = $1 AND cache_applied_revision <> $2`,
+    values: [gameId, revision],
+  });
+}
+
+/** A GameCache as the cluster has it. */
+export interface ClusterGameCache {
+  slug: string;
+  /** Of its current archive. */
+  objectKey: string;
+  isDeleting: boolean;
+}
+
+/**
+ * Marks every game as outdated whose GameCache is not the one that the database says: it is missing, names
+ * another archive than the current version's, or is there though the game is deleted. Returns their slugs. A
+ * GameCache that names no archive of the game of its name was not made of the database: a deleted game's is
+ * left alone, as is that of a game without a version.
+ */
+export async function updateLostCachesOutdated(
+  db: Queryable,
+  caches: readonly ClusterGameCache[],
+): Promise<string[]> {
+  const { rows } = await db.query<{ slug: string }>({
+    name: "mark-lost-caches",
+    text: `
+      WITH lost AS (
+        SELECT g.id FROM games g
+        LEFT JOIN (unnest($1::text[], $2::text[], $3::boolean[]) AS cache (slug, object_key, is_deleting)
+          JOIN game_versions named ON named.object_key = cache.object_key) ON cache.slug = g.slug AND named.game_id = g.id
+        WHERE CASE WHEN g.deleted_at IS NULL THEN g.current_version_id IS NOT NULL AND named.id IS DISTINCT FROM g.current_version_id
+          ELSE named.id IS NOT NULL AND NOT cache.is_deleting END)
+      UPDATE games SET cache_revision = cache_revision + 1 FROM lost
+      WHERE games.id = lost.id AND cache_applied_revision = cache_revision
+      RETURNING slug`,
+    values: [
+      caches.map(({ slug }) => slug),
+      caches.map(({ objectKey }) => objectKey),
+      caches.map(({ isDeleting }) => isDeleting),
+    ],
+  });
+  return rows.map(({ slug }) => slug);
 }

@@ -9,9 +9,8 @@ import type {
 } from "#contracts/http/partners.ts";
 import type { UploadedArchive } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
-import { presentResources } from "./declaredResources.ts";
+import { presentResources } from "./siteResources.ts";
 import type { InsertedGame, ListedGame, PartnerGame } from "./partnerGameQueries.ts";
-import { pictureAddress } from "./pictureAddress.ts";
 
 /** Returns a game that was just registered. */
 export function presentRegisteredGame({ id, slug }: InsertedGame): RegisterGameResponse {
@@ -128,4 +127,9 @@ function isoOf(timestamp: string | undefined): string | null {
 
 function dayOf(date: Date | null): string {
   return date === null ? "" : date.toISOString().slice(0, 10);
+}
+
+/** Returns the address of a picture; with an empty id, what all of them begin with. */
+export function pictureAddress({ baseUrl }: { baseUrl: string }, pictureId: string): string {
+  return `${baseUrl}/api/pictures/${pictureId}`;
 }

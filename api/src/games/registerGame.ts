@@ -1,11 +1,8 @@
 import type { RegisterGameRequest } from "#contracts/http/partners.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
-import { gameAuditEvent } from "./gameAuditEvent.ts";
-import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
-import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
-import { requireRoom } from "./requireRoom.ts";
-import { slugOf } from "./slugs.ts";
+import { gameAuditEvent, checkNetwork, type NetworkConfig, requireRoom } from "./updateGame.ts";
+import { checkResources, declaredResourcesOf, type SiteResources } from "./siteResources.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import {
   insertPartnerGame,
@@ -13,9 +10,9 @@ import {
   type GameMetadata,
   type InsertedGame,
 } from "./partnerGameQueries.ts";
-import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import { slug } from "#contracts/http/text.ts";
 
 /** What a change of a game needs. */
 export interface RegisterGameDeps {
@@ -79,4 +76,26 @@ type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
 function withoutUndefined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+const maxLength = 63;
+
+/**
+ * Returns a slug made from a title: its letters and digits in ASCII, dashes for the rest; undefined when too
+ * little is left.
+ */
+export function slugOf(title: string): string | undefined {
+  const words = title
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/['’]/g, "")
+    .replace(/[^a-z0-9]+/g, "-");
+  return slug.safeParse(
+    words
+      .slice(0, maxLength + 1)
+      .replace(/^-+/, "")
+      .slice(0, maxLength)
+      .replace(/-+$/, ""),
+  ).data;
 }

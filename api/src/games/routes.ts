@@ -8,10 +8,16 @@ import {
   SyncResponse,
   UploadResponse,
 } from "#contracts/http/partners.ts";
-import { deleteGame, type DeleteGameDeps } from "./deleteGame.ts";
+import {
+  deleteGame,
+  type DeleteGameDeps,
+  restoreGame,
+  type RestoreGameDeps,
+  noSuchGame,
+  updateGame,
+  type UpdateGameDeps,
+} from "./updateGame.ts";
 import { registerGame, type RegisterGameDeps } from "./registerGame.ts";
-import { restoreGame, type RestoreGameDeps } from "./restoreGame.ts";
-import { noSuchGame, updateGame, type UpdateGameDeps } from "./updateGame.ts";
 import { uploadArchive, type UploadDeps } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError } from "../errors.ts";
@@ -25,18 +31,16 @@ import {
 } from "./present.ts";
 import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
 import type { AppContext } from "../http/appContext.ts";
-import { partnerRouteFor } from "../partners/partnerRoute.ts";
-import type { PartnerDeps, PartnerPrincipal } from "../partners/requirePartner.ts";
+import { partnerRouteFor, type PartnerDeps, type PartnerPrincipal } from "../partners/requirePartner.ts";
 import { applyRateLimits, giveBackRateLimit } from "../http/applyRateLimits.ts";
 import { remembering } from "../http/idempotency.ts";
 import { respondCacheable, respondTagged } from "../http/respondCacheable.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
-import { clientGoneSignal } from "../http/clientGone.ts";
-import { archiveBodyOf, archiveTooLarge, archiveTypes } from "../archives/archiveBody.ts";
+import { clientGoneSignal } from "../http/body.ts";
+import { archiveBodyOf, archiveTooLarge, archiveTypes, countUpload } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
-import { countUpload } from "../archives/countUpload.ts";
 
 /** What these routes need. */
 type GamesDeps = PartnerDeps &

@@ -1,20 +1,25 @@
 import type { PatchGameRequest } from "#contracts/http/partners.ts";
 import { limits } from "#contracts/limits.ts";
-import type { Audit } from "../audit/audit.ts";
-import { DomainError, notFound } from "../errors.ts";
-import { gameAuditEvent } from "./gameAuditEvent.ts";
+import type { Audit, AuditEvent } from "../audit/audit.ts";
+import { DomainError, notFound, invalidRequest } from "../errors.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
-import { checkResources, declaredResourcesOf } from "./declaredResources.ts";
-import { checkNetwork, type NetworkConfig } from "./networkRule.ts";
+import { checkResources, declaredResourcesOf, type SiteResources } from "./siteResources.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import {
   findPartnerGame,
   updatePartnerGame,
   type GameMetadata,
   type PartnerGame,
+  lockPartnerGame,
+  updateGameDeleted,
+  lockDeletedGame,
+  lockPartnerGames,
+  updateGameRestored,
+  countPartnerGames,
 } from "./partnerGameQueries.ts";
-import type { SiteResources } from "./siteResources.ts";
 import type { Postgres } from "../stores/postgres.ts";
+import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
+import type { Queryable } from "../stores/queryable.ts";
 
 /** What a change of a game needs. */
 export interface UpdateGameDeps {
@@ -151,4 +156,122 @@ function memoryFloorOf(
   return changes.memoryMb === undefined || changes.memoryMb === memoryMb
     ? {}
     : { profileMemoryFloorMb: null };
+}
+
+/** What deleting a game needs. */
+export interface DeleteGameDeps extends SyncGameCachesDeps {
+  audit: Audit;
+}
+
+/**
+ * Deletes a game from the catalogue: no new session can start, running ones go on with their files. Its slug
+ * stays taken for 90 days. Throws not_found and precondition_failed.
+ */
+export async function deleteGame(
+  deps: DeleteGameDeps,
+  partner: PartnerPrincipal,
+  slug: string,
+  precondition?: GamePrecondition,
+): Promise<void> {
+  const id = await deps.postgres.transaction(async (transaction) => {
+    const game = await lockPartnerGame(transaction, partner.id, slug);
+    if (game === undefined) throw noSuchGame(slug);
+    precondition?.(game);
+    await updateGameDeleted(transaction, game.id);
+    return game.id;
+  });
+  await deps.audit.record(gameAuditEvent("game.deleted", partner, id));
+  // When this fails, the leader's next pass does it.
+  await syncGameCache(deps, id).catch((error: unknown) => {
+    deps.logger.warn(
+      { err: error, game: slug },
+      "The API could not remove the GameCache of a deleted game yet; it tries again.",
+    );
+  });
+}
+
+/** What restoring a game needs. */
+export interface RestoreGameDeps extends SyncGameCachesDeps {
+  postgres: Postgres;
+  audit: Audit;
+}
+
+/**
+ * Puts a game that was deleted within the last 90 days back into the catalogue and returns it, with the
+ * archive that it had. A game that is not deleted is returned as it is. Throws not_found, and conflict when
+ * the partner has as many games as there may be.
+ */
+export async function restoreGame(
+  deps: RestoreGameDeps,
+  partner: PartnerPrincipal,
+  slug: string,
+): Promise<PartnerGame> {
+  const restoredId = await deps.postgres.transaction(async (transaction) => {
+    await lockPartnerGames(transaction, partner.id);
+    const id = await lockDeletedGame(transaction, partner.id, slug);
+    if (id === undefined) return undefined;
+    await requireRoom(transaction, partner);
+    await updateGameRestored(transaction, id);
+    return id;
+  });
+  const game = await findPartnerGame(deps.postgres.prisma, partner.id, slug);
+  if (game === null) throw noSuchGame(slug);
+  if (restoredId === undefined) return game;
+  await deps.audit.record(gameAuditEvent("game.restored", partner, restoredId));
+  // When this fails, the leader's next pass does it.
+  await syncGameCache(deps, restoredId).catch((error: unknown) => {
+    deps.logger.warn(
+      { err: error, game: slug },
+      "The API could not write the GameCache of a restored game yet; it tries again.",
+    );
+  });
+  return game;
+}
+
+/** What the site lets games do. */
+export interface NetworkConfig {
+  /** Whether games may be registered, and launched, that open connections. */
+  isInternetAllowed: boolean;
+}
+
+/** Throws invalid_request when a partner asks for a network that the site allows no game. */
+export function checkNetwork(
+  { isInternetAllowed }: NetworkConfig,
+  { network }: { network?: string | null | undefined },
+): void {
+  if (network !== "internet" || isInternetAllowed) return;
+  throw invalidRequest(
+    "This site lets no game open connections: an admin has to allow it by the chart value games.network.",
+    [{ path: "network", message: "must be none, unless an admin sets games.network to internet" }],
+  );
+}
+
+/**
+ * Throws conflict when the partner has as many games as there may be: all of them are one response. The
+ * transaction has locked the partner's games: each of several at once would find the last place free.
+ */
+export async function requireRoom(
+  transaction: Queryable,
+  partner: Pick<PartnerPrincipal, "id">,
+): Promise<void> {
+  if ((await countPartnerGames(transaction, partner.id)) < limits.partner.games) return;
+  throw new DomainError("conflict", {
+    message: `You have ${limits.partner.games} games, which are as many as there may be: delete one before.`,
+  });
+}
+
+/** Returns the audit event of a partner's change of one of their games. */
+export function gameAuditEvent(
+  action: `game.${string}`,
+  partner: PartnerPrincipal,
+  gameId: string,
+  details?: AuditEvent["details"],
+): AuditEvent {
+  const event = {
+    action,
+    actor: { kind: "partner", id: partner.id },
+    ...partner.request,
+    subject: { kind: "game", id: gameId },
+  } as const;
+  return details === undefined ? event : { ...event, details };
 }

@@ -3,7 +3,7 @@ import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError } from "../errors.ts";
-import { gameAuditEvent } from "./gameAuditEvent.ts";
+import { gameAuditEvent, noSuchGame } from "./updateGame.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
 import { lockPartnerAccess, recheckPartner, type PartnerPrincipal } from "../partners/requirePartner.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
@@ -16,10 +16,8 @@ import type { ArchiveBody } from "../archives/archiveBody.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
 import type { ArchiveUpload } from "../archives/archiveUpload.ts";
 import type { Pace } from "../archives/bodyReader.ts";
-import { toReceptionError } from "../archives/receptionError.ts";
-import { receiveArchive, type ReceivedArchive } from "../archives/receiveArchive.ts";
+import { toReceptionError, receiveArchive, type ReceivedArchive } from "../archives/receiveArchive.ts";
 import { holdUploadLease, lostUploadLease } from "./upload/uploadLease.ts";
-import { noSuchGame } from "./updateGame.ts";
 
 /** What an upload needs. */
 export interface UploadDeps extends SyncGameCachesDeps {

@@ -1,6 +1,6 @@
 import { limits } from "#contracts/limits.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
-import type { AppContext } from "./appContext.ts";
+import type { AppContext, HttpDeps } from "./appContext.ts";
 import { payloadTooLarge, unsupportedEncoding, unsupportedMediaType } from "./httpError.ts";
 
 export const jsonType = "application/json";
@@ -53,7 +53,7 @@ export function continueBody(ctx: AppContext): void {
 }
 
 /** Returns whether the client sends its body only when it is told to, and was not told yet. */
-export function waitsForContinue({ req, state }: AppContext): boolean {
+function waitsForContinue({ req, state }: AppContext): boolean {
   return req.headers.expect?.toLowerCase() === "100-continue" && !state.isBodyRequested;
 }
 
@@ -165,4 +165,66 @@ function parseJson(text: string): unknown {
 function isDeeper(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1));
+}
+
+/**
+ * A refused client's body is read on for as long as so much of it comes in each second, and up to these
+ * bounds.
+ */
+const lookMs = 1_000;
+const bytesBetweenLooks = 64 * 1024;
+const discardMs = 5_000;
+const discardBytes = 64 * 2 ** 20;
+
+/** Returns whether the request has a body that has not come to its end. */
+export function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
+  return (
+    !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
+  );
+}
+
+/**
+ * Reads what comes of a refused request's body and discards it, within bounds. A client that sends its whole
+ * body before it reads would not see the error: a connection that is closed while bytes of it are unread is
+ * reset. A client that waits for 100-continue sends nothing.
+ */
+export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
+  const {
+    req,
+    deps: { clock },
+  } = ctx;
+  if (!isBodyUnread(ctx) || req.destroyed || waitsForContinue(ctx)) return;
+  const done = Promise.withResolvers<undefined>();
+  const stop = (): void => done.resolve(undefined);
+  const endMs = clock.monotonicMs() + discardMs;
+  let bytes = 0;
+  let bytesBefore = 0;
+  const count = (piece: Buffer): void => {
+    bytes += piece.length;
+    if (bytes >= discardBytes) stop();
+  };
+  const look = (): void => {
+    if (bytes - bytesBefore < bytesBetweenLooks || clock.monotonicMs() >= endMs) stop();
+    bytesBefore = bytes;
+    timer = clock.setTimer(lookMs, look);
+  };
+  let timer = clock.setTimer(lookMs, look);
+  req.once("end", stop).once("close", stop).on("data", count).resume();
+  await done.promise;
+  timer.cancel();
+  req.off("data", count).pause();
+}
+
+/**
+ * Returns a signal that aborts, with an invalid_request, when the connection closes before the response was
+ * sent: the client gave the request up.
+ */
+export function clientGoneSignal({ res }: AppContext): AbortSignal {
+  const gone = new AbortController();
+  const onClose = (): void => {
+    if (!res.writableFinished) gone.abort(invalidRequest("The connection was closed before the response."));
+  };
+  if (res.closed) onClose();
+  else res.once("close", onClose);
+  return gone.signal;
 }

@@ -1,12 +1,10 @@
 import type { Next } from "koa";
 import type { AppContext, HttpDeps } from "./appContext.ts";
-import { errorBodyOf } from "./errorBody.ts";
-import { HttpError, toHttpError } from "./httpError.ts";
-import { requestedPath } from "./requestedPath.ts";
-import { discardBody } from "./unreadBody.ts";
+import { errorBodyOf, HttpError, toHttpError } from "./httpError.ts";
+import { discardBody } from "./body.ts";
 
 /** What the application knows of errors and HTTP does not. */
-export interface ErrorHandling<D> {
+interface ErrorHandling<D> {
   /** Returns the DomainError that an error of the stores means, or the error itself. */
   translate: (error: unknown) => unknown;
   /** Called with every response to a request that was refused. */
@@ -45,4 +43,17 @@ function logFault(ctx: AppContext<HttpDeps>, { code }: HttpError, thrown: unknow
   const keys = { err: thrown, requestId: ctx.state.requestId, route: ctx.state.route ?? ctx.method };
   if (code === "internal_error") ctx.deps.logger.error(keys, "A request failed.");
   else ctx.deps.logger.warn(keys, "A request needed something that is unavailable.");
+}
+
+/**
+ * Returns the path that a request asks for; undefined when its target is no address, such as `http://[::1`,
+ * of which the path cannot be read.
+ */
+function requestedPath(ctx: AppContext): string | undefined {
+  try {
+    const path = ctx.path as string | null;
+    return path?.startsWith("/") === true || path === "*" ? path : undefined;
+  } catch {
+    return undefined;
+  }
 }

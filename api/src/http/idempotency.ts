@@ -2,9 +2,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { limits } from "#contracts/limits.ts";
 import type { ErrorCode } from "#contracts/http/errors.ts";
 import type { Timer } from "#runtime/scheduling/clock.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, invalidRequest } from "../errors.ts";
 import { HttpError, toHttpError, type HttpErrorOptions } from "./httpError.ts";
-import type { RequestHeaderName } from "./requestHeaders.ts";
+import type { RequestHeaderName } from "./headers.ts";
 import {
   deleteIdempotencyKey,
   insertIdempotencyKey,
@@ -15,7 +15,6 @@ import {
 import type { Queryable } from "../stores/queryable.ts";
 import { toResponse, type Responses } from "./responses.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
-import { parseIdempotencyKey } from "./idempotencyKey.ts";
 
 /**
  * What is kept of a response: its body as text, to the letter. An error response is made anew rather than
@@ -242,4 +241,23 @@ function fingerprintOf(input: unknown): string {
 function sortedFields(_: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const token = /^[A-Za-z0-9!#$%&'*+.^_`|~:/-]+$/;
+const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
+
+/**
+ * The client's word in an `Idempotency-Key` header: a quoted string, or a bare token. Throws 400 for anything
+ * else.
+ */
+export function parseIdempotencyKey(header: string): string {
+  const text = header.trim();
+  const key = token.test(text) ? text : quoted.exec(text)?.[1]?.replace(/\\(.)/g, "$1");
+  if (key === undefined || key === "" || key.length > limits.idempotency.keyMaxLength) {
+    throw invalidRequest(
+      `Idempotency-Key must be one quoted string or token of 1 to ${limits.idempotency.keyMaxLength} characters, such as a random UUID.`,
+      [{ path: "Idempotency-Key", message: "is malformed" }],
+    );
+  }
+  return key;
 }

@@ -1,11 +1,13 @@
 import { limits } from "#contracts/limits.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import { deleteOldRows } from "../stores/sweepRows.ts";
+import type { Postgres } from "../stores/postgres.ts";
 
 /**
  * What names a request that must be done once: the key alone is the client's choice, and means nothing to
  * others or elsewhere.
  */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   /** `user:<id>` or `partner:<id>`. */
   principal: string;
   /** Method and path pattern. */
@@ -21,7 +23,7 @@ export interface IdempotentAttempt extends Omit<IdempotentRequest, "fingerprint"
 }
 
 /** The state of a key when a request comes with it. */
-export type IdempotencyClaim =
+type IdempotencyClaim =
   | { kind: "claimed" }
   /** Another request with the key is being worked on. */
   | { kind: "running" }
@@ -121,7 +123,7 @@ export async function deleteIdempotencyKey(
 }
 
 /** Deletes keys that are too old to be repeated, at most `max` at a time, and returns how many. */
-export async function deleteOldIdempotencyKeys(db: Queryable, max: number): Promise<number> {
+async function deleteOldIdempotencyKeys(db: Queryable, max: number): Promise<number> {
   const { rowCount } = await db.query({
     name: "sweep-idempotency-keys",
     text: `DELETE FROM idempotency_keys WHERE (principal, route, key) IN (
@@ -130,4 +132,14 @@ export async function deleteOldIdempotencyKeys(db: Queryable, max: number): Prom
     values: [keptSeconds, max],
   });
   return rowCount ?? 0;
+}
+
+/** What sweeping idempotency keys needs. */
+export interface SweepIdempotencyKeysDeps {
+  postgres: Postgres;
+}
+
+/** Deletes idempotency keys that are too old to be repeated. */
+export async function sweepIdempotencyKeys({ postgres }: SweepIdempotencyKeysDeps): Promise<void> {
+  await deleteOldRows((max) => deleteOldIdempotencyKeys(postgres.pool, max));
 }

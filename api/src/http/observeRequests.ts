@@ -1,7 +1,7 @@
 import type { Next } from "koa";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
-import { isBodyUnread } from "./unreadBody.ts";
+import { isBodyUnread } from "./body.ts";
 
 /**
  * A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail.

@@ -1,8 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { limits } from "#contracts/limits.ts";
 import { clientNetworkOf } from "./clientNetwork.ts";
-import type { Redis } from "../stores/redis.ts";
-import { RedisScript } from "./redisScript.ts";
+import { type Redis, RedisScript } from "../stores/redis.ts";
 
 /** So many requests in a window that starts with the first of them. */
 export interface RateLimitPolicy {

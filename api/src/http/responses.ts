@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { HeaderName } from "./responseHeaders.ts";
+import type { HeaderName } from "./headers.ts";
 
 /** A response of a route that is no error response. */
 export interface RouteResponse {

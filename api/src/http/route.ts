@@ -1,12 +1,12 @@
 import type { ErrorCode } from "#contracts/http/errors.ts";
-import { publicAccess, type Access, type AccessName } from "./access.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
-import { countingRetries, type RetryLimits } from "./countRetries.ts";
-import { idempotencyOf, onceForKey } from "./idempotency.ts";
+import { idempotencyOf, onceForKey, StillRunningError } from "./idempotency.ts";
 import { readInput, type Input, type InputSchemas } from "./input.ts";
-import type { RequestHeaderName } from "./requestHeaders.ts";
+import type { RequestHeaderName } from "./headers.ts";
 import type { RateLimitName } from "./rateLimits.ts";
 import type { Responses } from "./responses.ts";
+import { applyRateLimits, countedUnder, giveBackRateLimit } from "./applyRateLimits.ts";
+import { toHttpError } from "./httpError.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -42,7 +42,7 @@ interface Description<D> extends RetryLimits {
 }
 
 /** A body that is not checked by a schema. */
-export interface RawBody {
+interface RawBody {
   types: readonly string[];
   description: string;
   /** A function where the site's own settings decide. */
@@ -73,7 +73,7 @@ export interface Definition<D, Caller, Params, Query, Body>
 /**
  * What a handler gets: the checked input, what it uses, and the context only for status, headers and body.
  */
-export interface RouteRequest<D, Params, Query, Body> extends Input<Params, Query, Body> {
+interface RouteRequest<D, Params, Query, Body> extends Input<Params, Query, Body> {
   ctx: AppContext<D>;
   deps: D;
 }
@@ -131,4 +131,77 @@ function checkedInput<Params, Query, Body>(
   options: { refusesStrayQuery: boolean },
 ): Promise<Input<Params, Query, Body>> {
   return readInput(ctx, schemas, options) as Promise<Input<Params, Query, Body>>;
+}
+
+/** Which credential a kind of routes takes. */
+export type AccessName = "public" | "user" | "viewer" | "partner";
+
+/** Who may call a kind of routes; `Caller` is what handlers are told of whom they serve. */
+export interface Access<D, Caller extends object> {
+  name: AccessName;
+  /** A route that names no query parameters takes none; otherwise it ignores those that come. */
+  refusesStrayQuery: boolean;
+  /**
+   * Checks the credential, notes whose it is in `ctx.state.principal`, and counts the request under the
+   * limits. Throws unauthorized, forbidden, and RateLimitError when a limit is used up.
+   */
+  admit: (ctx: AppContext<D>, limits: readonly RateLimitName[]) => Promise<Caller>;
+}
+
+/** Anybody may call; requests are counted by address. */
+const publicAccess: Access<HttpDeps, object> = {
+  name: "public",
+  refusesStrayQuery: false,
+  admit: async (ctx, limits) => {
+    await applyRateLimits(ctx, limits, ctx.deps.rateLimits.addressKey(ctx.ip));
+    return {};
+  },
+};
+
+/** How the requests of a route count that are sent again. */
+interface RetryLimits {
+  /**
+   * Limits of the route under which a request does not count when its error response has a `Retry-After`: who
+   * asks again when told to must not run out of them.
+   */
+  limitsGivenBack?: readonly RateLimitName[];
+  /**
+   * What repeats a request under way, by its `Idempotency-Key`, counts under the one limit in place of the
+   * other, which is one of the route.
+   */
+  repeats?: { countAs: RateLimitName; insteadOf: RateLimitName };
+}
+
+/** Does the work of a request that was counted, and takes back what turns out not to count. */
+async function countingRetries(
+  ctx: AppContext<HttpDeps>,
+  { limitsGivenBack = [], repeats }: RetryLimits,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await (repeats === undefined ? work() : countingRepeats(ctx, repeats, work));
+  } catch (error) {
+    if (toHttpError(error).retryAfterSeconds !== undefined) {
+      for (const name of limitsGivenBack) await giveBackRateLimit(ctx, name);
+    }
+    throw error;
+  }
+}
+
+/** A repetition that is over the limit for these is refused, and stays counted under the other one. */
+async function countingRepeats(
+  ctx: AppContext<HttpDeps>,
+  { countAs, insteadOf }: NonNullable<RetryLimits["repeats"]>,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const counted = countedUnder(ctx, insteadOf);
+    if (error instanceof StillRunningError && counted !== undefined) {
+      await applyRateLimits(ctx, [countAs], counted.key);
+      await giveBackRateLimit(ctx, insteadOf);
+    }
+    throw error;
+  }
 }

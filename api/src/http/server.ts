@@ -2,14 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { boundHeaders, isHeadTooLarge } from "./headerLimits.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ServerErrors } from "./serverErrors.ts";
-import { cutStalledResponses } from "./stalledResponses.ts";
 
 /** What one server grants to all its clients. */
-export interface ServerLimits {
+interface ServerLimits {
   connections: number;
   /** From a request's first byte to the end of its headers. */
   headersTimeoutMs: number;
@@ -20,7 +18,7 @@ export interface ServerLimits {
 }
 
 /** What a server is told of its place and its bounds. */
-export interface ServerConfig {
+interface ServerConfig {
   /** Browsers come by https. */
   isSecure: boolean;
   /** Name of the cookie that is a credential: it may be longer than other headers. */
@@ -96,7 +94,7 @@ export function unreadyBecause(
 }
 
 /** How long a server goes on as before when it is told to end, in milliseconds. */
-export interface DrainTimes {
+interface DrainTimes {
   /** Until every proxy knows of the end: before, the port must refuse no connection. */
   proxiesMs: number;
   /** After that, at most, until the last client has asked once more. */
@@ -138,4 +136,78 @@ export async function close(server: Server, graceMs: number): Promise<void> {
   clearInterval(idleCheck);
   server.closeAllConnections();
   await closed;
+}
+
+/** How long a request's head may be, apart from its credentials. */
+const headBytes = 16 * 1024;
+/**
+ * A credential that is far too long is read all the same, so that the client hears that its credential is
+ * wrong, and not that its head is too long.
+ */
+const credentialBytes = 100 * 1024;
+/**
+ * One of so many connections may send such a credential: what all connections together can make the process
+ * hold stays small.
+ */
+const connectionsPerRoomyOne = 20;
+
+/**
+ * Bounds what a connection may send before there is a request. Node takes the bound over when a connection
+ * begins, so each connection can be given its own: the first ones get the larger bound, the later ones of a
+ * crowd the smaller.
+ */
+function boundHeaders(server: Server, connectionsMax: number): void {
+  const roomyMax = Math.ceil(connectionsMax / connectionsPerRoomyOne);
+  let open = 0;
+  server.prependListener("connection", (socket: Socket) => {
+    open += 1;
+    socket.once("close", () => (open -= 1));
+    Object.assign(server, { maxHeaderSize: open <= roomyMax ? headBytes + credentialBytes : headBytes });
+  });
+}
+
+/** Returns whether a head is too long even without its credentials: an API key, or the session cookie. */
+function isHeadTooLarge(
+  { url = "", rawHeaders, headers: { cookie = "", authorization = "" } }: IncomingMessage,
+  { sessionCookie: name }: { sessionCookie: string },
+): boolean {
+  let bytes = url.length;
+  for (const part of rawHeaders) bytes += part.length;
+  if (bytes <= headBytes) return false;
+  const sessionCookie = cookie.split(";").find((pair) => pair.trimStart().startsWith(`${name}=`)) ?? "";
+  return bytes - sessionCookie.length - authorization.length > headBytes;
+}
+
+interface Progress {
+  /** Bytes that the client's side has taken. */
+  taken: number;
+  sinceMs: number;
+}
+
+/**
+ * Cuts connections whose client takes nothing of its response, because each of them holds the response's
+ * memory. It looks now and then at what is still unsent, which costs requests nothing.
+ */
+function cutStalledResponses(
+  server: Server,
+  { stalledResponseMs, checkingIntervalMs }: { stalledResponseMs: number; checkingIntervalMs: number },
+): void {
+  const connections = new Map<Socket, Progress>();
+  server.on("connection", (socket: Socket) => {
+    connections.set(socket, { taken: 0, sinceMs: performance.now() });
+    socket.once("close", () => connections.delete(socket));
+  });
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    for (const [socket, progress] of connections) {
+      const taken = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || taken !== progress.taken)
+        connections.set(socket, { taken, sinceMs: nowMs });
+      // A plain end would leave the kernel to hold what it took of the response, and the client to read it
+      // for days.
+      else if (nowMs - progress.sinceMs >= stalledResponseMs) socket.resetAndDestroy();
+    }
+  }, checkingIntervalMs);
+  timer.unref();
+  server.once("close", () => clearInterval(timer));
 }

@@ -2,8 +2,8 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";
 import { DomainError } from "../errors.ts";
-import { errorBodyOf } from "./errorBody.ts";
-import { headersOfEveryResponse } from "./headersOfEveryResponse.ts";
+import { errorBodyOf } from "./httpError.ts";
+import { headersOfEveryResponse } from "./setSecurityHeaders.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { Logger } from "#runtime/logger.ts";
 

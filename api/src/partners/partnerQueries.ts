@@ -1,4 +1,4 @@
-import type { PrismaClient } from "../generated/client.ts";
+import type { PrismaClient, PartnerKey } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** Stores a partner of that name and returns the new id; undefined when there is one of that name already. */
@@ -43,7 +43,7 @@ export async function lockPartner(
 }
 
 /** A partner whose suspension was set or lifted. */
-export interface PartnerSuspension {
+interface PartnerSuspension {
   id: string;
   name: string;
   /** Null for a partner who is not suspended. */
@@ -70,4 +70,129 @@ export async function updatePartnerSuspended(
     [nameOrId, isSuspended],
   );
   return row;
+}
+
+/** How exactly the last use of a key is known: not every request writes it. */
+const useSeconds = 60;
+
+/** Returns the ids of the partner's keys that work now, the oldest first. */
+export async function listLivePartnerKeyIds(transaction: Queryable, partnerId: string): Promise<string[]> {
+  const { rows } = await transaction.query<{ id: string }>(
+    "SELECT id FROM partner_keys WHERE partner_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY created_at",
+    [partnerId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** A key about to be stored. */
+interface NewPartnerKeyRow {
+  keyId: string;
+  partnerId: string;
+  secretHash: string;
+  /** Undefined for a key that never expires. */
+  expiresInDays: number | undefined;
+}
+
+/** Stores a key and returns when it expires; null when it never does. */
+export async function insertPartnerKey(
+  transaction: Queryable,
+  { keyId, partnerId, secretHash, expiresInDays }: NewPartnerKeyRow,
+): Promise<Date | null> {
+  const {
+    rows: [row],
+  } = await transaction.query<{ expiresAt: Date | null }>(
+    `INSERT INTO partner_keys (id, partner_id, secret_hash, expires_at)
+     VALUES ($1, $2, $3, now() + make_interval(days => $4::int)) RETURNING expires_at AS "expiresAt"`,
+    [keyId, partnerId, secretHash, expiresInDays ?? null],
+  );
+  return row?.expiresAt ?? null;
+}
+
+/** A key that is revoked now. */
+interface PartnerKeyRevocation {
+  partnerId: string;
+  revokedAt: Date;
+  /** False when it was revoked before. */
+  isChanged: boolean;
+}
+
+/** Revokes the key; undefined when there is no such key. */
+export async function updatePartnerKeyRevoked(
+  db: Queryable,
+  keyId: string,
+): Promise<PartnerKeyRevocation | undefined> {
+  const {
+    rows: [row],
+  } = await db.query<PartnerKeyRevocation>(
+    `WITH before AS (SELECT id, revoked_at FROM partner_keys WHERE id = $1)
+     UPDATE partner_keys SET revoked_at = coalesce(partner_keys.revoked_at, now()) FROM before
+     WHERE partner_keys.id = before.id
+     RETURNING partner_keys.revoked_at AS "revokedAt", before.revoked_at IS NULL AS "isChanged", partner_id AS "partnerId"`,
+    [keyId],
+  );
+  return row;
+}
+
+/**
+ * Returns all keys that the partner of that name or id was given, the oldest first; undefined when there is
+ * no such partner.
+ */
+export async function listPartnerKeyRows(
+  prisma: PrismaClient,
+  nameOrId: string,
+): Promise<PartnerKey[] | undefined> {
+  const partner = await prisma.partner.findFirst({
+    where: { OR: [{ id: nameOrId }, { name: nameOrId }] },
+    include: { keys: { orderBy: { createdAt: "asc" } } },
+  });
+  return partner?.keys;
+}
+
+/** A key that has neither expired nor been revoked, and whose it is. */
+export interface LivePartnerKey {
+  secretHash: string;
+  partnerId: string;
+  partnerName: string;
+  isSuspended: boolean;
+  /** Whether its last use was noted longer than a minute ago. */
+  isUseDue: boolean;
+}
+
+/** Returns the key of that id; undefined when there is none that works now. */
+export async function findLivePartnerKey(db: Queryable, keyId: string): Promise<LivePartnerKey | undefined> {
+  const { rows } = await db.query<LivePartnerKey>({
+    name: "find-partner-key",
+    text: `SELECT k.secret_hash AS "secretHash", k.partner_id AS "partnerId", p.name AS "partnerName", p.suspended_at IS NOT NULL AS "isSuspended",
+             coalesce(k.last_used_at < now() - make_interval(secs => ${useSeconds}), true) AS "isUseDue"
+           FROM partner_keys k JOIN partners p ON p.id = k.partner_id
+           WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+    values: [keyId],
+  });
+  return rows[0];
+}
+
+/**
+ * Returns whose key this is, if it works now, and keeps revocations and suspensions waiting until the
+ * transaction ends; undefined when it does not work.
+ */
+export async function lockLivePartnerKey(
+  transaction: Queryable,
+  keyId: string,
+): Promise<Pick<LivePartnerKey, "isSuspended"> | undefined> {
+  const { rows } = await transaction.query<Pick<LivePartnerKey, "isSuspended">>({
+    name: "lock-partner-key",
+    text: `SELECT p.suspended_at IS NOT NULL AS "isSuspended" FROM partner_keys k JOIN partners p ON p.id = k.partner_id
+           WHERE k.id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) FOR SHARE`,
+    values: [keyId],
+  });
+  return rows[0];
+}
+
+/** Notes that the key was used now. */
+export async function updatePartnerKeyUsed(db: Queryable, keyId: string): Promise<void> {
+  await db.query({
+    name: "note-partner-key-use",
+    text: "UPDATE partner_keys SET last_used_at = now() WHERE id = $1",
+    values: [keyId],
+  });
 }

@@ -1,8 +1,7 @@
 import type { Audit } from "../audit/audit.ts";
 import { forbidden } from "../errors.ts";
-import { enforceRateLimits } from "../http/applyRateLimits.ts";
+import { enforceRateLimits, applyRateLimits } from "../http/applyRateLimits.ts";
 import { isSameSecretHash, parsePartnerKey, type PresentedPartnerKey } from "./keyFormat.ts";
-import type { KnownPartnerKeys } from "./knownPartnerKeys.ts";
 import type { AppContext, HttpDeps } from "../http/appContext.ts";
 import { HttpError } from "../http/httpError.ts";
 import type { Queryable } from "../stores/queryable.ts";
@@ -11,7 +10,8 @@ import {
   lockLivePartnerKey,
   updatePartnerKeyUsed,
   type LivePartnerKey,
-} from "./partnerKeyQueries.ts";
+} from "./partnerQueries.ts";
+import { type Access, toRoute, type Definition, type Route } from "../http/route.ts";
 
 /** What partners' routes need to check a key. */
 export interface PartnerDeps extends HttpDeps {
@@ -36,7 +36,7 @@ const useAuditMs = 3_600_000;
  * Returns the partner whose API key the request bears. Throws unauthorized for any other credential,
  * forbidden for a suspended partner, and RateLimitError where too many unknown keys came from the address.
  */
-export async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
+async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
   // Node passes on only one of two such headers. A request with two is refused, because nothing says which of
   // them counts.
   const { authorization = [] } = ctx.req.headersDistinct;
@@ -145,5 +145,72 @@ async function noteUse(
     await updatePartnerKeyUsed(postgres.pool, keyId);
   } catch (error) {
     logger.warn({ err: error, partnerKey: keyId }, "The API could not note the use of a partner's key.");
+  }
+}
+
+/** What handlers get of the partner. */
+interface PartnerCaller {
+  partner: PartnerPrincipal;
+}
+
+/** Partners may call, by API key; requests are counted by key. */
+const partnerAccess: Access<PartnerDeps, PartnerCaller> = {
+  name: "partner",
+  refusesStrayQuery: true,
+  admit: async (ctx, limits) => {
+    const partner = await requirePartner(ctx);
+    await applyRateLimits(ctx, limits, partner.keyId);
+    return { partner };
+  },
+};
+
+/** Returns a function that makes routes for partners, and whose handlers use `D`. */
+export function partnerRouteFor<D>() {
+  return <Params, Query, Body>(
+    definition: Definition<D & PartnerDeps, PartnerCaller, Params, Query, Body>,
+  ): Route<D & PartnerDeps> => toRoute(partnerAccess, definition);
+}
+
+const keysMax = 10_000;
+
+/**
+ * Keys that this process has found right before: their requests are not counted as guesses, whatever else
+ * comes from their address. Whether one still works is for the database to say each time.
+ */
+export class KnownPartnerKeys {
+  /** The hash of the secret, by the key's id; the oldest first. */
+  readonly #hashes = new Map<string, string>();
+  /** First checks under way, by key. */
+  readonly #checks = new Map<string, Promise<unknown>>();
+
+  has({ keyId, secretHash }: PresentedPartnerKey): boolean {
+    return this.#hashes.get(keyId) === secretHash;
+  }
+
+  keep({ keyId, secretHash }: PresentedPartnerKey): void {
+    this.#hashes.set(keyId, secretHash);
+    if (this.#hashes.size <= keysMax) return;
+    const oldest = this.#hashes.keys().next();
+    if (oldest.done !== true) this.#hashes.delete(oldest.value);
+  }
+
+  /**
+   * Runs the first check of a key, and lets requests with the same key wait for it meanwhile: hundreds of
+   * requests that use a key for the first time at once are not hundreds of guesses.
+   */
+  async check<T>(presented: PresentedPartnerKey, first: () => Promise<T>): Promise<T | "checked"> {
+    const name = `${presented.keyId} ${presented.secretHash}`;
+    const underWay = this.#checks.get(name);
+    if (underWay !== undefined) {
+      await underWay.catch(() => undefined);
+      return "checked";
+    }
+    const check = first();
+    this.#checks.set(name, check);
+    return check.finally(() => this.#checks.delete(name));
+  }
+
+  forget({ keyId, secretHash }: PresentedPartnerKey): void {
+    if (this.#hashes.get(keyId) === secretHash) this.#hashes.delete(keyId);
   }
 }

@@ -2,16 +2,29 @@ import { randomUUID } from "node:crypto";
 import { saveKey } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../errors.ts";
-import { isTransactionSacrificed } from "../stores/databaseUnavailable.ts";
+import { isTransactionSacrificed } from "../stores/databaseFailure.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { deleteNewSlotSweep, insertNewSlotSweep } from "./newSlotSweepQueries.ts";
-import { insertSlot, type SlotsOf } from "./playerSlotQueries.ts";
+import {
+  deleteNewSlotSweep,
+  insertNewSlotSweep,
+  insertSlot,
+  type SlotsOf,
+  type SlotOf,
+} from "./playerSlotQueries.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import { insertSlotVersion, type NamedSave } from "./saveVersionQueries.ts";
-import { withFreeSlot, withGameSaves, type AlsoWithin, type SlotChangeDeps } from "./slotChange.ts";
-import { emptySlotNumber, requireListed } from "./slotErrors.ts";
-import { findSlotHistory, type SlotHistory } from "./slotHistory.ts";
+import { withFreeSlot, withGameSaves, type AlsoWithin, type SlotChangeDeps } from "./changeSlot.ts";
+import {
+  emptySlotNumber,
+  requireListed,
+  findSlotHistory,
+  type SlotHistory,
+  currentVersion,
+  requireFree,
+} from "./slotHistory.ts";
+import { limits } from "#contracts/limits.ts";
+import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
 
 /** What bringing a save into a slot needs. */
 export interface ImportDeps extends SlotChangeDeps {
@@ -111,4 +124,44 @@ async function answered(
 /** Returns a key that no session's save has. */
 function newSaveKey(slotId: string, generation: number): string {
   return saveKey(slotId, { generation, gameSession: `import-${randomUUID()}`, sequence: 1, attempt: 0 });
+}
+
+const suffix = " (copy)";
+
+/**
+ * Copies a slot's save into a slot of its own, and returns that. Throws not_found, slot_in_use,
+ * no_empty_slot, conflict for a game that is gone, a slot without a save or too many saves of the player that
+ * are read, unreadable_save and unavailable.
+ */
+export async function copySlot(
+  deps: ImportDeps & ReadableVersionDeps,
+  slotOf: SlotOf,
+  alsoWithin?: AlsoWithin,
+): Promise<SlotHistory> {
+  const { game, slot, slots } = await findSlotHistory(deps, deps.postgres.pool, slotOf);
+  requireListed(game);
+  requireFree(slot);
+  emptySlotNumber(slots);
+  const current = currentVersion(slot);
+  if (current === undefined)
+    throw new DomainError("conflict", { message: "This save slot has no save yet." });
+  const { objectKey, ...save } = await readableVersion(deps, slotOf.userId, slot, current.id);
+  return importIntoNewSlot(
+    deps,
+    slotOf,
+    labelOfCopy(slot.label),
+    async (copyKey) => {
+      await new SaveObjectStore(deps.objectStore).copy(objectKey, copyKey);
+      return save;
+    },
+    alsoWithin,
+  );
+}
+
+function labelOfCopy(label: string): string {
+  const kept = Array.from(label)
+    .slice(0, limits.save.labelMaxLength - suffix.length)
+    .join("")
+    .trimEnd();
+  return kept.endsWith(suffix) ? kept : kept + suffix;
 }

@@ -38,7 +38,7 @@ export interface SlotOf extends SlotsOf {
 }
 
 /** A slot about to be made. */
-export interface NewSlot {
+interface NewSlot {
   id: string;
   userId: string;
   gameId: string;
@@ -109,3 +109,32 @@ export async function deleteSlotRow(transaction: Queryable, slotId: string): Pro
     values: [slotId],
   });
 }
+
+/**
+ * Notes that what is stored for a slot that is about to be made has to be removed, unless the slot is made:
+ * its process may die before.
+ */
+export async function insertNewSlotSweep(db: Queryable, slotId: string): Promise<void> {
+  await db.query({
+    name: "note-new-slot",
+    text: "INSERT INTO save_sweeps (slot_id, due_at, slot_deleted_at) VALUES ($1, now() + interval '1 hour', now())",
+    values: [slotId],
+  });
+}
+
+/** Takes the note back: the slot is made. */
+export async function deleteNewSlotSweep(transaction: Queryable, slotId: string): Promise<void> {
+  await transaction.query({
+    name: "forget-new-slot",
+    text: "DELETE FROM save_sweeps WHERE slot_id = $1",
+    values: [slotId],
+  });
+}
+
+/**
+ * The statement that opens a transaction in which one launch at a time decides, until it ends: two launches
+ * never take the same last place on a node. A change of a save slot takes the same lock, so that no launch
+ * starts from a save that is just being replaced. The number is any constant on which all copies of this
+ * program agree.
+ */
+export const lockLaunches = "SELECT pg_advisory_xact_lock(7264010332)";

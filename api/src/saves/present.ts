@@ -7,10 +7,9 @@ import type {
   SaveVersion as PublicVersion,
 } from "#contracts/http/saves.ts";
 import type { PlayerSlot } from "./playerSlotQueries.ts";
-import { saveBytesMaxOf } from "./saveLimit.ts";
-import { isCurrentVersion } from "./saveVersion.ts";
+import { saveBytesMaxOf, isCurrentVersion, type GameSaves, type SlotHistory } from "./slotHistory.ts";
 import type { SaveVersion } from "./saveVersionQueries.ts";
-import type { GameSaves, SlotHistory } from "./slotHistory.ts";
+import type { AuditEvent } from "../audit/audit.ts";
 
 /** Returns a player's saves of a game, always with three slots. */
 export function presentSaves({ game, slots }: GameSaves): SavesResponse {
@@ -54,4 +53,17 @@ function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
     isCurrent: isCurrentVersion(slot, version),
     isReadable: unreadableAt === null,
   };
+}
+
+/** Who changes saves; over HTTP also from where, and by which request. */
+export type SaveChange = Pick<AuditEvent, "actor" | "address" | "requestId">;
+
+/** Returns what the trail keeps of a change of somebody's saves. */
+export function saveAuditEvent(
+  action: string,
+  change: SaveChange,
+  slug: string,
+  { id, number }: Pick<PlayerSlot, "id" | "number">,
+): AuditEvent {
+  return { action, ...change, subject: { kind: "saveSlot", id }, details: { game: slug, number } };
 }

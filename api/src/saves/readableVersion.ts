@@ -1,12 +1,12 @@
 import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import { checkSave } from "./savedObject.ts";
-import type { SaveReads } from "./saveReads.ts";
-import { unreadableSave, versionOf } from "./saveVersion.ts";
-import { updateObjectReadable } from "./saveCheckQueries.ts";
-import type { SaveVersion } from "./saveVersionQueries.ts";
-import type { SlotHistory } from "./slotHistory.ts";
+import { checkSave, createDigestGate, openSave } from "./savedObject.ts";
+import { unreadableSave, versionOf, type SlotHistory } from "./slotHistory.ts";
+import { updateObjectReadable, type SaveVersion } from "./saveVersionQueries.ts";
+import { SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
+import { DomainError, unavailable } from "../errors.ts";
+import { pipeline, type Readable } from "node:stream";
 
 /** What making sure of a version needs. */
 export interface ReadableVersionDeps {
@@ -36,4 +36,81 @@ export async function readableVersion(
     "A save is unreadable.",
   );
   throw unreadableSave(slot, version);
+}
+
+const deadlineMs = 20_000;
+const retrySeconds = 10;
+
+/**
+ * Bounds how many whole saves a process reads at once for its players' requests, and reads one of each
+ * player; the others wait for a while.
+ */
+export class SaveReads {
+  readonly #queue = new SharedQueue({
+    all: {
+      concurrency: 4,
+      waitingMax: 32,
+      deadlineMs,
+      tooMany: () => unavailable("Many saves are being read just now: try again in a moment."),
+    },
+    each: { concurrency: 1, waitingMax: 4, deadlineMs, tooMany: tooManyOfPlayer },
+  });
+
+  /**
+   * Runs `work`, which reads a save of this player, in its turn. Throws conflict when too much of the
+   * player's waits, and unavailable when too much of all does.
+   */
+  run<T>(userId: string, work: () => Promise<T>): Promise<T> {
+    return this.#queue.run(userId, work);
+  }
+}
+
+function tooManyOfPlayer(): DomainError {
+  return new DomainError("conflict", {
+    message: "Other saves of yours are being read just now: try again in a moment.",
+    retryAfterSeconds: retrySeconds,
+  });
+}
+
+/** A version on its way to whom it belongs. */
+interface SaveDownload {
+  version: SaveVersion;
+  /** Ends with an error when the bytes turn out to be others: the last of them is then missing. */
+  stream: Readable;
+}
+
+/**
+ * Opens a version for its player. It is read twice: once before anything is sent, so that a damaged one can
+ * still be refused, and once as it is sent. Throws not_found, unreadable_save, conflict while too many saves
+ * of the player are read, and unavailable.
+ */
+export async function downloadSave(
+  deps: ReadableVersionDeps,
+  userId: string,
+  slot: SlotHistory,
+  versionId: string,
+): Promise<SaveDownload> {
+  const version = await readableVersion(deps, userId, slot, versionId);
+  const source = await openSave(deps.objectStore, version);
+  if (source === undefined) throw unreadableSave(slot, version);
+  return { version, stream: gated(deps.logger, source, version) };
+}
+
+function gated(logger: Logger, source: Readable, version: SaveVersion): Readable {
+  const gate = createDigestGate(version);
+  pipeline(source, gate, (error) => {
+    // Clients that go away are nothing to report.
+    if (error && error.code !== "ERR_STREAM_PREMATURE_CLOSE")
+      logger.warn({ err: error, objectKey: version.objectKey }, "A download of a save was cut.");
+  });
+  return gate;
+}
+
+/** Returns the name of the file that a version is downloaded as. */
+export function downloadName(
+  slug: string,
+  { number }: Pick<SlotHistory, "number">,
+  { storedAt }: Pick<SaveVersion, "storedAt">,
+): string {
+  return `${slug}-slot${number}-${storedAt.toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}.tar.gz`;
 }

@@ -8,26 +8,22 @@ import {
   SaveVersionParams,
 } from "#contracts/http/saves.ts";
 import { limits as allLimits } from "#contracts/limits.ts";
-import { archiveBodyOf, archiveTypes } from "../archives/archiveBody.ts";
+import { archiveBodyOf, archiveTypes, countUpload } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
-import { countUpload } from "../archives/countUpload.ts";
 import type { Audit } from "../audit/audit.ts";
-import type { UserDeps } from "../auth/requireUser.ts";
-import { userRouteFor } from "../auth/userRoute.ts";
+import { type UserDeps, userRouteFor } from "../auth/requireUser.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
-import { clientGoneSignal } from "../http/clientGone.ts";
+import { clientGoneSignal } from "../http/body.ts";
 import { remembering } from "../http/idempotency.ts";
 import { respondCacheable } from "../http/respondCacheable.ts";
 import { cacheable, empty, json, media } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { deleteSlot, renameSlot, restoreSave, type RestoreDeps } from "./changeSlot.ts";
-import { copySlot } from "./copySlot.ts";
-import { downloadName, downloadSave } from "./downloadSave.ts";
-import { presentSaves, presentSlot } from "./present.ts";
-import { saveAuditEvent, type SaveChange } from "./saveAuditEvent.ts";
-import { currentVersion } from "./saveVersion.ts";
-import { findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
+import { copySlot } from "./importedSave.ts";
+import { downloadName, downloadSave } from "./readableVersion.ts";
+import { presentSaves, presentSlot, saveAuditEvent, type SaveChange } from "./present.ts";
+import { currentVersion, findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 import { packedBytesMaxOf, uploadSave, type UploadSaveDeps, type UploadTarget } from "./uploadSave.ts";
 
 /** What these routes need. */

@@ -1,12 +1,13 @@
 import { CopyDestinationOptions, CopySourceOptions } from "minio";
 import { withTimeout } from "#runtime/scheduling/deadline.ts";
-import { savesPrefix } from "#contracts/objectKeys.ts";
+import { savesPrefix, isEarlier, parseSaveKey, type SaveName } from "#contracts/objectKeys.ts";
 import { ArchiveUpload } from "../archives/archiveUpload.ts";
 import { unavailable } from "../errors.ts";
-import type { ObjectStore } from "../stores/objectStore.ts";
-import { callObjectStore } from "../stores/callObjectStore.ts";
-import { inspectSave, type InspectedSave } from "./inspectSave.ts";
-import type { StoredSaveObject } from "./newestSave.ts";
+import { type ObjectStore, callObjectStore } from "../stores/objectStore.ts";
+import type { Readable } from "node:stream";
+import { saveArchiveRules } from "#archive/archiveRules.ts";
+import { ArchiveInspection } from "../archives/archiveInspection.ts";
+import { createHash } from "node:crypto";
 
 /** The largest save at 2 MB a second. */
 const readTimeoutMs = 600_000;
@@ -82,4 +83,98 @@ export class SaveObjectStore {
   async openUpload(key: string): Promise<ArchiveUpload> {
     return ArchiveUpload.open(this.#objectStore, key);
   }
+}
+
+/** A save that was read to its end. */
+interface InspectedSave extends SaveDigest {
+  /** Null where it is no archive that a packer would make today. */
+  unpackedBytes: number | null;
+}
+
+/**
+ * Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`. Who
+ * stores saves may store anything: so it is held to the rules for a save as it is packed, which bound what
+ * there is to unpack, and what breaks them is only not counted.
+ */
+async function inspectSave(save: Readable, bytesMax: number): Promise<InspectedSave | undefined> {
+  let [unpackedBytes, isRefused] = [0, false];
+  const inspection = new ArchiveInspection(saveArchiveRules, {
+    onEntry: (entry) => void (unpackedBytes += fileMemory(entry)),
+  });
+  // Whatever ends the inspection does not make the save another.
+  const inspect = async (step: () => Promise<unknown>): Promise<void> => {
+    if (!isRefused) await step().catch(() => void (isRefused = true));
+  };
+  try {
+    const digest = await readDigest(save, bytesMax, (piece) => inspect(() => inspection.write(piece)));
+    if (digest === undefined) return undefined;
+    await inspect(() => inspection.finish());
+    return { ...digest, unpackedBytes: isRefused ? null : unpackedBytes };
+  } finally {
+    inspection.close();
+  }
+}
+
+/** What a save turned out to be when all of it was read. */
+interface SaveDigest {
+  /** In hex. */
+  sha256: string;
+  bytes: number;
+}
+
+/**
+ * Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`.
+ * `onPiece` is awaited with each piece.
+ */
+export async function readDigest(
+  save: Readable,
+  bytesMax: number,
+  onPiece?: (piece: Buffer) => Promise<void>,
+): Promise<SaveDigest | undefined> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const piece of save as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > bytesMax) return undefined;
+    hash.update(piece);
+    await onPiece?.(piece);
+  }
+  return { sha256: hash.digest("hex"), bytes };
+}
+
+const pageBytes = 4096;
+
+/** Returns the memory that a save's file takes on its node, in whole pages, as the packer counts it. */
+export function fileMemory({ size }: { size: number }): number {
+  return Math.ceil(size / pageBytes) * pageBytes;
+}
+
+/** A save in the object store. */
+export interface StoredSaveObject {
+  key: string;
+  storedAt: Date;
+}
+
+/** One that a node agent named. */
+export type NamedSaveObject = StoredSaveObject & SaveName;
+
+/** Returns the objects with what their keys say; others have a key that no node agent makes. */
+export function namedSaves(objects: readonly StoredSaveObject[]): NamedSaveObject[] {
+  return objects.flatMap((object) => {
+    const name = parseSaveKey(object.key);
+    return name === undefined ? [] : [{ ...object, ...name }];
+  });
+}
+
+/** Returns the session's last save among them; undefined when there is none. */
+export function newestSaveOf(
+  objects: readonly StoredSaveObject[],
+  gameSession: string,
+): NamedSaveObject | undefined {
+  return namedSaves(objects)
+    .filter((save) => save.gameSession === gameSession)
+    .reduce<NamedSaveObject | undefined>(
+      (newest, save) => (newest === undefined || isEarlier(newest, save) ? save : newest),
+      undefined,
+    );
 }

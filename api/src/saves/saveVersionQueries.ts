@@ -1,5 +1,6 @@
 import type { SaveVersionKind } from "#contracts/http/saves.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import type { StoredSave } from "#contracts/crd/gameSession.ts";
 
 /** A stored save, as its slot or a version names it. */
 export interface NamedSave {
@@ -9,6 +10,9 @@ export interface NamedSave {
   /** Null for saves of a release that did not count it. */
   unpackedBytes: number | null;
 }
+
+/** A save as the object store has it by its name. */
+export type SavedObject = Pick<NamedSave, "objectKey" | "sha256" | "bytes">;
 
 /** A row of a slot's history. */
 export interface SaveVersion extends NamedSave {
@@ -48,7 +52,7 @@ export async function listSaveVersions(db: Queryable, slotIds: readonly string[]
 }
 
 /** A slot whose row is locked until its transaction ends. */
-export interface LockedSlot {
+interface LockedSlot {
   id: string;
   userId: string;
   gameId: string;
@@ -90,7 +94,7 @@ export async function lockSlot(
 }
 
 /** A version that no session stored. */
-export interface NewSlotVersion extends NamedSave {
+interface NewSlotVersion extends NamedSave {
   kind: "restored" | "imported";
 }
 
@@ -122,4 +126,209 @@ export async function insertSlotVersion(
   const [inserted] = rows;
   if (inserted === undefined) throw new Error(`There is no save slot ${slotId}.`);
   return inserted.id;
+}
+
+/** A session's save that was found or reported when the session did not own its slot. */
+interface LateSave {
+  slotId: string;
+  gameSession: string;
+  objectKey: string;
+  sha256: string;
+  bytes: number;
+  unpackedBytes: number | null;
+  /** As the node agent counts. */
+  generation: number;
+  sequence: number;
+  attempt: number;
+}
+
+/** As what a late save is kept. */
+export interface LateSaveKind {
+  kind: "conflict" | "played";
+  /**
+   * When it came; now, unless given. Saves from before there were versions came earlier, and are superseded.
+   */
+  storedAt?: Date;
+}
+
+/**
+ * SQL that is true of a save (slot, session, key, sequence and attempt are the parameters 1 to 5) whose
+ * session does not own the slot, and of which no record is left: neither of that object, nor of a later save
+ * of the session.
+ */
+const isUnrecorded = `NOT EXISTS (SELECT FROM game_sessions WHERE id = $2 AND slot_id = $1 AND slot_released_at IS NULL)
+        AND NOT EXISTS (SELECT FROM save_versions WHERE slot_id = $1 AND (object_key = $3 OR game_session = $2 AND (sequence, attempt) >= ($4::int, $5::int)))
+        AND NOT EXISTS (SELECT FROM save_slots WHERE id = $1 AND saved_by_session = $2 AND (sequence, attempt) >= ($4::int, $5::int))`;
+
+/** Returns whether `insertLateSave` would keep the save. */
+export async function isLateSaveUnrecorded(
+  db: Queryable,
+  save: Pick<LateSave, "slotId" | "gameSession" | "objectKey" | "sequence" | "attempt">,
+): Promise<boolean> {
+  const { rows } = await db.query<{ isUnrecorded: boolean }>({
+    name: "is-late-save-unrecorded",
+    text: `SELECT ${isUnrecorded} AS "isUnrecorded"`,
+    values: [save.slotId, save.gameSession, save.objectKey, save.sequence, save.attempt],
+  });
+  return rows[0]?.isUnrecorded === true;
+}
+
+/**
+ * Keeps the save as a version of its own, in the place of an earlier one of that kind and session; false when
+ * the session owns the slot, or when this save or a later one of the session is recorded. May be repeated.
+ */
+export async function insertLateSave(
+  db: Queryable,
+  save: LateSave,
+  { kind, storedAt }: LateSaveKind,
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "insert-late-save",
+    text: `
+      INSERT INTO save_versions AS v (slot_id, game_session, object_key, sequence, attempt, kind, sha256, bytes, unpacked_bytes, generation,
+        stored_at, superseded_at)
+      SELECT $1, $2, $3, $4::int, $5::int, $6::save_version_kind, $7, $8, $9, $10, COALESCE($11, now()),
+        CASE WHEN $6::save_version_kind = 'played' THEN now() END
+      WHERE ${isUnrecorded}
+      ON CONFLICT (slot_id, game_session, kind) WHERE kind IN ('played', 'conflict') DO UPDATE SET
+        object_key = EXCLUDED.object_key, sha256 = EXCLUDED.sha256, bytes = EXCLUDED.bytes, unpacked_bytes = EXCLUDED.unpacked_bytes,
+        generation = EXCLUDED.generation, sequence = EXCLUDED.sequence, attempt = EXCLUDED.attempt, stored_at = EXCLUDED.stored_at, unreadable_at = NULL
+      WHERE (v.sequence, v.attempt) < (EXCLUDED.sequence, EXCLUDED.attempt)`,
+    values: [
+      save.slotId,
+      save.gameSession,
+      save.objectKey,
+      save.sequence,
+      save.attempt,
+      kind,
+      save.sha256,
+      save.bytes,
+      save.unpackedBytes,
+      save.generation,
+      storedAt ?? null,
+    ],
+  });
+  return rowCount === 1;
+}
+
+/** Whether the session's save of that request, or of a later one, is a version already. */
+export async function hasRequestedVersion(
+  db: Queryable,
+  slotId: string,
+  gameSession: string,
+  requestedAt: string,
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "has-requested-version",
+    text: "SELECT FROM save_versions WHERE slot_id = $1 AND game_session = $2 AND kind = 'requested' AND stored_at >= $3 LIMIT 1",
+    values: [slotId, gameSession, requestedAt],
+  });
+  return rowCount === 1;
+}
+
+/**
+ * Stores the version of a request with the request's time. The node's clock says when the save was stored
+ * there, and could make a later request look like one that is fulfilled.
+ */
+export async function insertRequestedVersion(
+  transaction: Queryable,
+  slotId: string,
+  gameSession: string,
+  save: StoredSave & { requestedAt: string; attempt: number },
+): Promise<void> {
+  await transaction.query({
+    name: "insert-requested-version",
+    text: `INSERT INTO save_versions (slot_id, kind, game_session, object_key, sha256, bytes, unpacked_bytes, generation, sequence, attempt, stored_at)
+      VALUES ($1, 'requested', $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    values: [
+      slotId,
+      gameSession,
+      save.objectKey,
+      save.sha256,
+      save.bytes,
+      save.unpackedBytes ?? null,
+      save.generation,
+      save.sequence,
+      save.attempt,
+      save.requestedAt,
+    ],
+  });
+}
+
+/** A save with the slot that it belongs to: only versions of that slot name it. */
+export interface CheckedObject extends SavedObject {
+  slotId: string;
+  /** The version that was due. */
+  versionId: string;
+}
+
+/** Notes whether an object is whole, in all versions that name it. Returns whether that is news. */
+export async function updateObjectReadable(
+  db: Queryable,
+  { slotId, objectKey }: Pick<CheckedObject, "slotId" | "objectKey">,
+  isReadable: boolean,
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "note-object-readable",
+    text: `UPDATE save_versions SET unreadable_at = CASE WHEN $3 THEN NULL ELSE now() END, check_due_at = LEAST(check_due_at, now())
+      WHERE slot_id = $1 AND object_key = $2 AND (unreadable_at IS NULL) <> $3`,
+    values: [slotId, objectKey, isReadable],
+  });
+  return rowCount !== 0;
+}
+
+/** Returns the object whose check is due the longest; undefined when none is. */
+export async function findDueCheck(db: Queryable): Promise<CheckedObject | undefined> {
+  const { rows } = await db.query<CheckedObject>({
+    name: "find-due-save-check",
+    text: `SELECT id AS "versionId", slot_id AS "slotId", object_key AS "objectKey", sha256, bytes::float8 AS bytes FROM save_versions WHERE check_due_at <= now() ORDER BY check_due_at LIMIT 1`,
+  });
+  return rows[0];
+}
+
+/**
+ * Has the object checked again after so many seconds, and the version that was due, which may name a newer
+ * one by now: it would else stay the one that is due the longest for as long as its session plays.
+ */
+export async function updateCheckDue(
+  db: Queryable,
+  { slotId, objectKey, versionId }: CheckedObject,
+  seconds: number,
+): Promise<void> {
+  await db.query({
+    name: "defer-save-check",
+    text: "UPDATE save_versions SET check_due_at = now() + make_interval(secs => $3) WHERE slot_id = $1 AND (object_key = $2 OR id = $4)",
+    values: [slotId, objectKey, seconds, versionId],
+  });
+}
+
+/** A version that was found missing or damaged, and whose it is; both are null for a slot that is gone. */
+export interface UnreadableSave {
+  email: string | null;
+  slug: string | null;
+  slotNumber: number | null;
+  versionId: string;
+  objectKey: string;
+  unreadableAt: Date;
+}
+
+/** Returns versions that were found missing or damaged, the latest finds first, at most `limit`. */
+export async function listUnreadable(db: Queryable, limit: number): Promise<UnreadableSave[]> {
+  const { rows } = await db.query<UnreadableSave>({
+    name: "list-unreadable-saves",
+    text: `SELECT u.email, g.slug, s.number AS "slotNumber", v.id AS "versionId", v.object_key AS "objectKey", v.unreadable_at AS "unreadableAt"
+      FROM save_versions v LEFT JOIN save_slots s ON s.id = v.slot_id LEFT JOIN users u ON u.id = s.user_id LEFT JOIN games g ON g.id = s.game_id
+      WHERE v.unreadable_at IS NOT NULL ORDER BY v.unreadable_at DESC, v.id LIMIT $1`,
+    values: [limit],
+  });
+  return rows;
+}
+
+/** Returns how many kept versions were found missing or damaged. */
+export async function countUnreadable(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ count: number }>({
+    name: "count-unreadable-saves",
+    text: "SELECT count(*)::int AS count FROM save_versions WHERE unreadable_at IS NOT NULL",
+  });
+  return rows[0]?.count ?? 0;
 }

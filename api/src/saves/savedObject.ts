@@ -3,11 +3,8 @@ import { Transform, type Readable } from "node:stream";
 import { withTimeout } from "#runtime/scheduling/deadline.ts";
 import { unavailable } from "../errors.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
-import { readDigest } from "./readDigest.ts";
-import type { NamedSave } from "./saveVersionQueries.ts";
-
-/** A save as the object store has it by its name. */
-export type SavedObject = Pick<NamedSave, "objectKey" | "sha256" | "bytes">;
+import { readDigest } from "./saveObjectStore.ts";
+import type { SavedObject } from "./saveVersionQueries.ts";
 
 /** How a save was found when all of it was read. */
 export type SaveState = "whole" | "missing" | "damaged";

@@ -8,7 +8,7 @@ import {
   updateCheckDue,
   updateObjectReadable,
   type CheckedObject,
-} from "./saveCheckQueries.ts";
+} from "./saveVersionQueries.ts";
 import { checkSave } from "./savedObject.ts";
 
 /** What the scrub needs. */

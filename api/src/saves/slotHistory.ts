@@ -1,6 +1,6 @@
-import { notFound } from "../errors.ts";
+import { notFound, DomainError } from "../errors.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { keptVersions, type HistoryRule } from "./keptVersions.ts";
+import { keptVersions, type HistoryRule } from "./sweepPlan.ts";
 import {
   findSavesGame,
   listPlayerSlots,
@@ -9,8 +9,9 @@ import {
   type SlotOf,
   type SlotsOf,
 } from "./playerSlotQueries.ts";
-import { noSuchSlot } from "./slotErrors.ts";
 import { listSaveVersions, type SaveVersion } from "./saveVersionQueries.ts";
+import { isOngoing } from "#contracts/crd/publicStatus.ts";
+import { limits, mebibyte } from "#contracts/limits.ts";
 
 /** What reading histories needs. */
 export interface SlotHistoryDeps {
@@ -77,4 +78,111 @@ export async function findSlotHistory(
   const slot = saves?.slots.find(({ id }) => id === slotOf.slotId);
   if (saves === undefined || slot === undefined) throw noSuchSlot();
   return { ...saves, slot };
+}
+
+/** Returns the error for a slot that is unknown, or somebody else's. */
+export function noSuchSlot(): DomainError {
+  return notFound("There is no such save slot.");
+}
+
+/** Throws conflict for a game that is gone: its saves can be taken away, and nothing else makes sense. */
+export function requireListed({ isListed }: SavesGame): void {
+  if (!isListed)
+    throw new DomainError("conflict", {
+      message: "This game is not offered any more: its saves can be downloaded or deleted, but not played.",
+    });
+}
+
+/** Throws slot_in_use when a session owns the slot. */
+export function requireFree({ ownerStatus }: PlayerSlot): void {
+  if (ownerStatus === null) return;
+  if (isOngoing(ownerStatus)) {
+    throw new DomainError("slot_in_use", { message: "This save slot is being played: stop the game first." });
+  }
+  throw new DomainError("slot_in_use", {
+    message: "The last save of this slot is still being stored: try again in a moment.",
+    retryAfterSeconds: 10,
+  });
+}
+
+/**
+ * Returns the error for a slot that is still held after some tries, as by the sweeper while the object store
+ * takes its time.
+ */
+export function slotBusy(cause: unknown): DomainError {
+  return new DomainError("slot_in_use", {
+    message: "Old saves of this slot are just being removed: try again in a moment.",
+    retryAfterSeconds: 5,
+    cause,
+  });
+}
+
+/** Returns the lowest number that no slot has. Throws no_empty_slot. */
+export function emptySlotNumber(slots: readonly PlayerSlot[]): number {
+  const number = lowestEmptyNumber(slots);
+  if (number !== undefined) return number;
+  throw new DomainError("no_empty_slot", {
+    message: "All save slots of this game are in use: delete one first.",
+  });
+}
+
+/** Returns the lowest number of a game's slots that none of these has; undefined when all are in use. */
+export function lowestEmptyNumber(slots: readonly { number: number }[]): number | undefined {
+  const taken = new Set(slots.map(({ number }) => number));
+  for (let number = 1; number <= limits.saveSlotsPerGame; number++) {
+    if (!taken.has(number)) return number;
+  }
+  return undefined;
+}
+
+/**
+ * Whether the slot goes on with this version: a restored one names the object of an earlier one, so that the
+ * object alone does not tell.
+ */
+export function isCurrentVersion(
+  { objectKey, generation }: Pick<PlayerSlot, "objectKey" | "generation">,
+  version: SaveVersion,
+): boolean {
+  return (
+    version.kind !== "conflict" &&
+    version.kind !== "requested" &&
+    version.objectKey === objectKey &&
+    version.generation === generation
+  );
+}
+
+/** Returns the version that the slot goes on with; undefined when it has no save yet. */
+export function currentVersion(slot: SlotHistory): SaveVersion | undefined {
+  return slot.versions.find((version) => isCurrentVersion(slot, version));
+}
+
+/** Returns the slot's version of that id. Throws not_found. */
+export function versionOf({ versions }: SlotHistory, versionId: string): SaveVersion {
+  const version = versions.find(({ id }) => id === versionId);
+  if (version === undefined) throw notFound("There is no such version of this save.");
+  return version;
+}
+
+/**
+ * Returns the error for a version that is missing or damaged, which names the newest one before it that can
+ * be read.
+ */
+export function unreadableSave(
+  { versions }: Pick<SlotHistory, "versions">,
+  version: SaveVersion | undefined,
+): DomainError {
+  const earlier = versions.slice(versions.findIndex(({ id }) => id === version?.id) + 1);
+  const before = earlier.find(
+    ({ unreadableAt, objectKey }) => unreadableAt === null && objectKey !== version?.objectKey,
+  );
+  const advice = before === undefined ? "There is no earlier one." : "Take the version before it.";
+  return new DomainError("unreadable_save", {
+    message: `This save is missing or damaged. ${advice}`,
+    ...(before !== undefined && { extra: { versionId: before.id } }),
+  });
+}
+
+/** Returns what the files of a game's save may take, in bytes: what the game says, or the default. */
+export function saveBytesMaxOf(saveLimitMb: number | null): number {
+  return saveLimitMb === null ? limits.save.volumeBytes.default : saveLimitMb * mebibyte;
 }

@@ -2,17 +2,21 @@ import { saveArchiveRules } from "#archive/archiveRules.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
 import type { Pace } from "../archives/bodyReader.ts";
-import { receiveArchive } from "../archives/receiveArchive.ts";
-import { toReceptionError } from "../archives/receptionError.ts";
-import { DomainError } from "../errors.ts";
-import { fileMemory } from "./fileMemory.ts";
+import { receiveArchive, toReceptionError } from "../archives/receiveArchive.ts";
+import { DomainError, unavailable } from "../errors.ts";
+import { fileMemory, SaveObjectStore } from "./saveObjectStore.ts";
 import { importIntoNewSlot, importIntoSlot, type ImportDeps, type StoreSave } from "./importedSave.ts";
 import type { SavesGame, SlotsOf } from "./playerSlotQueries.ts";
-import { saveBytesMaxOf } from "./saveLimit.ts";
-import { SaveObjectStore } from "./saveObjectStore.ts";
-import type { SaveUploads } from "./saveUploads.ts";
-import { emptySlotNumber, requireFree, requireListed } from "./slotErrors.ts";
-import { findGameSaves, findSlotHistory, type GameSaves, type SlotHistory } from "./slotHistory.ts";
+import {
+  saveBytesMaxOf,
+  emptySlotNumber,
+  requireFree,
+  requireListed,
+  findGameSaves,
+  findSlotHistory,
+  type GameSaves,
+  type SlotHistory,
+} from "./slotHistory.ts";
 
 /** What an upload needs. */
 export interface UploadSaveDeps extends ImportDeps {
@@ -132,4 +136,39 @@ function memoryCounter(bytesMax: number): { add: (entry: { size: number }) => vo
     },
     bytes: () => bytes,
   };
+}
+
+/**
+ * The uploads of saves that this process receives: each takes the memory of some parts, so that there are
+ * only so many at a time, and one of each player. A single player's slow uploads would otherwise keep out
+ * everybody's.
+ */
+export class SaveUploads {
+  readonly #max: number;
+  readonly #uploading = new Set<string>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /**
+   * Receives one more, of this player. Throws conflict while another of theirs is received, and unavailable
+   * when there are as many as may be.
+   */
+  async run<T>(userId: string, work: () => Promise<T>): Promise<T> {
+    if (this.#uploading.has(userId)) {
+      throw new DomainError("conflict", {
+        message: "Another save of yours is being uploaded: wait for its end.",
+        retryAfterSeconds: 10,
+      });
+    }
+    if (this.#uploading.size >= this.#max)
+      throw unavailable("Many saves are being uploaded just now: try again in a moment.");
+    this.#uploading.add(userId);
+    try {
+      return await work();
+    } finally {
+      this.#uploading.delete(userId);
+    }
+  }
 }

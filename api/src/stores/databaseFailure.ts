@@ -3,7 +3,10 @@ import {
   connectionSentence,
   type ServerWords,
 } from "#runtime/network/connectionFailure.ts";
-import { databaseCausesOf } from "./databaseUnavailable.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { unavailable, type DomainError } from "../errors.ts";
 
 const words: ServerWords = {
   server: "The database",
@@ -42,3 +45,151 @@ const sentences: Readonly<Record<string, string | ((message: string) => string)>
   "3D000":
     "The database that DATABASE_URL names does not exist on its server: create it, or correct the name.",
 };
+
+/**
+ * Whether the error means that the database is unavailable or refuses work for now, so that the same request
+ * may succeed soon, or once it is mended.
+ */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  for (const { code, message } of databaseCausesOf(error)) {
+    if (unavailableCodes.test(code) || unavailableMessages.test(message)) return true;
+  }
+  return connectionFailureOf(error) !== undefined;
+}
+
+/**
+ * Returns whether the database took a transaction back for the sake of another one, as it ends a deadlock:
+ * nothing is wrong with it, and the same request may succeed at once.
+ */
+export function isTransactionSacrificed(error: unknown): boolean {
+  for (const { code } of databaseCausesOf(error)) {
+    if (sacrificeCodes.test(code)) return true;
+  }
+  return false;
+}
+
+/** Returns whether a statement that does not wait for locks found that another transaction has one. */
+export function isLockedByAnother(error: unknown): boolean {
+  for (const { code } of databaseCausesOf(error)) {
+    if (code === "55P03") return true;
+  }
+  return false;
+}
+
+/**
+ * Returns whether the database did not respond to a statement in time: its connection will not respond to the
+ * next statement either.
+ */
+export function isUnanswered(error: unknown): boolean {
+  for (const { message } of databaseCausesOf(error)) {
+    if (message === "Query read timeout") return true;
+  }
+  return false;
+}
+
+/** Yields codes and messages of an error and of what it was caused by. */
+function* databaseCausesOf(error: unknown): Generator<{ code: string; message: string }> {
+  for (
+    let cause = error, depth = 0;
+    typeof cause === "object" && cause !== null && depth < 5;
+    cause = causeOf(cause), depth += 1
+  ) {
+    const message =
+      cause instanceof Error
+        ? cause.message
+        : "originalMessage" in cause
+          ? String(cause.originalMessage)
+          : "";
+    if ("code" in cause) yield { code: String(cause.code), message };
+    if ("originalCode" in cause) yield { code: String(cause.originalCode), message };
+    if (!("code" in cause || "originalCode" in cause)) yield { code: "", message };
+  }
+}
+
+/**
+ * Prisma keeps what the driver said beside its own error, and what the server said in an object that is none.
+ */
+function causeOf(error: object): unknown {
+  if (
+    "meta" in error &&
+    typeof error.meta === "object" &&
+    error.meta !== null &&
+    "driverAdapterError" in error.meta
+  )
+    return error.meta.driverAdapterError;
+  return "cause" in error ? error.cause : undefined;
+}
+
+/**
+ * Connection class, refused credentials and a missing database, operator intervention, read-only during a
+ * failover, too many connections, and sockets' and Prisma's words for the same, also of a transaction that
+ * could not begin in time.
+ */
+const unavailableCodes =
+  /^(?:08...|28000|28P01|3D000|57P0[1-4]|57014|25006|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|P1000|P1001|P1002|P1003|P1008|P1010|P1011|P1017|P2024|P2028)$/;
+const unavailableMessages =
+  /^(?:timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error)/;
+/** A deadlock, a serialization failure, and Prisma's word for both. */
+const sacrificeCodes = /^(?:40P01|40001|P2034)$/;
+
+/** How long the database may take for what can be had without it. */
+const patienceMs = 1_000;
+/**
+ * During an outage one question in this time finds out whether it is over; the others are spared the wait.
+ */
+const retryMs = 1_000;
+
+/**
+ * Knows whether the database can be asked just now, for the few questions that something else can answer
+ * meanwhile: those that keep a game from being ended while it is played. A server that froze is noticed only
+ * by a statement's own timeout, after seconds, which would hold up each of these questions.
+ */
+export class DatabaseOutages {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** Set while the last question failed. */
+  #outage: { cause: DomainError; nextTryMs: number } | undefined;
+
+  constructor({ clock, logger }: { clock: Clock; logger: Logger }) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /**
+   * Returns what the database answers. When it does not answer, returns what `instead` makes of the reason:
+   * an `unavailable`, to be thrown where nothing else knows. Throws other errors of the question. A question
+   * that was given up may still be done.
+   */
+  async orElse<T>(ask: () => Promise<T>, instead: (unavailable: DomainError) => T | Promise<T>): Promise<T> {
+    const outage = this.#outage;
+    if (outage !== undefined) {
+      if (this.#clock.monotonicMs() < outage.nextTryMs) return instead(outage.cause);
+      outage.nextTryMs = this.#clock.monotonicMs() + retryMs;
+    }
+    try {
+      const response = await withTimeout(ask(), patienceMs, "The database", this.#clock);
+      this.#end();
+      return response;
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded) && !isDatabaseUnavailable(error)) throw error;
+      return instead(this.#begin(error));
+    }
+  }
+
+  #begin(error: unknown): DomainError {
+    const cause = unavailable("The service is not available just now: try again in a moment.", error);
+    if (this.#outage === undefined)
+      this.#logger.warn(
+        { err: error },
+        "The database is unavailable; sessions that run are kept alive by their objects in the cluster meanwhile.",
+      );
+    this.#outage = { cause, nextTryMs: this.#clock.monotonicMs() + retryMs };
+    return cause;
+  }
+
+  #end(): void {
+    if (this.#outage === undefined) return;
+    this.#outage = undefined;
+    this.#logger.info({}, "The database is available again.");
+  }
+}

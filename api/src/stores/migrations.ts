@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { isDatabaseOutOfReach } from "./databaseFailure.ts";
-import { isDatabaseUnavailable } from "./databaseUnavailable.ts";
+import { isDatabaseOutOfReach, isDatabaseUnavailable } from "./databaseFailure.ts";
 import { jittered } from "#runtime/scheduling/backOff.ts";
 import { messageOf } from "#runtime/errors.ts";
 

@@ -3,9 +3,11 @@ import { Agent as SecureAgent } from "node:https";
 import { Client, S3Error } from "minio";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
+import { unavailable } from "../errors.ts";
+import { withTimeout } from "#runtime/scheduling/deadline.ts";
 
 /** Where the object store is, and how it is used. */
-export interface ObjectStoreOptions extends ObjectStoreAccess {
+interface ObjectStoreOptions extends ObjectStoreAccess {
   bucket: string;
   timeoutMs: number;
 }
@@ -77,4 +79,16 @@ export async function requireBucket({ client, bucket }: ObjectStore): Promise<vo
   }
   // What is answered to HEAD has no body, and so no reason: this asks for the same right.
   await client.makeRequestAsyncOmit({ method: "GET", bucketName: bucket, query: "list-type=2&max-keys=1" });
+}
+
+/**
+ * Returns the object store's response to a request. Throws unavailable when it fails, or does not respond
+ * within `ms`.
+ */
+export async function callObjectStore<T>(request: Promise<T>, ms: number, what: string): Promise<T> {
+  try {
+    return await withTimeout(request, ms, what);
+  } catch (cause) {
+    throw unavailable("The archive store is not available just now: try again in a moment.", cause);
+  }
 }

@@ -3,7 +3,7 @@ import pg from "pg";
 import type { Logger } from "#runtime/logger.ts";
 import { toError } from "#runtime/errors.ts";
 import { PrismaClient } from "../generated/client.ts";
-import { isUnanswered } from "./databaseUnavailable.ts";
+import { isUnanswered } from "./databaseFailure.ts";
 
 /** The connections to the database. */
 export interface Postgres {

@@ -2,7 +2,12 @@ import { isIP } from "node:net";
 import { Redis as Client } from "ioredis";
 import { jittered } from "#runtime/scheduling/backOff.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { ClosedAtOnce, redisSentence } from "./redisFailure.ts";
+import {
+  connectionFailureOf,
+  connectionSentence,
+  type ServerWords,
+} from "#runtime/network/connectionFailure.ts";
+import { createHash } from "node:crypto";
 
 /** A connected client; commands fail in time instead of waiting for a server that is unavailable. */
 export type Redis = Client;
@@ -151,4 +156,60 @@ function isClosed(error: Error): boolean {
 export async function pingRedis({ redis, failure }: RedisConnection): Promise<void> {
   if (redis.status !== "ready") throw failure() ?? new Error("There is no connection to Redis yet.");
   await redis.ping();
+}
+
+const words: ServerWords = {
+  server: "Redis",
+  address: "REDIS_URL",
+  authority: "REDIS_CA_FILE (the chart's redis.caSecret)",
+};
+
+/** A server closed the connection before it had answered anything. */
+class ClosedAtOnce extends Error {
+  constructor(cause?: Error) {
+    super("The server closed the connection before it answered.", { cause });
+    this.name = "ClosedAtOnce";
+  }
+}
+
+/**
+ * Returns what is wrong with the way to Redis, in a sentence that says what to do and has no value in it;
+ * undefined for what may pass by itself.
+ */
+export function redisSentence(error: unknown, url: string): string | undefined {
+  const isTls = url.startsWith("rediss:");
+  const failure = connectionFailureOf(error);
+  if (failure !== undefined) return connectionSentence(failure, words);
+  if (!(error instanceof Error)) return undefined;
+  if (/^(?:WRONGPASS|ERR invalid password)/.test(error.message))
+    return "Redis refuses the user or the password in REDIS_URL: correct them.";
+  if (error.message.startsWith("NOAUTH"))
+    return "Redis asks for a password, and REDIS_URL has none: write rediss://:PASSWORD@HOST:PORT.";
+  if (error.message.startsWith("NOPERM"))
+    return "Redis does not let the user in REDIS_URL do what is needed: let it use all commands on keys and channels.";
+  if (!isTls && error instanceof ClosedAtOnce)
+    return "Redis closes the connection at once: where it takes TLS alone, REDIS_URL must begin with rediss://.";
+  if (isTls && error.message === "connect ETIMEDOUT")
+    return "Redis does not answer with TLS: where it has none, turn it on there; otherwise open the way to its port.";
+  return undefined;
+}
+
+/** A Lua script, called by its digest; its text goes only to a server that does not know it yet. */
+export class RedisScript {
+  readonly #lua: string;
+  readonly #digest: string;
+
+  constructor(lua: string) {
+    this.#lua = lua;
+    this.#digest = createHash("sha1").update(lua).digest("hex");
+  }
+
+  async run(redis: Redis, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown> {
+    try {
+      return await redis.evalsha(this.#digest, keys.length, ...keys, ...values);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+      return redis.eval(this.#lua, keys.length, ...keys, ...values);
+    }
+  }
 }

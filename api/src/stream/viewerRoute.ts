@@ -1,13 +1,11 @@
 import { bearerTicket } from "#contracts/streamTicket.ts";
 import { viewerNameOf, type StreamGrant, type StreamTickets } from "../auth/streamTickets.ts";
-import type { UserDeps } from "../auth/requireUser.ts";
-import { userAccess, withValidRenewal } from "../auth/userRoute.ts";
+import { type UserDeps, userAccess, withValidRenewal } from "../auth/requireUser.ts";
 import { forbidden } from "../errors.ts";
-import type { Access } from "../http/access.ts";
+import { type Access, toRoute, type Definition, type Route } from "../http/route.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { HttpError } from "../http/httpError.ts";
-import { toRoute, type Definition, type Route } from "../http/route.ts";
 
 /** What routes of a session's stream need to check who wants to see it. */
 export interface ViewerDeps extends UserDeps {

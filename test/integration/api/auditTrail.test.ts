@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { accountHashOf } from "#api/auth/accountHash.ts";
+import { accountHashOf } from "#api/auth/tokens.ts";
 import { aGame, aPartner, aUser, type TestPartner, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";

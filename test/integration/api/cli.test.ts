@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { Readable } from "node:stream";
 import pg from "pg";
 import { DomainError } from "#api/errors.ts";
-import { importUsers } from "#api/accounts/importUsers.ts";
+import { importUsers } from "#api/accounts/createUser.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { postSignIn } from "#test/support/http/authForms.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { sweepIdempotencyKeys } from "#api/http/sweepIdempotencyKeys.ts";
+import { sweepIdempotencyKeys } from "#api/http/idempotencyQueries.ts";
 import {
   aGame,
   aGameSessionRow,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
 import type { LaunchToStore } from "#api/gameSessions/launchStore.ts";
-import { lockLaunches } from "#api/saves/launchLockQueries.ts";
+import { lockLaunches } from "#api/saves/playerSlotQueries.ts";
 import { insertSlotVersion, lockSlot } from "#api/saves/saveVersionQueries.ts";
 import { aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { updateCurrentPicture } from "#api/games/pictures/pictureQueries.ts";
-import { sweepPictures } from "#api/games/pictures/sweepPictures.ts";
+import { sweepPictures } from "#api/games/pictures/storePicture.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestPartner } from "#test/factories/catalog.ts";
 import { aJpeg, aPng } from "#test/factories/pictures.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { listAuditRows, type AuditFilter } from "#api/audit/auditQueries.ts";
-import { countUnreadable } from "#api/saves/saveCheckQueries.ts";
+import { countUnreadable } from "#api/saves/saveVersionQueries.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
 import { TestApi } from "#test/support/http/api.ts";
 

@@ -3,7 +3,7 @@ import { saveKey } from "#contracts/objectKeys.ts";
 import { unavailable } from "#api/errors.ts";
 import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
 import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
-import { RefusedRows } from "#api/stores/refusedRows.ts";
+import { RefusedRows } from "#api/stores/sweepRows.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { TestApi } from "#test/support/http/api.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { request as httpRequest, type ClientRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";
-import { lockLaunches } from "#api/saves/launchLockQueries.ts";
+import { lockLaunches } from "#api/saves/playerSlotQueries.ts";
 import { aGame } from "#test/factories/catalog.ts";
 import { hostileEntries } from "#test/factories/hostileArchives.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import pg from "pg";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { insertLateSave } from "#api/saves/lateSaveQueries.ts";
 import {
+  insertLateSave,
   insertSlotVersion,
   listSaveVersions,
   lockSlot,

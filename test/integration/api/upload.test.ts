@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { sweepVersions } from "#api/games/sweepVersions.ts";
-import { sweepUploads } from "#api/games/upload/sweepUploads.ts";
+import { sweepUploads } from "#api/games/upload/uploadLease.ts";
 import { aUser } from "#test/factories/catalog.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";

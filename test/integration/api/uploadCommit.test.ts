@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { sweepUploads } from "#api/games/upload/sweepUploads.ts";
+import { sweepUploads } from "#api/games/upload/uploadLease.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
 import { anArchive, sha256Of } from "#test/support/fixtures/archives.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { writeWhole } from "#api/cli/writeWhole.ts";
+import { writeWhole } from "#api/cli/saveCommands.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 describe("a file that an export writes", () => {

@@ -4,7 +4,7 @@ import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts"
 import { newGameSessionId } from "#api/gameSessions/id.ts";
 import { aGameSessionRow, aUser } from "#test/factories/catalog.ts";
 import { aGameSessionSpec } from "#test/factories/gameSession.ts";
-import { authSessionCacheKey } from "#api/auth/revocations.ts";
+import { authSessionCacheKey } from "#api/auth/authSessions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { asIfSwept } from "#test/support/fixtures/idleSweeps.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { sweepUploads } from "#api/games/upload/sweepUploads.ts";
+import { sweepUploads } from "#api/games/upload/uploadLease.ts";
 import { connectObjectStore } from "#api/stores/objectStore.ts";
 import { aUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";

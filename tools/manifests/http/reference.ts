@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readConfig } from "#api/config.ts";
 import { buildDocument, type OpenApiDocument } from "#api/http/openapi/document.ts";
-import { errorCodesOf } from "#api/http/openapi/errorResponses.ts";
-import { tagOf, tags } from "#api/http/openapi/tags.ts";
+import { errorCodesOf, tagOf, tags } from "#api/http/openapi/operation.ts";
 import type { Route } from "#api/http/route.ts";
 import { createRoutes } from "#api/routes.ts";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";

@@ -1,6 +1,5 @@
-import type { OpenApiDocument } from "#api/http/openapi/document.ts";
-import { documentPath } from "#api/http/openapi/document.ts";
-import { errorCodesOf } from "#api/http/openapi/errorResponses.ts";
+import { type OpenApiDocument, documentPath } from "#api/http/openapi/document.ts";
+import { errorCodesOf } from "#api/http/openapi/operation.ts";
 import { toResponse, type RouteResponse } from "#api/http/responses.ts";
 import type { Route } from "#api/http/route.ts";
 import { errors, type ErrorCode } from "#contracts/http/errors.ts";

@@ -1,10 +1,9 @@
 import * as client from "openid-client";
 import type { Clock } from "#runtime/scheduling/clock.ts";
-import { createBoundedFetch } from "./boundedFetch.ts";
-import { OAuthFailure } from "./oauthFailure.ts";
 import { profileOfClaims, profileOfUserinfo, type Profile } from "./profile.ts";
-import { requireProviderAddress } from "./providerAddress.ts";
-import type { ProviderConfig } from "./providerConfig.ts";
+import { requireProviderAddress, type ProviderConfig } from "./providerConfig.ts";
+import type { CustomFetch } from "openid-client";
+import type { SignInError } from "#contracts/http/auth.ts";
 
 /** The timeout of each request to a provider. */
 const requestSeconds = 5;
@@ -14,7 +13,7 @@ const requestSeconds = 5;
 const metadataMs = { used: 3600_000, retried: 60_000 };
 
 /** The secrets that tie the provider's response to the request. */
-export interface Proof {
+interface Proof {
   state: string;
   /** Only with OpenID Connect. */
   nonce: string | undefined;
@@ -251,4 +250,76 @@ function authenticationOf({ clientSecret, clientAuthentication }: ProviderConfig
   return clientAuthentication === "basic"
     ? client.ClientSecretBasic(clientSecret)
     : client.ClientSecretPost(clientSecret);
+}
+
+/** The largest response of a provider: metadata, keys, tokens and profiles are all shorter. */
+const bytesMax = 256 * 1024;
+
+/**
+ * Returns a `fetch` for providers, whose responses are trusted no more than any other input: it follows no
+ * redirects, bounds the body, and speaks only https, except to providers on the loopback that are allowed
+ * plain http.
+ */
+function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }): CustomFetch {
+  return async (address, options) => {
+    const url = new URL(address);
+    requireProviderAddress(url, { allowInsecure });
+    const response = await fetch(url, { ...options, body: options.body ?? null, redirect: "manual" });
+    const body = await readAtMost(response, bytesMax);
+    const { status, statusText, headers } = response;
+    return new Response(body, { status, statusText, headers });
+  };
+}
+
+/** Returns the body; null for an empty one, which some statuses must have. */
+async function readAtMost(response: Response, max: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  const stream: AsyncIterable<Uint8Array> | null = response.body;
+  if (stream === null) return null;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    // Leaving the loop cancels the stream, and with it the connection.
+    if (size > max) throw new TypeError(`A provider's response is larger than ${max} bytes.`);
+    chunks.push(chunk);
+  }
+  return size === 0 ? null : new Uint8Array(Buffer.concat(chunks));
+}
+
+/** A failed sign-in at a provider; `reason` is all that the browser is told. */
+export class OAuthFailure extends Error {
+  override readonly name = "OAuthFailure";
+  readonly reason: SignInError;
+  /** Of the account that the provider told of, if it got that far. */
+  readonly email: string | undefined;
+
+  constructor(reason: SignInError, message: string, cause?: unknown, email?: string) {
+    super(message, { cause });
+    this.reason = reason;
+    this.email = email;
+  }
+}
+
+const lengthMax = 400;
+/** A provider's error code. Any other text in its place may come from whoever made the address. */
+const wordPattern = /^[a-z_]{1,40}$/;
+
+/**
+ * Returns what happened, for the log. The libraries' errors carry responses and addresses with secrets in
+ * them, so only their messages are taken.
+ */
+export function sentenceOf(error: unknown): string {
+  const sentences: string[] = [];
+  for (let cause = error; cause instanceof Error && sentences.length < 5; cause = cause.cause) {
+    const word =
+      "error" in cause && typeof cause.error === "string" && wordPattern.test(cause.error)
+        ? ` (${cause.error})`
+        : "";
+    // Its message quotes what could not be parsed, and that may be a token.
+    sentences.push(cause instanceof SyntaxError ? "it is no JSON" : `${cause.message}${word}`);
+  }
+  return sentences
+    .join(": ")
+    .replaceAll(/[^\x20-\x7e]+/g, " ")
+    .slice(0, lengthMax);
 }

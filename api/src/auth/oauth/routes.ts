@@ -1,23 +1,25 @@
 import { playerHeader, ProviderForm, ProviderParams, RedirectResponse } from "#contracts/http/auth.ts";
-import { accountHashOf } from "../accountHash.ts";
+import { accountHashOf } from "../tokens.ts";
 import { callbackUrlOf, signInPageUrl } from "../callbackUrl.ts";
 import { clearCookie, cookiesWithPrefix, setCookie, transactionCookiePrefix } from "../cookies.ts";
-import { OAuthFailure, sentenceOf } from "./oauthFailure.ts";
-import type { OAuthProvider } from "./oauthProvider.ts";
+import { OAuthFailure, sentenceOf, type OAuthProvider } from "./oauthProvider.ts";
 import { transactionIdOf, type OAuthTransaction } from "./oauthTransactions.ts";
 import { signInWithIdentity } from "../signInWithIdentity.ts";
 import { notFound, unauthorized, unavailable } from "../../errors.ts";
 import { findSignInMethods } from "../identityQueries.ts";
 import { isIssuer } from "../issuer.ts";
-import { isRecentSignIn, requireReauthentication } from "../reauthentication.ts";
-import { isForPlayer } from "../requestedPlayer.ts";
-import { findUser, renewingWhileValid, type UserPrincipal } from "../requireUser.ts";
+import {
+  isRecentSignIn,
+  requireReauthentication,
+  type AuthContext,
+  type AuthDeps,
+  signInByProvider,
+} from "../browserSignIn.ts";
+import { isForPlayer, findUser, renewingWhileValid, type UserPrincipal } from "../requireUser.ts";
 import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
-import type { AuthContext, AuthDeps } from "../authDeps.ts";
 import { respondToForm, respondWithUrl, formRoute, jsonInstead } from "../authResponse.ts";
-import { signInByProvider } from "../browserSignIn.ts";
 
 const route = publicRouteFor<AuthDeps>();
 const credentials = "credentials";

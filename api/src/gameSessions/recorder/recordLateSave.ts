@@ -1,6 +1,6 @@
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { attemptOf } from "#contracts/objectKeys.ts";
-import { insertLateSave, isLateSaveUnrecorded } from "../../saves/lateSaveQueries.ts";
+import { insertLateSave, isLateSaveUnrecorded } from "../../saves/saveVersionQueries.ts";
 import { openSave } from "../../saves/savedObject.ts";
 import type { RecorderDeps } from "./recorderDeps.ts";
 

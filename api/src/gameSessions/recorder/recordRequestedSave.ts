@@ -1,8 +1,7 @@
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { attemptOf } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { hasRequestedVersion, insertRequestedVersion } from "../../saves/requestedVersionQueries.ts";
-import { lockSlot } from "../../saves/saveVersionQueries.ts";
+import { hasRequestedVersion, insertRequestedVersion, lockSlot } from "../../saves/saveVersionQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 
 /**

@@ -2,7 +2,7 @@ import { isUnreadableSaveReason } from "#contracts/crd/conditionReasons.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { updateObjectReadable } from "../../saves/saveCheckQueries.ts";
+import { updateObjectReadable } from "../../saves/saveVersionQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 
 /**

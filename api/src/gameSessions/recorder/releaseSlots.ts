@@ -2,8 +2,8 @@ import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { isConditionTrue } from "#kube/api/conditions.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
-import { refusedPerPassMax, RefusedRows } from "../../stores/refusedRows.ts";
-import { savePatienceMs } from "../../saves/savePatience.ts";
+import { refusedPerPassMax, RefusedRows } from "../../stores/sweepRows.ts";
+import { savePatienceMs } from "../../saves/sweepSaves.ts";
 import { releaseSlot } from "../saveSlotQueries.ts";
 import {
   listUnreleasedGameSessions,

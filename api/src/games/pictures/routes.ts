@@ -13,17 +13,15 @@ import { readBinary } from "../../http/body.ts";
 import { respondUnchanged } from "../../http/respondCacheable.ts";
 import { empty, json, media } from "../../http/responses.ts";
 import { publicRouteFor, type Route } from "../../http/route.ts";
-import { partnerRouteFor } from "../../partners/partnerRoute.ts";
-import type { PartnerDeps, PartnerPrincipal } from "../../partners/requirePartner.ts";
+import { partnerRouteFor, type PartnerDeps, type PartnerPrincipal } from "../../partners/requirePartner.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { gamePreconditionOf } from "../gameEtag.ts";
 import { findPartnerGame, type PartnerGame } from "../partnerGameQueries.ts";
 import { noSuchGame } from "../updateGame.ts";
-import { pictureAddress } from "../pictureAddress.ts";
-import { PictureObjectStore } from "./pictureObjectStore.ts";
+import { pictureAddress } from "../present.ts";
+import { PictureObjectStore, removePicture, storePicture, type StorePictureDeps } from "./storePicture.ts";
 import { findPicture } from "./pictureQueries.ts";
-import { removePicture, storePicture, type StorePictureDeps } from "./storePicture.ts";
 
 /** What these routes need. */
 type PictureDeps = PartnerDeps & StorePictureDeps;

@@ -5,21 +5,25 @@ import { pictureKey } from "#contracts/objectKeys.ts";
 import type { Audit } from "../../audit/audit.ts";
 import { DomainError, unavailable } from "../../errors.ts";
 import { lockPartnerAccess, type PartnerPrincipal } from "../../partners/requirePartner.ts";
-import type { ObjectStore } from "../../stores/objectStore.ts";
+import { type ObjectStore, callObjectStore } from "../../stores/objectStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";
-import { gameAuditEvent } from "../gameAuditEvent.ts";
+import { gameAuditEvent, noSuchGame } from "../updateGame.ts";
 import type { GamePrecondition } from "../gameEtag.ts";
-import type { PartnerGame } from "../partnerGameQueries.ts";
-import { noSuchGame } from "../updateGame.ts";
+import { type PartnerGame, deletedGameKeptDays } from "../partnerGameQueries.ts";
 import { readPictureFormat, type PictureFormat } from "./pictureFormat.ts";
-import { PictureObjectStore } from "./pictureObjectStore.ts";
 import {
   findCurrentPicture,
   insertPicture,
   lockPicturedGame,
   updateCurrentPicture,
   type StoredPicture,
+  deletePicture,
+  findUnusedPicture,
+  pictureGraceSeconds,
 } from "./pictureQueries.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { RefusedRows, sweepRows } from "../../stores/sweepRows.ts";
 
 /** What storing a picture needs. */
 export interface StorePictureDeps {
@@ -29,7 +33,7 @@ export interface StorePictureDeps {
 }
 
 /** A picture as a client sent it. */
-export interface SentPicture {
+interface SentPicture {
   type: PictureType;
   bytes: Buffer;
 }
@@ -124,4 +128,92 @@ function checkPicture({ type, bytes }: SentPicture): PictureFormat {
 
 function invalidPicture(message: string): DomainError {
   return new DomainError("invalid_picture", { message });
+}
+
+/** How many timeouts of other requests a picture's bytes take at most. */
+const transferTimeouts = 6;
+
+/** The games' pictures in the object store. Its methods throw unavailable when the object store fails. */
+export class PictureObjectStore {
+  readonly #objectStore: ObjectStore;
+
+  constructor(objectStore: ObjectStore) {
+    this.#objectStore = objectStore;
+  }
+
+  /** Stores a picture. */
+  async store(key: string, bytes: Buffer, type: string): Promise<void> {
+    const { client, bucket, timeoutMs } = this.#objectStore;
+    await callObjectStore(
+      client.putObject(bucket, key, bytes, bytes.length, { "Content-Type": type }),
+      transferTimeouts * timeoutMs,
+      "Storing a picture",
+    );
+  }
+
+  /** Returns a picture of that many bytes. */
+  async read(key: string, sizeBytes: number): Promise<Buffer> {
+    const { timeoutMs } = this.#objectStore;
+    return callObjectStore(this.#read(key, sizeBytes), transferTimeouts * timeoutMs, "Reading a picture");
+  }
+
+  /** Removes a picture; that it is not there does not matter. */
+  async remove(key: string): Promise<void> {
+    const { client, bucket, timeoutMs } = this.#objectStore;
+    await callObjectStore(client.removeObject(bucket, key), timeoutMs, "Removing a picture");
+  }
+
+  async #read(key: string, sizeBytes: number): Promise<Buffer> {
+    const { client, bucket } = this.#objectStore;
+    const stream = await client.getObject(bucket, key);
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > sizeBytes) break;
+      chunks.push(chunk);
+    }
+    if (length !== sizeBytes)
+      throw new Error(`The picture ${key} is not the ${sizeBytes} bytes that were stored.`);
+    return Buffer.concat(chunks);
+  }
+}
+
+/** What sweeping pictures needs. */
+export interface SweepPicturesDeps {
+  logger: Logger;
+  clock: Clock;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
+
+/**
+ * Removes pictures that were replaced or never became current, and those of games that can no longer be
+ * restored.
+ */
+export async function sweepPictures(
+  { postgres, objectStore, logger, clock }: SweepPicturesDeps,
+  refused = new RefusedRows(clock),
+): Promise<void> {
+  const pictures = new PictureObjectStore(objectStore);
+  await sweepRows<StoredPicture>(
+    { postgres, refused },
+    {
+      claim: (db, except) =>
+        findUnusedPicture(db, {
+          graceSeconds: pictureGraceSeconds,
+          deletedDays: deletedGameKeptDays,
+          except,
+        }),
+      remove: ({ gameId, id }) => pictures.remove(pictureKey(gameId, id)),
+      note: deletePicture,
+      logRemoved: ({ id }) =>
+        logger.info({ picture: id }, "The sweeper removed a picture that no game shows."),
+      logRefused: ({ id }, error) =>
+        logger.error(
+          { err: error, picture: id },
+          "The sweeper could not remove a picture that no game shows; it tries again.",
+        ),
+    },
+  );
 }

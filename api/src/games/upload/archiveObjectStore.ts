@@ -1,5 +1,4 @@
-import type { ObjectStore } from "../../stores/objectStore.ts";
-import { callObjectStore } from "../../stores/callObjectStore.ts";
+import { type ObjectStore, callObjectStore } from "../../stores/objectStore.ts";
 import { ArchiveUpload } from "../../archives/archiveUpload.ts";
 
 /** The clocks of database and object store may differ by this much. */

@@ -6,9 +6,15 @@ import {
   updateUploadAbandoned,
   updateUploadLease,
   type UploadLease,
+  claimDeadUpload,
+  deleteUpload,
 } from "./uploadQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import type { Pace } from "../../archives/bodyReader.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { ObjectStore } from "../../stores/objectStore.ts";
+import { RefusedRows, sweepRows } from "../../stores/sweepRows.ts";
+import { ArchiveObjectStore } from "./archiveObjectStore.ts";
 
 interface LeaseDeps {
   config: { partner: { uploadPace: Pace } };
@@ -17,7 +23,7 @@ interface LeaseDeps {
 }
 
 /** An upload that holds a lease. */
-export interface LeasedUpload<T> {
+interface LeasedUpload<T> {
   lease: UploadLease;
   /** Throws a DomainError when the upload may not go on; asked with each renewal. */
   recheck: () => Promise<void>;
@@ -82,4 +88,35 @@ async function renew(
         "The API could not renew an upload's lease; it tries again.",
       );
   }
+}
+
+/** What sweeping uploads needs. */
+export interface SweepUploadsDeps {
+  logger: Logger;
+  clock: Clock;
+  postgres: Postgres;
+  objectStore: ObjectStore;
+}
+
+/** Removes what uploads left in the object store whose process died. */
+export async function sweepUploads(
+  { postgres, objectStore, logger, clock }: SweepUploadsDeps,
+  refused = new RefusedRows(clock),
+): Promise<void> {
+  const archives = new ArchiveObjectStore(objectStore);
+  await sweepRows(
+    { postgres, refused },
+    {
+      claim: claimDeadUpload,
+      remove: ({ objectKey }) => archives.remove(objectKey),
+      note: deleteUpload,
+      logRemoved: ({ id }) =>
+        logger.info({ upload: id }, "The sweeper removed the remains of an interrupted upload."),
+      logRefused: ({ id }, error) =>
+        logger.error(
+          { err: error, upload: id },
+          "The sweeper could not remove the remains of an upload; it tries again.",
+        ),
+    },
+  );
 }

@@ -1,12 +1,9 @@
 import { createDocument, type CreateDocumentOptions } from "zod-openapi";
 import { apiVersion } from "#contracts/http/version.ts";
-import type { RateLimitConfig } from "../rateLimits.ts";
+import { type RateLimitConfig, policiesOf, type RateLimitName } from "../rateLimits.ts";
 import type { BodySizeConfig, Method, Route } from "../route.ts";
 import { headerComponents } from "./headers.ts";
-import { limitsDescriber } from "./limitSentences.ts";
-import { describeOperation, type Shared } from "./operation.ts";
-import { makePatternsPortable } from "./portablePatterns.ts";
-import { tags, tagOf } from "./tags.ts";
+import { describeOperation, type Shared, tags, tagOf } from "./operation.ts";
 
 /** What the document says of a site's own settings. */
 export interface DocumentConfig extends RateLimitConfig {
@@ -140,4 +137,77 @@ const introduction = `Play games in the browser, and publish them.
 
 function lowerCase(method: Method): Lowercase<Method> {
   return method.toLowerCase() as Lowercase<Method>;
+}
+
+const callers: Record<Route["access"], string> = {
+  public: "address",
+  user: "player",
+  viewer: "player, and as many for who watches",
+  partner: "API key",
+};
+/** Limits that are counted by somebody else than the route's caller. */
+const ownCallers: Partial<Record<RateLimitName, string>> = {
+  upload: "partner",
+  pictureUpload: "partner",
+  signInFailures: "address, of failed sign-ins",
+  authPosts: "address",
+};
+
+/**
+ * Says a route's limits as this configuration sets them, such as "Limit: 120 requests a minute per player
+ * (`catalog`)."
+ */
+function limitsDescriber(config: RateLimitConfig): (route: Route) => string | undefined {
+  const policies = policiesOf(config);
+  return ({ access, limits, innerLimits = [] }) => {
+    const sentences = [...limits, ...innerLimits].map((name) => {
+      const { points, windowSeconds } = policies[name];
+      return `${points} ${windowOf(windowSeconds)} per ${ownCallers[name] ?? callers[access]} (\`${name}\`)`;
+    });
+    return sentences.length === 0 ? undefined : `Limit: ${sentences.join("; ")}.`;
+  };
+}
+
+function windowOf(seconds: number): string {
+  if (seconds === 60) return "a minute";
+  return seconds === 3600 ? "an hour" : `in ${seconds / 60} minutes`;
+}
+
+/** A part of a JSON Schema that can name patterns. */
+interface Patterned {
+  pattern?: string | undefined;
+  allOf?: unknown;
+}
+
+/** In every dialect of regular expressions: control characters, as Unicode's category Cc has them. */
+const controls = "\\x00-\\x1f\\x7f-\\x9f";
+
+/**
+ * Rewrites a schema's patterns so that any program's regular expressions read them: Unicode's categories are
+ * written out. That a text is well-formed is left out, for hardly any client could send another.
+ */
+function makePatternsPortable(schema: Patterned): void {
+  if (Array.isArray(schema.allOf)) {
+    const parts: unknown[] = schema.allOf;
+    const patterns = parts.map((part) =>
+      typeof part === "object" && part !== null && "pattern" in part && typeof part.pattern === "string"
+        ? part.pattern
+        : undefined,
+    );
+    if (patterns.some((pattern) => pattern?.includes("\\p{") === true)) {
+      delete schema.allOf;
+      const kept = patterns.flatMap((pattern) => (pattern === undefined ? [] : (portable(pattern) ?? [])));
+      if (kept.length === 1 && kept[0] !== undefined) schema.pattern = kept[0];
+      else if (kept.length > 1) schema.allOf = kept.map((pattern) => ({ pattern }));
+    }
+  }
+  if (schema.pattern?.includes("\\p{") !== true) return;
+  const pattern = portable(schema.pattern);
+  if (pattern === undefined) delete schema.pattern;
+  else schema.pattern = pattern;
+}
+
+function portable(pattern: string): string | undefined {
+  if (pattern === "^[^\\p{Cs}]*$") return undefined;
+  return pattern.replaceAll("\\p{Cc}", controls).replaceAll("\\u2028\\u2029", "\u2028\u2029");
 }

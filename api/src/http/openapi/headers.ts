@@ -2,7 +2,7 @@ import type { ZodOpenApiComponentsObject } from "zod-openapi";
 import { z } from "zod";
 import type { RouteResponse } from "../responses.ts";
 import type { Route } from "../route.ts";
-import { responseHeaders, type HeaderName } from "../responseHeaders.ts";
+import { responseHeaders, type HeaderName } from "../headers.ts";
 
 type HeaderComponents = NonNullable<ZodOpenApiComponentsObject["headers"]>;
 

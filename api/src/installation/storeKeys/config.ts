@@ -3,8 +3,7 @@ import { objectName } from "#contracts/crd/schema.ts";
 import { TicketPublicKey } from "#contracts/streamTicket.ts";
 import { authorityFile } from "#runtime/network/authorityFile.ts";
 import { readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
-import type { StoreUser } from "./createStoreUsers.ts";
-import type { MinioAdminOptions } from "./minioAdmin.ts";
+import type { StoreUser, MinioAdminOptions } from "./minioAdmin.ts";
 
 /**
  * Without the line end after it in a secret that was made of files: the programs read their keys without it,

@@ -10,9 +10,7 @@ import { KubeTransport } from "#kube/client/transport.ts";
 import { labelsOf, writeSecret } from "../secrets/releaseSecrets.ts";
 import { readConfig } from "./config.ts";
 import { copyPullSecrets } from "./copyPullSecrets.ts";
-import { createStoreUsers } from "./createStoreUsers.ts";
-import { MinioAdmin } from "./minioAdmin.ts";
-import { whenAvailable } from "./whenAvailable.ts";
+import { createStoreUsers, MinioAdmin, whenAvailable } from "./minioAdmin.ts";
 
 /** A MinIO that comes up with this release may still pull its image. */
 const minioWaitMs = 240_000;

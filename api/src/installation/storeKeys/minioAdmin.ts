@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
+import { createHash, createCipheriv, pbkdf2Sync, randomBytes } from "node:crypto";
 import { signV4 } from "minio/dist/esm/signing.mjs";
-import { encryptedBody } from "./encryptedBody.ts";
+import { backOffMs } from "#runtime/scheduling/backOff.ts";
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 
 /** A key of the object store. */
 export interface StoreKey {
@@ -86,5 +87,91 @@ export class MinioAdmin {
     });
     const text = await response.text();
     if (!response.ok) throw new MinioRefused(what, response.status, text);
+  }
+}
+
+/** A program's key, and what it may do with it. */
+export interface StoreUser extends StoreKey {
+  /** Also the policy's name. */
+  program: string;
+  /** A policy in S3's language, as JSON. */
+  policy: string;
+}
+
+/** Makes each program's user with its policy in MinIO, or brings it up to date. */
+export async function createStoreUsers(admin: MinioAdmin, users: readonly StoreUser[]): Promise<void> {
+  for (const { program, policy, accessKey, secretKey } of users) {
+    await admin.putPolicy(program, policy);
+    await admin.putUser({ accessKey, secretKey });
+    await admin.setPolicy(accessKey, program);
+  }
+}
+
+/**
+ * MinIO tells by this byte how the key was derived and the body encrypted: PBKDF2 with SHA-256, then
+ * AES-256-GCM.
+ */
+const algorithm = Buffer.of(2);
+const iterations = 8192;
+const lastFragment = Buffer.of(0x80);
+/** Longer bodies would be several fragments. */
+const bodyBytesMax = 16 * 1024;
+
+/**
+ * Returns a body as MinIO's administration interface wants those that hold secrets: encrypted with a key made
+ * of the administrator's own. The format is that of `EncryptData` in github.com/minio/madmin-go. Throws for a
+ * body above 16 KiB.
+ */
+function encryptedBody(password: string, body: string): Buffer {
+  const plain = Buffer.from(body);
+  if (plain.length > bodyBytesMax)
+    throw new Error(
+      `A body of MinIO's administration interface may have ${bodyBytesMax} bytes, not ${plain.length}.`,
+    );
+  const salt = randomBytes(32);
+  const nonce = randomBytes(8);
+  const key = pbkdf2Sync(password, salt, iterations, 32, "sha256");
+  // Each fragment vouches for the stream's first, empty one, so that fragments of two streams cannot be
+  // mixed.
+  const stream = seal(key, fragmentNonce(nonce, 0), Buffer.alloc(0));
+  const fragment = seal(key, fragmentNonce(nonce, 1), plain, Buffer.concat([lastFragment, stream]));
+  return Buffer.concat([salt, algorithm, nonce, fragment]);
+}
+
+function fragmentNonce(nonce: Buffer, index: number): Buffer {
+  const number = Buffer.alloc(4);
+  number.writeUInt32LE(index);
+  return Buffer.concat([nonce, number]);
+}
+
+function seal(key: Buffer, nonce: Buffer, plain: Buffer, associated = Buffer.alloc(0)): Buffer {
+  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  cipher.setAAD(associated);
+  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+const backOff = { baseMs: 250, maxMs: 5_000 };
+
+/**
+ * Repeats the work while MinIO cannot be reached or is not ready, for as long as `waitMs`. Throws its last
+ * error, and at once what waiting cannot mend.
+ */
+export async function whenAvailable(
+  work: () => Promise<void>,
+  waitMs: number,
+  clock: Clock = systemClock,
+  random: () => number = Math.random,
+): Promise<void> {
+  const deadlineMs = clock.monotonicMs() + waitMs;
+  for (let failures = 1; ; failures++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const pauseMs = backOffMs(backOff, failures, random);
+      if ((error instanceof MinioRefused && error.status < 500) || clock.monotonicMs() + pauseMs > deadlineMs)
+        throw error;
+      await clock.sleep(pauseMs);
+    }
   }
 }

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import jsonwebtoken from "jsonwebtoken";
 import { updateAuthSessionsRevoked } from "#api/auth/authSessionQueries.ts";
-import { authSessionCacheKey } from "#api/auth/revocations.ts";
-import { sweepAuthSessions } from "#api/auth/sweepAuthSessions.ts";
+import { authSessionCacheKey, sweepAuthSessions } from "#api/auth/authSessions.ts";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";

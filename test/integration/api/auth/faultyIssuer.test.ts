@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createHash, generateKeyPairSync } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { accountHashOf } from "#api/auth/accountHash.ts";
+import { accountHashOf } from "#api/auth/tokens.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { postProviderSignIn } from "#test/support/http/authForms.ts";

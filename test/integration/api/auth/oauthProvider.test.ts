@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { OAuthFailure } from "#api/auth/oauth/oauthFailure.ts";
-import { OAuthProvider } from "#api/auth/oauth/oauthProvider.ts";
+import { OAuthFailure, OAuthProvider } from "#api/auth/oauth/oauthProvider.ts";
 import type { Profile } from "#api/auth/oauth/profile.ts";
 import { readProviders } from "#api/auth/oauth/providerConfig.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";

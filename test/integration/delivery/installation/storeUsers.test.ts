@@ -2,8 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { Client } from "minio";
-import { createStoreUsers } from "#api/installation/storeKeys/createStoreUsers.ts";
-import { MinioAdmin, MinioRefused, type StoreKey } from "#api/installation/storeKeys/minioAdmin.ts";
+import {
+  createStoreUsers,
+  MinioAdmin,
+  MinioRefused,
+  type StoreKey,
+} from "#api/installation/storeKeys/minioAdmin.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
 

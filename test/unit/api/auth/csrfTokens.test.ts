@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { CsrfTokens } from "#api/auth/csrfTokens.ts";
+import { CsrfTokens } from "#api/auth/tokens.ts";
 
 const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 

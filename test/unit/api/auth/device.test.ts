@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { deviceOf } from "#api/auth/device.ts";
+import { deviceOf } from "#api/auth/signInPlace.ts";
 
 describe("deviceOf", () => {
   const known: [userAgent: string, device: string][] = [

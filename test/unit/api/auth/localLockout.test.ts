@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { LocalLockout } from "#api/auth/localLockout.ts";
+import { LocalLockout } from "#api/auth/lockout.ts";
 
 const rules = { failures: 3, windowMs: 1000, lockMs: [100, 500], memoryMs: 10_000, undecidedMs: 50 };
 

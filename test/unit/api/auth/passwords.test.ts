@@ -1,7 +1,6 @@
 import bcrypt from "bcryptjs";
 import { expect } from "chai";
-import { Passwords } from "#api/auth/passwords.ts";
-import { importedHash } from "#api/auth/storedHash.ts";
+import { Passwords, importedHash } from "#api/auth/passwords.ts";
 import { DomainError } from "#api/errors.ts";
 import { medianOf } from "#test/bench/mannWhitney.ts";
 

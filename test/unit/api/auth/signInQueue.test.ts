@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { SignInQueue } from "#api/auth/signInQueue.ts";
+import { SignInQueue } from "#api/auth/signInTurns.ts";
 import { DomainError } from "#api/errors.ts";
 
 const patient = 60_000;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { slug } from "#contracts/http/text.ts";
-import { slugOf } from "#api/games/slugs.ts";
+import { slugOf } from "#api/games/registerGame.ts";
 
 describe("slugOf", () => {
   it("keeps letters and digits and joins them with dashes", () => {

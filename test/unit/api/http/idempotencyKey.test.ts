@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parseIdempotencyKey } from "#api/http/idempotencyKey.ts";
+import { parseIdempotencyKey } from "#api/http/idempotency.ts";
 
 describe("parseIdempotencyKey", () => {
   const accepted: Record<string, string> = {

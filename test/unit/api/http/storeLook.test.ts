@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
-import { StoreLook } from "#api/http/storeLook.ts";
+import { StoreLook } from "#api/http/health.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 

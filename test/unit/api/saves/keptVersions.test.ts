@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { keptVersions } from "#api/saves/keptVersions.ts";
+import { keptVersions } from "#api/saves/sweepPlan.ts";
 import type { SaveVersion } from "#api/saves/saveVersionQueries.ts";
 
 const hourMs = 3600_000;

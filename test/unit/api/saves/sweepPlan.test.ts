@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import type { StoredSaveObject } from "#api/saves/newestSave.ts";
+import type { StoredSaveObject } from "#api/saves/saveObjectStore.ts";
 import { planSweep, type SlotRecord } from "#api/saves/sweepPlan.ts";
 import { isEarlier, parseSaveKey, saveKey } from "#contracts/objectKeys.ts";
 

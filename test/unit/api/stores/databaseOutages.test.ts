@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
-import { DatabaseOutages } from "#api/stores/databaseOutages.ts";
+import { DatabaseOutages } from "#api/stores/databaseFailure.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
