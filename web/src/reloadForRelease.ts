@@ -1,4 +1,4 @@
-import { usingStorage } from "./client/usingStorage.ts";
+import { usingStorage } from "./client/browser.ts";
 
 const key = "joypod.reloadedAt";
 /** A page that fails again so soon is not helped by another reload. */

@@ -1,16 +1,28 @@
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
+import { type SignInMethodsResponse, sentenceForSignIn } from "#contracts/http/auth.ts";
 import { unlinkProvider } from "../client/account.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import type { AuthSessionUser } from "../client/auth.ts";
 import { useAnnouncement } from "../components/useAnnouncement.tsx";
-import { linkingMessage } from "./linkingMessage.ts";
 import { PasswordDialog } from "./PasswordDialog.tsx";
-import { ReauthenticationDialog } from "./ReauthenticationDialog.tsx";
-import { SignInMethods } from "./SignInMethods.tsx";
-import { useReauthentication } from "./useReauthentication.ts";
+import { ReauthenticationDialog, useReauthentication } from "./ReauthenticationDialog.tsx";
+import { ActionButton } from "../components/ActionButton.tsx";
+import { Icon } from "../components/Icon.tsx";
+import { useProviderRedirect, type Attempt } from "../signIn/useProviderRedirect.ts";
+
+type Provider = SignInMethodsResponse["providers"][number];
+
+interface SignInMethodsProps {
+  methods: SignInMethodsResponse;
+  user: AuthSessionUser;
+  attempt: Attempt;
+  isBusy: boolean;
+  onPassword: () => void;
+  onUnlink: (provider: Provider) => void;
+  onProblem: (problem: unknown) => void;
+}
 
 /** The ways to sign in and what can be done to them, with what came of the last change. */
 export function AccountMethods({ methods, user }: { methods: SignInMethodsResponse; user: AuthSessionUser }) {
@@ -111,4 +123,84 @@ function LinkingResult({ providers }: Pick<SignInMethodsResponse, "providers">) 
       From now on you can sign in with {linked.name} too.
     </p>
   );
+}
+
+/**
+ * Every way to sign in, and whether it signs in to this account; a provider that does not can be linked, one
+ * that does unlinked.
+ */
+function SignInMethods({
+  methods: { hasPassword, providers },
+  user,
+  attempt,
+  isBusy,
+  onPassword,
+  onUnlink,
+  onProblem,
+}: SignInMethodsProps) {
+  const { redirectingTo, redirect } = useProviderRedirect(onProblem, { player: user.id, attempt });
+  return (
+    <ul className="methods" aria-label="Sign-in methods">
+      <li className="method">
+        <div className="method-text">
+          <strong>E-mail and password</strong>
+          <span>{user.email}</span>
+        </div>
+        {hasPassword ? <Linked word="Password set" /> : <span className="method-state">No password</span>}
+        <ActionButton className="button" isBusy={isBusy} onClick={onPassword}>
+          {hasPassword ? "Change password" : "Set a password"}
+        </ActionButton>
+      </li>
+      {providers.map((provider) => (
+        <li key={provider.id} className="method">
+          <div className="method-text">
+            <strong>{provider.name}</strong>
+            <span>{provider.isLinked ? "Signs in to this account" : "Not linked yet"}</span>
+          </div>
+          {provider.isLinked && <Linked word="Linked" />}
+          {provider.isLinked ? (
+            <ActionButton
+              className="button"
+              aria-label={`Unlink ${provider.name}`}
+              isBusy={isBusy}
+              onClick={() => onUnlink(provider)}
+            >
+              Unlink
+            </ActionButton>
+          ) : (
+            <ActionButton
+              className="button"
+              aria-label={`Link ${provider.name}`}
+              isBusy={isBusy || redirectingTo !== undefined}
+              onClick={() => redirect(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
+            >
+              <Icon name="link" />
+              {redirectingTo === provider.id ? "Going there…" : "Link"}
+            </ActionButton>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Linked({ word }: { word: string }) {
+  return (
+    <span className="method-state method-linked">
+      <Icon name="check" />
+      {word}
+    </span>
+  );
+}
+
+/**
+ * Returns why a provider's account was not linked, by the `error` in the address that the provider led back
+ * to.
+ */
+function linkingMessage(error: string): string {
+  if (error === "OAuthAccountNotLinked")
+    return "That account signs in to another player's account already, so it cannot be linked to yours.";
+  if (error === "SessionRequired")
+    return "You were signed out, or somebody else was signed in, while you were there. Please try again.";
+  return sentenceForSignIn(error, null);
 }

@@ -8,17 +8,16 @@ import { Icon } from "../components/Icon.tsx";
 import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
-import { LaunchConflict } from "../launch/LaunchConflict.tsx";
-import { LaunchFailure } from "../launch/LaunchFailure.tsx";
+import { LaunchConflict, LaunchFailure } from "../launch/LaunchProblems.tsx";
 import { useLaunch, type Launch } from "../launch/useLaunch.ts";
 import { SaveSlots } from "../saves/SaveSlots.tsx";
-import type { SlotActions } from "../saves/slotActions.ts";
-import { isUsed } from "../saves/slotText.ts";
+import { type SlotActions, isUsed } from "../saves/slotText.ts";
 import { useSaves } from "../saves/useSaves.ts";
-import { FavoriteButton } from "./FavoriteButton.tsx";
+import { FavoriteButton } from "./GameCard.tsx";
 import { GameArt } from "./GameArt.tsx";
-import { GameFacts } from "./GameFacts.tsx";
-import { Screenshots } from "./Screenshots.tsx";
+import { parseUrl } from "../client/browser.ts";
+import { dateText, languageNames } from "../components/format.ts";
+import { useState } from "react";
 
 /**
  * One game: its description, the player's slots to continue or begin it, and a test of their connection
@@ -163,5 +162,80 @@ function PlayButton({
       <Icon name="play" />
       {isPressed ? "Launching…" : label}
     </ActionButton>
+  );
+}
+
+/** The short facts beside the description. Facts that the developer did not give are not shown. */
+function GameFacts({ game }: { game: GameDetail }) {
+  const facts = [
+    ["Released", dateText(game.releaseDate)],
+    ["Rating", game.contentRating],
+    ["Languages", languageNames(game.languages)],
+  ].filter(([, value]) => value !== "");
+  const hasWebsite = isWebAddress(game.website);
+  return (
+    <aside className="facts" aria-label="Facts">
+      {(facts.length > 0 || hasWebsite) && (
+        <dl>
+          {facts.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+          {hasWebsite && (
+            <div>
+              <dt>Website</dt>
+              <dd>
+                <a href={game.website} target="_blank" rel="noopener noreferrer">
+                  {new URL(game.website).host} <Icon name="link" />
+                </a>
+              </dd>
+            </div>
+          )}
+        </dl>
+      )}
+      {game.tags.length > 0 && (
+        <ul className="tags" aria-label="Tags">
+          {game.tags.map((tag) => (
+            <li key={tag}>
+              <Link className="tag" to={`/?${new URLSearchParams({ tag })}`}>
+                {tag}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </aside>
+  );
+}
+
+/** Partners write these addresses: only web addresses become links. */
+function isWebAddress(address: string): boolean {
+  return /^https?:\/\//i.test(address) && parseUrl(address) !== undefined;
+}
+
+/** Pictures of the game in a strip that scrolls sideways. A picture that does not load is not shown. */
+function Screenshots({ title, addresses }: { title: string; addresses: readonly string[] }) {
+  const [broken, setBroken] = useState<readonly string[]>([]);
+  const shown = [...new Set(addresses)].filter((address) => !broken.includes(address));
+  if (shown.length === 0) return null;
+  return (
+    <section aria-labelledby="screenshots-title">
+      <h2 id="screenshots-title">Screenshots</h2>
+      <ul className="screenshots" tabIndex={0} aria-labelledby="screenshots-title">
+        {shown.map((address, place) => (
+          <li key={address}>
+            <img
+              src={address}
+              alt={`${title}, picture ${place + 1}`}
+              loading="lazy"
+              decoding="async"
+              onError={() => setBroken((before) => [...before, address])}
+            />
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

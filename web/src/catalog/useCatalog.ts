@@ -1,4 +1,4 @@
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useRef } from "react";
 import {
   keepPreviousData,
   useInfiniteQuery,
@@ -7,6 +7,8 @@ import {
 } from "@tanstack/react-query";
 import type { GameListItem, GamesResponse } from "#contracts/http/catalog.ts";
 import { listGames, type CatalogQuery } from "../client/catalog.ts";
+
+const maxTags = 14;
 
 /** How the catalogue is narrowed and sorted. */
 export type CatalogFilters = Omit<CatalogQuery, "page">;
@@ -86,4 +88,30 @@ function gamesOf(pages: readonly GamesResponse[]): GameListItem[] {
     if (!byId.has(game.id)) byId.set(game.id, game);
   }
   return [...byId.values()];
+}
+
+/**
+ * Returns whether both are one tag. Partners, and addresses, write the same one in different cases; the
+ * server treats them as one.
+ */
+export function isSameTag(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+/** Returns the tags of all games shown so far, most frequent first, and always the chosen one. */
+export function useKnownTags(games: readonly GameListItem[], chosen: string): string[] {
+  // By what is the same in all spellings of a tag; the first one seen is shown.
+  const seen = useRef(new Map<string, { tag: string; games: Set<string> }>());
+  for (const { id, tags } of games) {
+    for (const tag of tags) {
+      const known = seen.current.get(tag.toLowerCase()) ?? { tag, games: new Set() };
+      known.games.add(id);
+      seen.current.set(tag.toLowerCase(), known);
+    }
+  }
+  const byFrequency = [...seen.current.values()].sort(
+    (first, second) => second.games.size - first.games.size || first.tag.localeCompare(second.tag),
+  );
+  const tags = byFrequency.slice(0, maxTags).map(({ tag }) => tag);
+  return chosen === "" || tags.some((tag) => isSameTag(tag, chosen)) ? tags : [chosen, ...tags];
 }

@@ -1,10 +1,13 @@
 /** The API's calls of a connection test. All of them throw ApiError and nothing else. */
+
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { whep } from "#contracts/stream.ts";
-import { anySignal } from "./anySignal.ts";
+import { anySignal } from "./browser.ts";
 import { ApiError } from "./apiError.ts";
-import { iceServersAddress, rtcIceServersOf } from "./iceServers.ts";
 import { request, responseError } from "./request.ts";
+
+/** Where the API says which relays there are. */
+export const iceServersAddress = "/api/stream/ice-servers";
 
 const requestTimeoutMs = 12_000;
 
@@ -35,4 +38,13 @@ export async function postConnectionTest(sdp: string, signal: AbortSignal): Prom
 /** Returns the relays that a connection may take; none where this Joypod has none. */
 export async function readIceServers(signal: AbortSignal): Promise<RTCIceServer[]> {
   return rtcIceServersOf(await request(IceServersResponse, iceServersAddress, { signal }));
+}
+
+/** Returns the relays as RTCPeerConnection takes them. */
+export function rtcIceServersOf({ iceServers }: IceServersResponse): RTCIceServer[] {
+  return iceServers.map(({ urls, username, credential }) => ({
+    urls,
+    ...(username !== undefined && { username }),
+    ...(credential !== undefined && { credential }),
+  }));
 }

@@ -2,9 +2,8 @@
 import type { z } from "zod";
 import { playerHeader } from "#contracts/http/auth.ts";
 import { ErrorBody } from "#contracts/http/errors.ts";
-import { anySignal } from "./anySignal.ts";
+import { anySignal, randomId } from "./browser.ts";
 import { ApiError, isApiError } from "./apiError.ts";
-import { randomId } from "./randomId.ts";
 
 const requestTimeoutMs = 15_000;
 const maxRetries = 2;

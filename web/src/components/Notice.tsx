@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { sentenceFor } from "../client/apiError.ts";
 import { Icon } from "./Icon.tsx";
+import type { UseQueryResult } from "@tanstack/react-query";
 
 /** Stands for a page or section that is empty or failed, and says what to do next. */
 export function Notice({
@@ -65,4 +66,25 @@ export function Spinner({ label }: { label: string }) {
       <span>{label}</span>
     </div>
   );
+}
+
+/**
+ * Says that something is read for the first time, or why it could not be read, or not anew; nothing beside
+ * what is right. What was read once stays in use.
+ */
+export function ReadState({
+  query: { data, error, refetch },
+  what,
+}: {
+  query: Pick<UseQueryResult, "data" | "error" | "refetch">;
+  what: string;
+}) {
+  const retry = (): void => void refetch();
+  if (error !== null)
+    return data === undefined ? (
+      <LoadFailure what={what} error={error} onRetry={retry} />
+    ) : (
+      <RefreshFailure error={error} onRetry={retry} />
+    );
+  return data === undefined ? <Spinner label="Loading…" /> : null;
 }

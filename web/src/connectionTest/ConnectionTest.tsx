@@ -2,14 +2,23 @@ import { useId } from "react";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
-import { timeAgo } from "../components/timeText.ts";
+import { timeAgo } from "../components/format.ts";
 import { useNow } from "../components/useNow.ts";
-import { TestBrokeOff } from "./measurePath.ts";
-import { NoWebRtc } from "./runConnectionTest.ts";
-import { TestFigures } from "./TestFigures.tsx";
+import { TestBrokeOff, NoWebRtc } from "./runConnectionTest.ts";
 import { useConnectionTest, type TestProgress } from "./useConnectionTest.ts";
-import type { TestResult } from "./testResult.ts";
-import { verdictOf } from "./verdict.ts";
+import { type TestResult, usedPath, type Decoder, type PathFigures, type PathResult } from "./testResult.ts";
+import { verdictOf, bitrateText, percentText } from "./verdict.ts";
+
+/** The test's own limit is no figure of the connection. */
+const nearLimit = 0.9;
+
+const codecNames = { h264: "H.264", h265: "H.265", av1: "AV1", vp8: "VP8" } as const;
+
+const placeTexts = new Map<Decoder["isHardware"], string>([
+  [true, " in hardware"],
+  [false, " in software"],
+  [null, ""],
+]);
 
 const minuteMs = 60_000;
 
@@ -95,4 +104,73 @@ function problemText(error: Error): string {
     return "The test broke off: the network was gone for a moment, or you started another test. Try again.";
   if (error instanceof NoWebRtc) return error.message;
   return sentenceFor(error);
+}
+
+/** What a test measured, figure by figure. */
+function TestFigures({ result }: { result: TestResult }) {
+  const used = usedPath(result)?.figures;
+  return (
+    <dl className="test-figures">
+      <div>
+        <dt>Direct, by UDP</dt>
+        <dd>{pathText(result.direct)}</dd>
+      </div>
+      <div>
+        <dt>By relay (TURN)</dt>
+        <dd>{pathText(result.relay)}</dd>
+      </div>
+      {used !== undefined && (
+        <div>
+          <dt>Round trip</dt>
+          <dd>{roundTripText(used)}</dd>
+        </div>
+      )}
+      {used !== undefined && (
+        <div>
+          <dt>Lost packets</dt>
+          <dd>{percentText(used.loss)}</dd>
+        </div>
+      )}
+      {used?.bandwidthKbps !== undefined && (
+        <div>
+          <dt>Bandwidth</dt>
+          <dd>{bandwidthText(used)}</dd>
+        </div>
+      )}
+      <div>
+        <dt>Decoding</dt>
+        <dd>{decodersText(result.decoders)}</dd>
+      </div>
+    </dl>
+  );
+}
+
+function bandwidthText({ bandwidthKbps = 0, limitKbps = Infinity }: PathFigures): string {
+  return bandwidthKbps >= nearLimit * limitKbps
+    ? `${bitrateText(bandwidthKbps)} or more`
+    : bitrateText(bandwidthKbps);
+}
+
+function roundTripText({ roundTripMs }: PathFigures): string {
+  return `${roundTripMs < 10 ? roundTripMs : Math.round(roundTripMs)} ms`;
+}
+
+function pathText({ state }: PathResult): string {
+  switch (state) {
+    case "works":
+      return "Works";
+    case "blocked":
+      return "Blocked";
+    case "absent":
+      return "Not offered here";
+    case "untested":
+      return "Not tested";
+  }
+}
+
+function decodersText(decoders: readonly Decoder[]): string {
+  if (decoders.length === 0) return "None";
+  return decoders
+    .map(({ codec, isHardware }) => `${codecNames[codec]}${placeTexts.get(isHardware) ?? ""}`)
+    .join(", ");
 }

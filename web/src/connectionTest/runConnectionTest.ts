@@ -1,10 +1,26 @@
 import { ApiError, isApiError } from "../client/apiError.ts";
 import { postConnectionTest, readIceServers } from "../client/connectionTests.ts";
 import { cannotStream, canStream } from "../stream/canStream.ts";
-import { findDecoders } from "./decoders.ts";
-import { measurePath, TestBrokeOff, type TestStep } from "./measurePath.ts";
-import { networkKind } from "./networkKind.ts";
-import type { TestResult } from "./testResult.ts";
+import { networkKind, type TestResult, type PathResult, type Decoder } from "./testResult.ts";
+import { PathBlocked, TestConnection, type TestConnectionOptions } from "./testConnection.ts";
+import { codecEncodingNames, softwareCodecs, VideoCodec } from "#contracts/videoCodec.ts";
+
+/** The picture that games send by default. */
+const picture = { width: 1_280, height: 720, bitrate: 8_000_000, framerate: 60 };
+
+/** What is being measured. */
+export type TestStep = "connecting" | "loss" | "bandwidth";
+
+interface MeasureOptions extends TestConnectionOptions {
+  /** Whether the burst of three seconds is sent, too. */
+  withBandwidth: boolean;
+  onStep: (step: TestStep) => void;
+}
+
+/** Packets stopped to go the way in the middle of a test. */
+export class TestBrokeOff extends Error {
+  override readonly name = "TestBrokeOff";
+}
 
 export interface RunOptions {
   signal: AbortSignal;
@@ -47,4 +63,77 @@ export async function runConnectionTest({ signal, onStep }: RunOptions): Promise
           return { state: "untested" } as const;
         });
   return { testedAt: new Date().toISOString(), network: networkKind(), direct, relay, decoders };
+}
+
+/**
+ * Measures one way to a game server. Throws what `sdpAnswer` throws, TestBrokeOff, and AbortError when the
+ * signal is aborted.
+ */
+async function measurePath({ withBandwidth, onStep, ...options }: MeasureOptions): Promise<PathResult> {
+  const connection = new TestConnection(options);
+  try {
+    onStep("connecting");
+    if (!(await opens(connection))) return { state: "blocked" };
+    onStep("loss");
+    const figures = await connection.measureLoss();
+    if (!withBandwidth) return { state: "works", figures };
+    onStep("bandwidth");
+    return { state: "works", figures: { ...figures, ...(await connection.measureBandwidth()) } };
+  } catch (error) {
+    // A way that packets went and then did not says nothing of walls: another test of the player's may have
+    // ended this one.
+    throw error instanceof PathBlocked ? new TestBrokeOff() : error;
+  } finally {
+    connection.close();
+  }
+}
+
+async function opens(connection: TestConnection): Promise<boolean> {
+  try {
+    await connection.open();
+    return true;
+  } catch (error) {
+    if (error instanceof PathBlocked) return false;
+    throw error;
+  }
+}
+
+/**
+ * Returns which of the streamers' codecs this browser decodes, best first: those in hardware before others,
+ * else in the streamers' order.
+ */
+async function findDecoders(): Promise<Decoder[]> {
+  const found = await Promise.all(
+    knownCodecs().map(async (codec) => ({ codec, isHardware: await isHardware(codec) })),
+  );
+  return found.toSorted((a, b) => Number(b.isHardware === true) - Number(a.isHardware === true));
+}
+
+/**
+ * A browser that does not tell, as Firefox before 123, has those that WebRTC demands of each (RFC 7742):
+ * every node encodes the same.
+ */
+function knownCodecs(): readonly VideoCodec[] {
+  if (!("getCapabilities" in RTCRtpReceiver)) return softwareCodecs;
+  const offered = RTCRtpReceiver.getCapabilities("video")?.codecs ?? [];
+  return VideoCodec.options.filter((codec) =>
+    offered.some(({ mimeType }) => mimeType.toLowerCase() === mimeTypeOf(codec).toLowerCase()),
+  );
+}
+
+function mimeTypeOf(codec: VideoCodec): string {
+  return `video/${codecEncodingNames[codec]}`;
+}
+
+/** Browsers tell it as decoding that saves power; null where they do not tell. */
+async function isHardware(codec: VideoCodec): Promise<boolean | null> {
+  try {
+    const { supported, powerEfficient } = await navigator.mediaCapabilities.decodingInfo({
+      type: "webrtc",
+      video: { contentType: mimeTypeOf(codec), ...picture },
+    });
+    return supported ? powerEfficient : null;
+  } catch {
+    return null; // This browser answers no questions about WebRTC.
+  }
 }

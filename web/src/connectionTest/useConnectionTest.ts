@@ -1,9 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useMutation } from "@tanstack/react-query";
-import type { TestStep } from "./measurePath.ts";
-import { runConnectionTest } from "./runConnectionTest.ts";
-import { readTestResult, storeTestResult } from "./storedResult.ts";
-import type { TestResult } from "./testResult.ts";
+import { type TestStep, runConnectionTest } from "./runConnectionTest.ts";
+import { readTestResult, storeTestResult, type TestResult } from "./testResult.ts";
 
 /** Where a test is. */
 export interface TestProgress {

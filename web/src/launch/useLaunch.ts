@@ -4,11 +4,9 @@ import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-q
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import { isApiError } from "../client/apiError.ts";
 import { launchGame, stopGameSession } from "../client/gameSessions.ts";
-import { launchQualityFrom } from "../connectionTest/launchQuality.ts";
-import { readTestResult } from "../connectionTest/storedResult.ts";
+import { launchQualityFrom, readTestResult } from "../connectionTest/testResult.ts";
 import { refreshServiceStatus } from "../service/useServiceStatus.ts";
 import { playPath } from "./playPath.ts";
-import { refreshSlots } from "./refreshSlots.ts";
 import { refreshActiveGameSession } from "./useActiveGameSession.ts";
 
 interface LaunchAttempt {
@@ -112,4 +110,11 @@ async function stopIfPresent(sessionId: string): Promise<void> {
   } catch (error) {
     if (!isApiError(error, "not_found")) throw error;
   }
+}
+
+/** Reads again what is on the page of a game's slots. Resolves once it is there. */
+export async function refreshSlots(client: QueryClient, gameSlug: string): Promise<void> {
+  await Promise.all(
+    ["game", "saves"].map((read) => client.invalidateQueries({ queryKey: [read, gameSlug] })),
+  );
 }

@@ -1,12 +1,16 @@
 import { Suspense, useEffect, useRef, type RefObject } from "react";
 import { Link, NavigationType, NavLink, Outlet, useLocation, useNavigationType } from "react-router";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQueryClient, useMutation } from "@tanstack/react-query";
 import { Icon, Logo } from "../components/Icon.tsx";
-import { Spinner } from "../components/Notice.tsx";
+import { Spinner, Notice } from "../components/Notice.tsx";
 import { playPath } from "../launch/playPath.ts";
 import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
-import { UserMenu } from "./UserMenu.tsx";
+import { sentenceFor } from "../client/apiError.ts";
+import { signOut } from "../client/auth.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
+import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
+import { useTitle } from "../components/useTitle.ts";
 
 /** The frame of every signed-in page but the play page. */
 export function Layout() {
@@ -78,5 +82,67 @@ function ActiveSessionLink() {
       <strong>Resume</strong> <span className="active-session-title">{active.gameTitle}</span>
       <Icon name="play" />
     </Link>
+  );
+}
+
+/** Who is signed in, which leads to their account, and the button to sign out. */
+function UserMenu() {
+  const { auth } = useAuth();
+  const client = useQueryClient();
+  const signingOut = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => endAuthSession(client, { isExpired: false }),
+  });
+  if (auth.state !== "signedIn") return null;
+  const { name, email, image } = auth.user;
+  return (
+    <div className="user">
+      {signingOut.isError && (
+        <span className="user-problem" role="alert">
+          {sentenceFor(signingOut.error)}
+        </span>
+      )}
+      <NavLink className="account-link" to="/account">
+        <span className="visually-hidden">Your account</span>{" "}
+        <span className="avatar" aria-hidden="true">
+          {image === "" ? firstLetterOf(name === "" ? email : name) : <img src={image} alt="" />}
+        </span>
+        <span className="user-name" title={email}>
+          {name === "" ? email : name}
+        </span>
+      </NavLink>
+      <ActionButton
+        className="button button-quiet"
+        aria-label="Sign out"
+        isBusy={signingOut.isPending}
+        onClick={() => signingOut.mutate()}
+      >
+        <Icon name="leave" />
+        <span className="user-leave">Sign out</span>
+      </ActionButton>
+    </div>
+  );
+}
+
+/** Returns the first character, whole: half of an emoji shows as nothing. */
+function firstLetterOf(text: string): string {
+  return (Array.from(text)[0] ?? "").toUpperCase();
+}
+
+/** Shown for an address that has no page. */
+export function NotFoundPage() {
+  useTitle("Not found");
+  return (
+    <Notice
+      isPage
+      title="There is nothing here"
+      actions={
+        <Link className="button button-primary" to="/">
+          All games
+        </Link>
+      }
+    >
+      <p>The address may be mistyped.</p>
+    </Notice>
   );
 }

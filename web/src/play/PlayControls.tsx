@@ -1,14 +1,16 @@
-import { useEffect, useState, type RefObject } from "react";
+import { useEffect, useState, type RefObject, useRef } from "react";
 import { Link } from "react-router";
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";
 import { Icon, type IconName } from "../components/Icon.tsx";
 import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { canLockPointer, lockPointer } from "../stream/pointerLock.ts";
-import { QualityMenu } from "./QualityMenu.tsx";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
 import type { HeldQuality } from "./useGameStream.ts";
 import type { VideoPlayback } from "./useVideoPlayback.ts";
+import { QualityForm } from "../quality/QualityForm.tsx";
+import { nextSizeLine, qualityLine } from "../quality/qualityText.ts";
+import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
 
 /** The bar stays open for this long after the game appears, so that the player sees where it is. */
 const introMs = 4_000;
@@ -219,4 +221,63 @@ function useIntro(): boolean {
     return () => clearTimeout(timer);
   }, []);
   return isIntro;
+}
+
+/**
+ * Changes the quality of the stream that is played, and keeps the choice for the next game. Escape closes it.
+ */
+function QualityMenu({
+  held,
+  onWish,
+  onClose,
+}: {
+  held: HeldQuality;
+  onWish: (quality: KeptQuality) => void;
+  onClose: () => void;
+}) {
+  const menu = useRef<HTMLDivElement>(null);
+  const choice = useQualityChoice();
+  const keeping = useKeepQuality();
+  useEffect(() => {
+    menu.current?.querySelector<HTMLInputElement>("input:checked")?.focus();
+  }, []);
+  const [wished, setWished] = useState<KeptQuality>();
+  const kept = choice.data?.quality ?? {};
+  // This session may have been launched with another one than is kept.
+  const value = wished ?? ((kept.preset ?? "auto") === held.preset ? kept : { preset: held.preset });
+  const nextSize = choice.data && nextSizeLine(value, held.maximum, choice.data.maximum);
+  return (
+    <div
+      ref={menu}
+      className="controls-panel"
+      role="group"
+      tabIndex={-1} // So that a click between the choices leaves the focus in the menu.
+      aria-label="Quality of the picture"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        onClose();
+      }}
+    >
+      <QualityForm
+        value={value}
+        maximum={held.maximum}
+        onChange={(quality) => {
+          setWished(quality);
+          onWish(quality);
+          keeping.mutate(quality);
+        }}
+      />
+      <p className="quality-now" role="status" data-testid="quality-now">
+        {qualityLine(held)}
+        {nextSize !== undefined && (
+          <>
+            <br />
+            {nextSize}
+          </>
+        )}
+      </p>
+      {keeping.isError && <p role="alert">This could not be kept for your next game.</p>}
+    </div>
+  );
 }

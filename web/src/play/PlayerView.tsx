@@ -5,18 +5,31 @@ import type { Size } from "../stream/pictureArea.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { isPointerLocked, unlockPointer } from "../stream/pointerLock.ts";
 import { isInPlay } from "../stream/streamState.ts";
-import { ExpiryWarning } from "./ExpiryWarning.tsx";
 import { PlayControls } from "./PlayControls.tsx";
 import { PlayBrand } from "./PlayFrame.tsx";
 import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
-import { StopDialog } from "./StopDialog.tsx";
 import { StreamOverlay } from "./StreamOverlay.tsx";
 import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
 import { useSaveNow, type SaveNow } from "./useSaveNow.ts";
 import type { GameStreamView } from "./useGameStream.ts";
-import { useInputCapture } from "./useInputCapture.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
+import { countdownText } from "../components/format.ts";
+import { useNow } from "../components/useNow.ts";
+import { Dialog } from "../components/Dialog.tsx";
+import type { GameStream } from "../stream/gameStream.ts";
+import { captureInput } from "../stream/inputCapture.ts";
+
+interface InputCaptureParts {
+  surface: RefObject<HTMLElement | null>;
+  video: RefObject<HTMLVideoElement | null>;
+  stream: GameStream | undefined;
+  display: RefObject<Size | undefined>;
+  onMenu: () => void;
+}
+
+/** Normally keepalives put off the end long before so little time is left. */
+const warnBelowMs = 3 * 60_000;
 
 interface PlayerViewProps {
   /** Covers everything while the session starts; false once it runs. */
@@ -211,4 +224,86 @@ function useDisplaySize(quality: GameStreamView["quality"]): RefObject<Size | un
     display.current = quality?.maximum;
   }, [quality]);
   return display;
+}
+
+/** Warns that the session will soon stop as idle because its keepalives do not get through. */
+function ExpiryWarning({ expiresAt }: { expiresAt: string | undefined }) {
+  const now = useNow(1_000);
+  const left = expiresAt === undefined ? 0 : Date.parse(expiresAt) - now;
+  // A platform may have a shorter idle timeout than usual: then the warning begins at half of the time that
+  // the last keepalive gained.
+  const [gained, setGained] = useState({ expiresAt, left });
+  if (gained.expiresAt !== expiresAt) setGained({ expiresAt, left });
+  // Without any time gained this clock is far ahead of the server's, and its countdown would be wrong.
+  if (expiresAt === undefined || gained.left <= 0 || left >= Math.min(warnBelowMs, gained.left / 2))
+    return null;
+  return (
+    <p className="expiry" role="alert">
+      {/* Screen readers are not to read it out every second. */}
+      This session will be saved and stopped in <strong aria-live="off">{countdownText(left)}</strong> unless
+      Joypod hears from this page. Check your connection.
+    </p>
+  );
+}
+
+/** Asks whether the game is to be stopped. */
+function StopDialog({
+  title,
+  onStop,
+  onDismiss,
+}: {
+  title: string;
+  onStop: () => void;
+  onDismiss: () => void;
+}) {
+  return (
+    <Dialog
+      title={`Stop ${title}?`}
+      onDismiss={onDismiss}
+      actions={
+        <>
+          <button type="button" className="button button-primary" onClick={onStop}>
+            Save and stop
+          </button>
+          <button type="button" className="button" onClick={onDismiss}>
+            Keep playing
+          </button>
+        </>
+      }
+    >
+      <p>
+        The game closes and its save files are stored in your slot. What the game itself has not saved yet is
+        lost.
+      </p>
+    </Dialog>
+  );
+}
+
+/**
+ * Takes the player's input while the game is in play, also between two connections: the stream drops it then,
+ * but no key acts on the page, and what is held is known to the next connection.
+ */
+function useInputCapture(
+  isInPlay: boolean,
+  { surface, video, stream, display, onMenu }: InputCaptureParts,
+): void {
+  useEffect(() => {
+    if (!isInPlay || stream === undefined || surface.current === null || video.current === null) return;
+    const input = captureInput({
+      surface: surface.current,
+      video: video.current,
+      send: (message) => stream.send(message),
+      display: () => display.current,
+      onMenu,
+    });
+    const stopListening = stream.on("notice", ({ t }) => {
+      // The streamer has released everything: over a silence, or with the connection before the one that says
+      // hello.
+      if (t === "released" || t === "hello") input.pressAgain();
+    });
+    return () => {
+      stopListening();
+      input.stop();
+    };
+  }, [isInPlay, surface, video, stream, display, onMenu]);
 }

@@ -3,8 +3,8 @@ import type { GameSessionStatusResponse, LaunchRequest, StopResponse } from "#co
 import { sentenceFor } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
-import { durationText } from "../components/timeText.ts";
-import { LaunchConflict } from "../launch/LaunchConflict.tsx";
+import { durationText } from "../components/format.ts";
+import { LaunchConflict } from "../launch/LaunchProblems.tsx";
 import type { SlotChoice } from "../launch/playPath.ts";
 import { useLaunch } from "../launch/useLaunch.ts";
 import { endMessageOf } from "./endMessage.ts";

@@ -1,8 +1,15 @@
 import type { GameStream } from "../stream/gameStream.ts";
-import type { StreamStatistics } from "../stream/streamStatistics.ts";
+import {
+  type StreamStatistics,
+  readCounters,
+  statisticsBetween,
+  type StreamCounters,
+} from "../stream/streamStatistics.ts";
 import { qualityWords } from "../quality/qualityText.ts";
 import type { HeldQuality, StreamHello } from "./useGameStream.ts";
-import { useStreamStatistics } from "./useStreamStatistics.ts";
+import { useEffect, useState } from "react";
+
+const sampleMs = 1_000;
 
 /** Figures of the connection, renewed once a second. */
 export function StatisticsOverlay({
@@ -49,4 +56,34 @@ function resolutionOf(now: StreamStatistics | undefined): string {
 
 function figure(value: number | null | undefined, unit = ""): string {
   return value === null || value === undefined ? "–" : `${value} ${unit}`.trim();
+}
+
+/** Returns the connection's statistics, renewed once a second while `isWanted`. */
+function useStreamStatistics(
+  stream: GameStream | undefined,
+  isWanted: boolean,
+): StreamStatistics | undefined {
+  const [statistics, setStatistics] = useState<StreamStatistics>();
+  useEffect(() => {
+    if (stream === undefined || !isWanted) return;
+    let before: StreamCounters | undefined;
+    let isOver = false;
+    const sample = async (): Promise<void> => {
+      const report = await stream.report();
+      if (isOver || report === undefined) return;
+      const entries: Record<string, unknown>[] = [];
+      report.forEach((entry: Record<string, unknown>) => entries.push(entry));
+      const now = readCounters(entries);
+      setStatistics(statisticsBetween(before, now));
+      before = now;
+    };
+    // A connection that closes during the request has no statistics; the next sample is the next
+    // connection's.
+    const timer = setInterval(() => void sample().catch(() => undefined), sampleMs);
+    return () => {
+      isOver = true;
+      clearInterval(timer);
+    };
+  }, [stream, isWanted]);
+  return isWanted ? statistics : undefined;
 }

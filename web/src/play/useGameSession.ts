@@ -1,14 +1,23 @@
 import { useCallback, useEffect, useState } from "react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient, queryOptions } from "@tanstack/react-query";
 import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
-import { stopGameSession } from "../client/gameSessions.ts";
+import {
+  stopGameSession,
+  readGameSession,
+  keepGameSessionAlive,
+  type Kept,
+  subscribeToGameSession,
+} from "../client/gameSessions.ts";
 import { isApiError } from "../client/apiError.ts";
 import { refreshAuthSession } from "../signIn/useAuth.ts";
-import { gameSessionQuery } from "./gameSessionQuery.ts";
-import { ownSession } from "./ownSession.ts";
-import { isFinal, pollPauseMs } from "./pollPause.ts";
-import { useGameSessionEvents } from "./useGameSessionEvents.ts";
-import { useKeepalive } from "./useKeepalive.ts";
+import {
+  ownSession,
+  isFinal,
+  pollPauseMs,
+  newerOf,
+  failedKeepalivePauseMs,
+  keepalivePauseMs,
+} from "./gameSessionStatus.ts";
 
 /** For how long it is said that a stop failed. */
 const stopErrorMs = 8_000;
@@ -101,4 +110,95 @@ function useLastError(data: unknown, error: Error | null): Error | null {
   const current = error ?? (data === undefined ? last : null);
   if (current !== last) setLast(current);
   return current;
+}
+
+/**
+ * Returns the query of a session's status. Polling and events write to the same entry, and the newest status
+ * stays.
+ */
+export function gameSessionQuery(sessionId: string) {
+  return queryOptions({
+    queryKey: ["gameSession", sessionId],
+    queryFn: async ({ client, queryKey, signal }) => {
+      const received = await readGameSession(sessionId, signal);
+      return newerOf(client.getQueryData<GameSessionStatusResponse>(queryKey), received);
+    },
+  });
+}
+
+/** Writes the session's events to its query for as long as `isWanted`, and reports whether they come. */
+function useGameSessionEvents(
+  sessionId: string,
+  isWanted: boolean,
+  setIsSubscribed: (isSubscribed: boolean) => void,
+): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (!isWanted) return;
+    const { queryKey } = gameSessionQuery(sessionId);
+    const unsubscribe = subscribeToGameSession(sessionId, {
+      onStatus: (session) => void client.setQueryData(queryKey, (known) => newerOf(known, session)),
+      onExpiring: (expiresAt) =>
+        void client.setQueryData(queryKey, (known) => known && { ...known, expiresAt }),
+      onOpen: (isOpen) => {
+        setIsSubscribed(isOpen);
+        // Events may have been missed since the stream broke off.
+        if (!isOpen) void client.invalidateQueries({ queryKey });
+      },
+    });
+    return () => {
+      unsubscribe();
+      setIsSubscribed(false);
+    };
+  }, [client, sessionId, isWanted, setIsSubscribed]);
+}
+
+/**
+ * Keeps a running session alive; returns when it stops as idle without another keepalive, by this machine's
+ * clock from the first keepalive on, or undefined while it does not run.
+ */
+function useKeepalive(
+  sessionId: string,
+  session: GameSessionStatusResponse | undefined,
+  onFailure: () => void,
+): string | undefined {
+  const isRunning = session?.status === "running";
+  const { data: kept, dataUpdatedAt: keptAt } = useQuery({
+    queryKey: ["keepalive", sessionId],
+    queryFn: async ({ signal }) => {
+      try {
+        return await keepGameSessionAlive(sessionId, signal);
+      } catch (error) {
+        // The session's status shows whether it has ended or only the connection has.
+        onFailure();
+        throw error;
+      }
+    },
+    enabled: isRunning,
+    refetchInterval: ({ state: { data, error } }) =>
+      data === undefined || error !== null ? failedKeepalivePauseMs : keepalivePauseMs(data.leftMs),
+    // The game goes on while its tab is hidden.
+    refetchIntervalInBackground: true,
+    // The timer stands still while a machine sleeps, and what was sent without a network is lost: the session
+    // may be about to stop.
+    refetchOnWindowFocus: "always",
+    refetchOnReconnect: "always",
+  });
+  if (!isRunning) return undefined;
+  const expiresAt = laterOf(session.expiresAt, kept?.expiresAt);
+  return kept === undefined || expiresAt === undefined ? expiresAt : byThisClock(expiresAt, kept, keptAt);
+}
+
+/**
+ * Returns a moment of the server's clock by this machine's, which may be hours off; a keepalive tells by how
+ * much.
+ */
+function byThisClock(moment: string, { expiresAt, leftMs }: Kept, keptAt: number): string {
+  const aheadMs = Date.parse(expiresAt) - leftMs - keptAt;
+  return new Date(Date.parse(moment) - aheadMs).toISOString();
+}
+
+/** Both are UTC moments in ISO form, whose order is that of their text. */
+function laterOf(first: string | undefined, second: string | undefined): string | undefined {
+  return first === undefined || (second !== undefined && second >= first) ? second : first;
 }

@@ -3,14 +3,13 @@ import type { SavesResponse } from "#contracts/http/saves.ts";
 import { LoadFailure, RefreshFailure, Spinner } from "../components/Notice.tsx";
 import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { useNow } from "../components/useNow.ts";
-import { EmptySlot } from "./EmptySlot.tsx";
-import { ReplaceDialog } from "./ReplaceDialog.tsx";
-import type { SlotActions } from "./slotActions.ts";
+import { ReplaceDialog } from "./SlotDialogs.tsx";
 import { SlotCard } from "./SlotCard.tsx";
-import { isUsed } from "./slotText.ts";
-import { UploadSave } from "./UploadSave.tsx";
+import { type SlotActions, type SlotLaunch, isUsed } from "./slotText.ts";
+import { UploadSave, useSaveUpload, type SaveUpload } from "./UploadSave.tsx";
 import { useSaves } from "./useSaves.ts";
-import { useSaveUpload } from "./useSaveUpload.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
+import { Icon } from "../components/Icon.tsx";
 
 /** A game's save slots with their histories, and everything that the player can do with them. */
 export function SaveSlots(actions: SlotActions) {
@@ -98,5 +97,49 @@ function Slots({
         />
       )}
     </>
+  );
+}
+
+/**
+ * A slot without anything. A new game, and an upload, take the first empty one, so only that one has the
+ * buttons for it, if the game is offered.
+ */
+function EmptySlot({
+  slotNumber,
+  isFirst,
+  launch,
+  upload,
+}: {
+  slotNumber: number;
+  isFirst: boolean;
+  launch: SlotLaunch | undefined;
+  upload: SaveUpload;
+}) {
+  const isUsable = isFirst && launch !== undefined;
+  const label = launch?.isBusy === true && launch.choice?.fresh === true ? "Launching…" : "New game";
+  return (
+    <li className="slot slot-empty">
+      <div className="slot-head">
+        <span className="slot-number" aria-hidden="true">
+          {slotNumber}
+        </span>
+        <div className="slot-text">
+          <strong>Empty slot</strong>
+          <span>Nothing saved yet</span>
+        </div>
+        {isUsable && (
+          <ActionButton
+            className="button"
+            isBusy={launch.isBusy}
+            aria-label={`${label} in slot ${slotNumber}`}
+            onClick={launch.onFresh}
+          >
+            <Icon name="plus" />
+            {label}
+          </ActionButton>
+        )}
+      </div>
+      {isUsable && <UploadSave slotNumber={slotNumber} upload={upload} />}
+    </li>
   );
 }

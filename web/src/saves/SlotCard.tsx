@@ -1,17 +1,27 @@
-import { useRef, useState } from "react";
+import { useRef, useState, type RefObject, useEffect, type SubmitEvent } from "react";
 import { Link } from "react-router";
 import type { SaveVersion } from "#contracts/http/saves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
-import { momentText } from "../components/timeText.ts";
+import { momentText } from "../components/format.ts";
 import { playPath } from "../launch/playPath.ts";
 import { useActiveGameSession } from "../launch/useActiveGameSession.ts";
-import { RestoreDialog } from "./RestoreDialog.tsx";
-import type { SlotActions } from "./slotActions.ts";
-import { SlotNameForm } from "./SlotNameForm.tsx";
-import { currentVersion, hasLateCopy, lastPlayedText, readableBefore, type UsedSlot } from "./slotText.ts";
-import { SlotTools } from "./SlotTools.tsx";
+import { RestoreDialog, DeleteDialog } from "./SlotDialogs.tsx";
+import {
+  type SlotActions,
+  currentVersion,
+  hasLateCopy,
+  lastPlayedText,
+  readableBefore,
+  type UsedSlot,
+  slotName,
+  labelProblem,
+} from "./slotText.ts";
 import { SlotVersions } from "./SlotVersions.tsx";
+import { sentenceFor } from "../client/apiError.ts";
+import { copySlot, renameSlot } from "../client/saves.ts";
+import { UploadSave, useSaveUpload } from "./UploadSave.tsx";
+import { useSavesChange } from "./useSaves.ts";
 
 interface SlotCardProps {
   slot: UsedSlot;
@@ -160,4 +170,167 @@ function SlotNotes({
       )}
     </div>
   );
+}
+
+/**
+ * What can be done with a slot as a whole. One in use can only be renamed, one of a game that is not offered
+ * any more only renamed and deleted.
+ */
+function SlotTools({
+  slug,
+  slot,
+  isOffered,
+  saveBytesMax,
+  hasEmptySlot,
+  renameButton,
+  onRename,
+  announce,
+}: {
+  slug: string;
+  slot: UsedSlot;
+  isOffered: boolean;
+  saveBytesMax: number;
+  hasEmptySlot: boolean;
+  renameButton: RefObject<HTMLButtonElement | null>;
+  onRename: () => void;
+  announce: (text: string) => void;
+}) {
+  const { id: slotId, slotNumber, state } = slot;
+  const [isDeleting, setIsDeleting] = useState(false);
+  const copy = useSavesChange(slug, announce);
+  const isFree = state === "free";
+  const startCopy = (): void =>
+    copy.mutate({
+      work: () => copySlot({ slug, slotId }),
+      done: `The save of ${slotName(slot)} was copied into an empty slot.`,
+    });
+  return (
+    <div className="slot-tools">
+      <button
+        ref={renameButton}
+        type="button"
+        className="button button-small"
+        aria-label={`Rename slot ${slotNumber}`}
+        onClick={onRename}
+      >
+        Rename
+      </button>
+      {isFree && isOffered && hasEmptySlot && currentVersion(slot)?.isReadable === true && (
+        <ActionButton
+          className="button button-small"
+          isBusy={copy.isPending}
+          aria-label={`Copy slot ${slotNumber} to an empty slot`}
+          onClick={startCopy}
+        >
+          {copy.isPending ? "Copying…" : "Copy"}
+        </ActionButton>
+      )}
+      {isFree && (
+        <button
+          type="button"
+          className="button button-small button-danger"
+          aria-label={`Delete slot ${slotNumber}`}
+          onClick={() => setIsDeleting(true)}
+        >
+          Delete
+        </button>
+      )}
+      {isFree && isOffered && (
+        <UploadIntoSlot slug={slug} slot={slot} saveBytesMax={saveBytesMax} announce={announce} />
+      )}
+      {copy.isError && (
+        <p className="message message-problem" role="alert">
+          {sentenceFor(copy.error)}
+        </p>
+      )}
+      {isDeleting && (
+        <DeleteDialog slug={slug} slot={slot} announce={announce} onDismiss={() => setIsDeleting(false)} />
+      )}
+    </div>
+  );
+}
+
+/** Replaces the slot's save by an upload, which ends when the slot is deleted or taken. */
+function UploadIntoSlot({
+  slug,
+  slot: { id: slotId, slotNumber },
+  saveBytesMax,
+  announce,
+}: {
+  slug: string;
+  slot: UsedSlot;
+  saveBytesMax: number;
+  announce: (text: string) => void;
+}) {
+  return (
+    <UploadSave slotNumber={slotNumber} upload={useSaveUpload({ slug, slotId, saveBytesMax, announce })} />
+  );
+}
+
+/** Renames a slot in its place. Escape leaves the name as it is. */
+function SlotNameForm({
+  slug,
+  slot: { id: slotId, slotNumber, label },
+  announce,
+  onEnd,
+}: {
+  slug: string;
+  slot: UsedSlot;
+  announce: (text: string) => void;
+  onEnd: () => void;
+}) {
+  const [name, setName] = useState(label ?? "");
+  const input = useRef<HTMLInputElement>(null);
+  const rename = useSavesChange(slug, announce);
+  useEffect(() => input.current?.select(), []);
+  const tooLong = labelProblem(name);
+  const problem = tooLong ?? (rename.isError ? sentenceFor(rename.error) : undefined);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (tooLong !== undefined) return;
+    rename.mutate(
+      { work: () => renameSlot({ slug, slotId }, name), done: `Slot ${slotNumber} has its new name.` },
+      { onSuccess: onEnd },
+    );
+  };
+  return (
+    <form
+      className="slot-name"
+      onSubmit={submit}
+      onKeyDown={({ key, nativeEvent }) => {
+        if (key === "Escape" && !isOfInputMethod(nativeEvent)) onEnd();
+      }}
+    >
+      <input
+        ref={input}
+        aria-label={`Name of slot ${slotNumber}`}
+        aria-invalid={problem !== undefined}
+        value={name}
+        placeholder={`Playthrough ${slotNumber}`}
+        autoComplete="off"
+        onChange={({ target }) => setName(target.value)}
+      />
+      <div className="slot-name-actions">
+        <ActionButton type="submit" className="button button-small button-primary" isBusy={rename.isPending}>
+          {rename.isPending ? "Saving…" : "Save name"}
+        </ActionButton>
+        <button type="button" className="button button-small button-quiet" onClick={onEnd}>
+          Cancel
+        </button>
+      </div>
+      {problem !== undefined && (
+        <p className="message message-problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </form>
+  );
+}
+
+/**
+ * Returns whether a key is for an input method, such as Escape that cancels its candidates; of the last one
+ * Safari says so by the code alone.
+ */
+function isOfInputMethod(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229; // oxlint-disable-line typescript/no-deprecated -- Nothing else says it.
 }

@@ -1,8 +1,7 @@
 import { useState } from "react";
 import type { SaveVersion } from "#contracts/http/saves.ts";
 import { saveArchivePath } from "../client/saves.ts";
-import { sizeText } from "../components/sizeText.ts";
-import { momentText, timeAgo } from "../components/timeText.ts";
+import { sizeText, momentText, timeAgo } from "../components/format.ts";
 import { kindText, readableBefore, type UsedSlot } from "./slotText.ts";
 
 /** A longer list is shortened until the player asks for the rest. */

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, type UseMutationResult, type UseQueryResult } from "@tanstack/react-query";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { listSaves } from "../client/saves.ts";
-import { refreshSlots } from "../launch/refreshSlots.ts";
+import { refreshSlots } from "../launch/useLaunch.ts";
 
 /** Pause between reads while a slot is in use: its state ends without an action of the player. */
 const inUsePauseMs = 5_000;

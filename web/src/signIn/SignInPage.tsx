@@ -1,4 +1,4 @@
-import { useState, type SyntheticEvent } from "react";
+import { useState, type SyntheticEvent, useEffect } from "react";
 import { Navigate, useSearchParams } from "react-router";
 import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
@@ -9,10 +9,10 @@ import { Logo } from "../components/Icon.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
 import { localPath } from "./localPath.ts";
-import { LockCountdown } from "./LockCountdown.tsx";
-import { ProviderButtons } from "./ProviderButtons.tsx";
 import { useAuth } from "./useAuth.ts";
-import { useProviderRedirect } from "./useProviderRedirect.ts";
+import { useProviderRedirect, type ProviderRedirect, useSignInProviders } from "./useProviderRedirect.ts";
+import { countdownText } from "../components/format.ts";
+import { useNow } from "../components/useNow.ts";
 
 /** Signs in by e-mail and password, or by an external provider; then goes to `callbackUrl`. */
 export function SignInPage() {
@@ -134,4 +134,61 @@ function SignInMessage({
 function textOf(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value : "";
+}
+
+/** Shows how long to wait before the next sign-in; calls `onEnd` when the wait is over. */
+function LockCountdown({
+  seconds,
+  isLocked,
+  onEnd,
+}: {
+  seconds: number;
+  isLocked: boolean;
+  onEnd: () => void;
+}) {
+  const [endsAt] = useState(() => Date.now() + seconds * 1_000);
+  const left = endsAt - useNow(1_000);
+  const isOver = left <= 0;
+  useEffect(() => {
+    if (isOver) onEnd();
+  }, [isOver, onEnd]);
+  return (
+    <p className="message message-problem" role="alert">
+      {isLocked
+        ? "Too many failed sign-ins: this account is locked for your safety. "
+        : "Too many attempts from here. "}
+      {/* Screen readers are not to read it out every second. */}
+      <span aria-live="off">
+        Try again in <strong>{countdownText(left)}</strong>.
+      </span>
+    </p>
+  );
+}
+
+/**
+ * A button for each external provider; nothing if there is none. `destination` is the path of this site to
+ * come back to.
+ */
+function ProviderButtons({
+  destination,
+  redirectingTo,
+  redirect,
+}: { destination: string } & Pick<ProviderRedirect, "redirectingTo" | "redirect">) {
+  const providers = useSignInProviders();
+  if (providers.length === 0) return null;
+  return (
+    <div className="providers">
+      <p className="providers-or">or</p>
+      {providers.map((provider) => (
+        <ActionButton
+          key={provider.id}
+          className="button button-wide"
+          isBusy={redirectingTo !== undefined}
+          onClick={() => redirect(provider, destination)}
+        >
+          {redirectingTo === provider.id ? `Going to ${provider.name}…` : `Sign in with ${provider.name}`}
+        </ActionButton>
+      ))}
+    </div>
+  );
 }

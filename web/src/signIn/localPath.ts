@@ -1,4 +1,4 @@
-import { parseUrl } from "../client/parseUrl.ts";
+import { parseUrl } from "../client/browser.ts";
 
 /**
  * Returns the path of an address of this site, to go to after the sign-in. For every other address it returns

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQueryClient, useQuery } from "@tanstack/react-query";
 import { isApiError } from "../client/apiError.ts";
-import { beginProviderSignIn, type SignInProvider } from "../client/auth.ts";
+import { beginProviderSignIn, type SignInProvider, listSignInProviders } from "../client/auth.ts";
 import { endAuthSession } from "./useAuth.ts";
 
 /** Runs a request that may need the player's password; resolves with false when they would not give it. */
@@ -82,4 +82,16 @@ export function useProviderRedirect(
     setRedirectingTo(undefined);
   }, []);
   return { redirectingTo, redirect, cancel };
+}
+
+/**
+ * Returns the external providers; none until they are known and none when reading them failed, because the
+ * password works without them.
+ */
+export function useSignInProviders(): readonly SignInProvider[] {
+  const { data } = useQuery({
+    queryKey: ["signInProviders"],
+    queryFn: ({ signal }) => listSignInProviders(signal),
+  });
+  return data ?? [];
 }

@@ -1,5 +1,4 @@
-import { randomId } from "../client/randomId.ts";
-import { usingStorage } from "../client/usingStorage.ts";
+import { randomId, usingStorage } from "../client/browser.ts";
 
 const storageKey = "joypod.streamClient";
 

@@ -1,5 +1,5 @@
 import { IceServersResponse } from "#contracts/http/iceServers.ts";
-import { iceServersAddress, rtcIceServersOf } from "../client/iceServers.ts";
+import { iceServersAddress, rtcIceServersOf } from "../client/connectionTests.ts";
 
 /** A connection is not held up for longer: most players reach the game's server without a relay. */
 const requestTimeoutMs = 3_000;

@@ -1,5 +1,5 @@
 import { StreamNotice, whep, type StreamInput } from "#contracts/stream.ts";
-import { anySignal } from "../client/anySignal.ts";
+import { anySignal } from "../client/browser.ts";
 import { preferredCodecs } from "./codecPreference.ts";
 import { Emitter } from "./emitter.ts";
 import type { IceServers } from "./iceServers.ts";

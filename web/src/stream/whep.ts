@@ -1,6 +1,6 @@
 import { ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
 import { whep } from "#contracts/stream.ts";
-import { anySignal } from "../client/anySignal.ts";
+import { anySignal } from "../client/browser.ts";
 
 /** Longer than offers stay pending while a session starts. */
 const requestTimeoutMs = (whep.pendingOfferSeconds + 15) * 1_000;

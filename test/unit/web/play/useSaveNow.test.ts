@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { ApiError } from "#web/client/apiError.ts";
-import { saveAndWait, type SaveOutcome } from "#web/play/requestedSave.ts";
+import { saveAndWait, type SaveOutcome } from "#web/play/useSaveNow.ts";
 
 /**
  * Responses of the list, one for each time it is read; an Error fails that reading, and the last one stays.

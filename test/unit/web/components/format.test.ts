@@ -1,5 +1,31 @@
 import { expect } from "chai";
-import { countdownText, dateText, durationText, momentText, timeAgo } from "#web/components/timeText.ts";
+import {
+  countdownText,
+  dateText,
+  durationText,
+  momentText,
+  timeAgo,
+  sizeText,
+  languageNames,
+} from "#web/components/format.ts";
+
+describe("languageNames", () => {
+  it("writes the names of language tags, and a malformed tag as it is", () => {
+    expect(languageNames(["en", "pt-BR", "not a tag"])).to.equal("English, Brazilian Portuguese, not a tag");
+  });
+});
+
+describe("sizeText", () => {
+  it("writes sizes as people do", () => {
+    expect([0, 1, 1024, 1025, 47_300].map(sizeText)).to.deep.equal(["0 KB", "1 KB", "1 KB", "2 KB", "47 KB"]);
+    expect([2 ** 20, 1.25 * 2 ** 20, 16 * 2 ** 20, 2 ** 30].map(sizeText)).to.deep.equal([
+      "1 MB",
+      "1.3 MB",
+      "16 MB",
+      "1024 MB",
+    ]);
+  });
+});
 
 describe("timeText", () => {
   it("says how long ago a moment was", () => {

@@ -4,6 +4,8 @@ import { Dialog } from "../components/Dialog.tsx";
 import { playPath } from "./playPath.ts";
 import { useActiveGameSession } from "./useActiveGameSession.ts";
 import type { Launch } from "./useLaunch.ts";
+import { useEffect, useRef } from "react";
+import { sentenceFor } from "../client/apiError.ts";
 
 /**
  * Asks whether to resume the game that is already played or to stop it for the new one. Shows nothing while
@@ -46,5 +48,22 @@ export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConfli
         one game can run at a time. If you stop it, its progress is saved first.
       </p>
     </Dialog>
+  );
+}
+
+/**
+ * Says why a launch failed, and comes into view for that: on a small window it may begin beyond the edge,
+ * away from the button that was pressed.
+ */
+export function LaunchFailure({ error }: { error: Error }) {
+  const alert = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    // What this returns is a promise in newer browsers, which React would take for the effect's end.
+    alert.current?.scrollIntoView({ block: "nearest" });
+  }, []);
+  return (
+    <p ref={alert} className="message message-problem" role="alert">
+      {sentenceFor(error)}
+    </p>
   );
 }

@@ -1,6 +1,65 @@
 import { expect } from "chai";
 import { ApiError } from "#web/client/apiError.ts";
-import { isFinal, pollPauseMs } from "#web/play/pollPause.ts";
+import { isFinal, pollPauseMs, newerOf, ownSession, keepalivePauseMs } from "#web/play/gameSessionStatus.ts";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+
+describe("keepalivePauseMs", () => {
+  it("is a minute while the idle end is far", () => {
+    expect(keepalivePauseMs(30 * 60_000)).to.equal(60_000);
+  });
+
+  it("is a third of the time left when the idle timeout is short", () => {
+    expect(keepalivePauseMs(45_000)).to.equal(15_000);
+  });
+
+  it("is never shorter than five seconds", () => {
+    expect(keepalivePauseMs(3_000)).to.equal(5_000);
+    expect(keepalivePauseMs(-60_000)).to.equal(5_000);
+  });
+});
+
+describe("ownSession", () => {
+  const session = { status: "running" } as const;
+
+  it("is what was last read, also while requests fail", () => {
+    expect(ownSession(session, null)).to.equal(session);
+    expect(ownSession(session, new ApiError("unreachable", ""))).to.equal(session);
+  });
+
+  it("is none once the player has no such session", () => {
+    expect(ownSession(session, new ApiError("not_found", ""))).to.equal(undefined);
+  });
+});
+
+describe("newerOf", () => {
+  function session(
+    status: GameSessionStatusResponse["status"],
+    stage?: GameSessionStatusResponse["stage"],
+  ): GameSessionStatusResponse {
+    return {
+      sessionId: "gs-a",
+      status,
+      serverUrl: null,
+      containerUrl: null,
+      gameTitle: "Game",
+      startedAt: "2030-01-01T00:00:00.000Z",
+      ...(stage && { stage }),
+    };
+  }
+
+  it("returns the received report when its status is the same or later", () => {
+    expect(newerOf(undefined, session("stopped")).status).to.equal("stopped");
+    expect(newerOf(session("starting", "scheduling"), session("starting", "booting")).stage).to.equal(
+      "booting",
+    );
+    expect(newerOf(session("running"), session("error")).status).to.equal("error");
+  });
+
+  it("returns the known report when the received status is earlier", () => {
+    expect(newerOf(session("running"), session("starting", "booting")).status).to.equal("running");
+    expect(newerOf(session("stopped"), session("stopping")).status).to.equal("stopped");
+  });
+});
 
 describe("pollPauseMs", () => {
   const unreachable = new ApiError("unreachable", "");

@@ -1,12 +1,23 @@
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError } from "../client/apiError.ts";
+import { publicStatuses } from "#contracts/crd/publicStatus.ts";
+
+const maxPauseMs = limits.gameSession.keepaliveIntervalSeconds * 1_000;
+
+const minPauseMs = 5_000;
+
+/** Pause after a keepalive that failed. */
+export const failedKeepalivePauseMs = minPauseMs;
 
 const startingPauseMs = limits.gameSession.pollIntervalSeconds * 1_000;
+
 /** While the game runs the end of its stream tells of most ends; polling finds the others. */
 const runningPauseMs = 10_000;
+
 /** Events tell everything while they come; polling is there in case one is lost. */
 const subscribedPauseMs = 60_000;
+
 /**
  * The same while a player waits for the session: a connection that is only half open says nothing, not even
  * that it is.
@@ -47,4 +58,36 @@ export function isFinal(session: PollState["session"], error: Error | null): boo
     session?.status === "error" ||
     isApiError(error, "not_found", "unauthorized")
   );
+}
+
+/**
+ * Returns the newer of two reports about one session. A session never goes back to an earlier status, so a
+ * response that does is older than the event that came while it was on its way.
+ */
+export function newerOf(
+  known: GameSessionStatusResponse | undefined,
+  received: GameSessionStatusResponse,
+): GameSessionStatusResponse {
+  return known !== undefined && publicStatuses.indexOf(received.status) < publicStatuses.indexOf(known.status)
+    ? known
+    : received;
+}
+
+/**
+ * Returns the session as it was last read; undefined once the API knows no such session of the player, who
+ * may be another one than before: tabs share their sign-in. The last request's failure is `error`.
+ */
+export function ownSession<Session extends Pick<GameSessionStatusResponse, "status">>(
+  session: Session | undefined,
+  error: Error | null,
+): Session | undefined {
+  return isApiError(error, "not_found") ? undefined : session;
+}
+
+/**
+ * Returns the pause before the next keepalive: a third of the time that is left, so that two keepalives in a
+ * row may be lost. A platform may have a shorter idle timeout than usual.
+ */
+export function keepalivePauseMs(leftMs: number): number {
+  return Math.min(maxPauseMs, Math.max(minPauseMs, leftMs / 3));
 }
