@@ -175,7 +175,6 @@ const rooms = {
     // One controller per kind.
     "controllers/gameSession/controller.ts",
     "controllers/gameSession/reconciler.ts",
-    "controllers/gameSession/runSteps.ts",
     "controllers/gameSession/steps",
     "controllers/gameSession",
     "controllers/gameCache",

@@ -238,7 +238,6 @@ export default defineConfig({
         "api/src/config.ts",
         "packages/contracts/src/crd/gameSession.ts",
         "packages/contracts/src/crd/reasons.ts",
-        "node-agent/src/cache/contentCache.ts",
       ],
       rules: { "max-lines": ["error", { max: 620 }] },
     },

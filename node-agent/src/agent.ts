@@ -18,22 +18,19 @@ import { createKeptFolders, type KeptFolders } from "./disk/keptFolders.ts";
 import { nodePaths, type NodePaths } from "./disk/nodePaths.ts";
 import { holdRootLock, type RootLock } from "./disk/rootLock.ts";
 import { TreeRemover } from "./disk/treeRemover.ts";
-import { unwritableRoot } from "./disk/unwritableRoot.ts";
+import { unwritableRoot } from "./disk/files.ts";
 import type { Metrics } from "./metrics.ts";
 import { NodeChecks } from "./checks/nodeChecks.ts";
 import { createObjectStore, type ObjectStore } from "./objectStore/objectStore.ts";
 import { ObjectStoreProbe } from "./objectStore/objectStoreProbe.ts";
-import { contentInUse } from "./sessions/contentInUse.ts";
+import { contentInUse, fromContent, fromDisk, onceSynced } from "./sessions/sources.ts";
 import { createSessionReconciler } from "./sessions/reconciler.ts";
 import { createSessionReporter } from "./sessions/report.ts";
 import { createSessionFiles, type SessionFiles } from "./sessions/sessionFiles.ts";
-import { fromContent, fromDisk, onceSynced } from "./sessions/sources.ts";
 import { TransferTurns } from "./sessions/transferTurns.ts";
-import { packFormerSaves } from "./spool/packFormerSaves.ts";
-import { ReadFailures } from "./spool/readFailures.ts";
-import { createSpoolWatcher, type SpoolWatcher } from "./spool/spoolWatcher.ts";
-import { Heartbeat } from "./status/heartbeat.ts";
-import { NodeReporter } from "./status/nodeReporter.ts";
+import { packFormerSaves } from "./spool/orderRestore.ts";
+import { createSpoolWatcher, ReadFailures, type SpoolWatcher } from "./spool/readSpool.ts";
+import { Heartbeat, NodeReporter } from "./status/nodeReporter.ts";
 
 /** What an agent works with. */
 export interface AgentDeps {

@@ -4,19 +4,15 @@ import { contentReasons } from "#contracts/crd/reasons.ts";
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../objectStore/objectStore.ts";
-import { createThrottle } from "./throttle.ts";
-import type { Failure } from "./attempts.ts";
+import { createFetcher, failureOf } from "./fetchContent.ts";
+import { FailedVersions, type Failure } from "./failedVersions.ts";
 import { entriesToReport, unpackedEntry, wantedEntry, type ContentState } from "./contentState.ts";
 import { Downloads, type Download } from "./downloads.ts";
 import { CacheRoom } from "./cacheRoom.ts";
-import { FailedVersions } from "./failedVersions.ts";
-import { FetchFailed, fetchContent } from "./fetchContent.ts";
-import type { ObjectFiles } from "./objectFiles.ts";
-import { chooseDownloads, type Wanted } from "./schedule.ts";
+import type { Manifest, ObjectFiles } from "./objectFiles.ts";
+import { chooseDownloads, type Wanted, type WantedOrHeld, WantedVersions } from "./wantedVersions.ts";
 import { neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
-import { WantedVersions, type WantedOrHeld } from "./wantedVersions.ts";
-import { messageOf } from "#runtime/errors.ts";
 
 /** Counts what the cache does. */
 export interface CacheMetrics {
@@ -44,13 +40,11 @@ export interface ContentCacheOptions {
   /** 0 for 80 % of the file system. */
   budgetBytes: number;
   readDiskSpace: () => Promise<DiskSpace>;
-  /** Digests that sessions or pods of this node use. */
+  /** Returns the digests that sessions or pods of this node use. */
   inUse: () => ReadonlySet<string>;
-  /** Whether a session is on the node. */
+  /** Returns whether a session is on the node. */
   isPlayed: () => boolean;
-  /**
-   * The limit of a fill while a session is on the node, in bytes per second; 0 for no limit but the policy's.
-   */
+  /** Limits fills while a session is on the node, in bytes per second. 0: the policy's limit applies. */
   fillBytesPerSecond: number;
   clock: Clock;
   random: () => number;
@@ -58,7 +52,7 @@ export interface ContentCacheOptions {
   metrics: CacheMetrics;
 }
 
-/** The games unpacked on this node: fetches what is wanted, evicts what is not, never what is in use. */
+/** The games unpacked on this node: fetches wanted versions, evicts others, and never those in use. */
 export class ContentCache {
   readonly #options: ContentCacheOptions;
   readonly #unpacked: UnpackedVersions;
@@ -67,12 +61,12 @@ export class ContentCache {
   readonly #wants = new WantedVersions();
   readonly #listeners = new Set<(digest: string, isProgress: boolean) => void>();
   readonly #stopping = new AbortController();
-  #attemptCount = 0;
   readonly #room: CacheRoom;
-  /** Whether it is known what is in use and what is pinned. */
+  readonly #fetch: (download: Download, source: ArchiveSource) => Promise<Manifest>;
+  /** Set once it is known which versions are in use and which are pinned. */
   #hasDesired = false;
   #retryTimer: Timer | undefined;
-  /** Downloads begin one after the other, so that two do not count on the same free space. */
+  /** Downloads begin one at a time, because two must not count on the same free space. */
   #pumping: Promise<void> = Promise.resolve();
 
   constructor(options: ContentCacheOptions) {
@@ -89,30 +83,27 @@ export class ContentCache {
         this.#tell(digest);
       },
     });
+    this.#fetch = createFetcher({
+      ...options,
+      downloads: this.#downloads,
+      wants: this.#wants,
+      stopping: this.#stopping.signal,
+      onProgress: ({ digest }) => this.#tell(digest, true),
+    });
   }
 
-  /** Cleans up after a former process and learns what is there. */
+  /** Cleans up after an earlier process and reads the unpacked versions from disk. */
   async load(): Promise<void> {
     const { unread, stuck } = await this.#unpacked.load();
-    for (const { digest, error } of unread) {
-      this.#options.logger.warn(
-        { digest, err: error },
-        "A game's folder could not be read. It stays, and is looked at again when the game is wanted.",
-      );
-    }
-    for (const { path, error } of stuck) {
-      this.#options.logger.warn(
-        { path, err: error },
-        "What a former process left could not be moved away. It stays until the next start.",
-      );
-    }
+    const { logger } = this.#options;
+    for (const { digest, error } of unread)
+      logger.warn({ digest, err: error }, "A game's folder could not be read. It is retried on next use.");
+    for (const { path, error } of stuck)
+      logger.warn({ path, err: error }, "Leftover files could not be moved away. They stay until a restart.");
     await this.#room.look();
   }
 
-  /**
-   * Sets what the policies want here, in place of what they wanted before; downloads that nobody wants any
-   * more end.
-   */
+  /** Replaces what the policies want on this node. Downloads that are no longer wanted are cancelled. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#wants.setDesired(desired);
     this.#hasDesired = true;
@@ -120,7 +111,7 @@ export class ContentCache {
     this.#pump();
   }
 
-  /** Fetches the version first, as a session waits for it. Repeating it is harmless. */
+  /** Fetches the version ahead of fills, because a session waits for it. Idempotent. */
   demand(gameSession: string, source: ArchiveSource): void {
     const isNew = this.#wants.demand(gameSession, source);
     const running = this.#downloads.get(source.sha256);
@@ -130,13 +121,13 @@ export class ContentCache {
     this.#pump();
   }
 
-  /** Ends what the session asked for, and also its download unless a policy or another session wants it. */
+  /** Withdraws a session's demand. Cancels the download unless a policy or another session wants it. */
   release(gameSession: string): void {
     this.#wants.release(gameSession);
     if (this.#reviewDownloads()) this.#pump();
   }
 
-  /** Returns where a version stands; undefined when nobody wants it. */
+  /** Returns the state of a version; undefined when nothing wants it. */
   stateOf(digest: string): ContentState | undefined {
     if (this.#unpacked.has(digest)) return { state: "Ready" };
     const download = this.#downloads.get(digest);
@@ -149,37 +140,34 @@ export class ContentCache {
   }
 
   /**
-   * Notes that a session uses the version now; returns false when somebody has removed it from the disk, from
-   * which on it is fetched again where it is wanted.
+   * Records that a session uses the version now. Returns false when the version was removed from the disk by
+   * someone else; it is then fetched again if wanted.
    */
   async markUsed(digest: string): Promise<boolean> {
     if (await this.#unpacked.markUsed(digest)) return true;
-    this.#options.logger.warn(
-      { digest },
-      "A game's folder is gone from the disk, and was not removed by this agent.",
-    );
+    this.#options.logger.warn({ digest }, "A game's folder was removed from the disk by someone else.");
     this.#tell(digest);
     this.#pump();
     return false;
   }
 
   /**
-   * Calls `listener` at each change of a version, with `isProgress` when it is only a further percent;
-   * returns how to end that.
+   * Calls `listener` on each change of a version; `isProgress` marks changes of the percentage alone. Returns
+   * the function that unsubscribes.
    */
   subscribe(listener: (digest: string, isProgress: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Whether a version could not be fetched for want of space. */
+  /** Whether a wanted version could not be fetched because the disk lacks space. */
   get isShortOfSpace(): boolean {
     return this.#toReport().some(
       ({ digest }) => this.#failed.failureToTell(digest)?.reason === contentReasons.insufficientSpace,
     );
   }
 
-  /** Returns the cache as a GameNode's status shows it. */
+  /** Returns the cache for a GameNode's status. */
   async report(): Promise<NonNullable<GameNodeStatus["cache"]>> {
     await this.#room.look();
     const { capacityBytes, freeBytes } = this.#room;
@@ -198,13 +186,13 @@ export class ContentCache {
   }
 
   /**
-   * Evicts games that nobody plays, the least worth first, until saves have room on the disk; returns whether
-   * it evicted any. It evicts none before the policies' wishes are known.
+   * Evicts unused games, least valuable first, until saves have room on the disk. Returns whether it evicted
+   * any. Evicts nothing before the policies are known.
    */
   async relieve(): Promise<boolean> {
     if (!this.#hasDesired) return false;
     const relieving = this.#pumping.then(() => this.#room.relieve());
-    // Downloads that begin meanwhile wait for it, whatever becomes of it.
+    // Later downloads wait for it, even if it fails.
     this.#pumping = relieving.then(
       () => undefined,
       () => undefined,
@@ -212,7 +200,7 @@ export class ContentCache {
     return relieving;
   }
 
-  /** Ends the downloads; what they wrote is removed at the next start if not now. */
+  /** Cancels the downloads. Leftover files are removed at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#retryTimer?.cancel();
@@ -221,8 +209,8 @@ export class ContentCache {
   }
 
   /**
-   * Gives up the downloads that nobody wants any more, and lets those that only a policy wants go on as
-   * fills; returns whether that frees places.
+   * Cancels downloads that are no longer wanted, and turns those wanted by a policy alone into fills. Returns
+   * whether that freed a launch's place.
    */
   #reviewDownloads(): boolean {
     const launches = this.#downloads.list().filter(({ isForLaunch }) => isForLaunch).length;
@@ -245,7 +233,7 @@ export class ContentCache {
       .then(() => this.#startDownloads())
       .catch((error: unknown) => {
         if (!this.#stopping.signal.aborted)
-          this.#options.logger.error({ err: error }, "Starting downloads failed; it is tried again.");
+          this.#options.logger.error({ err: error }, "Starting downloads failed. It is retried.");
         this.#retryAfter(5_000);
       });
   }
@@ -256,15 +244,15 @@ export class ContentCache {
     await this.#liftQuarantines();
     const due = this.#wanted().filter(({ digest }) => !this.#failed.isWaiting(digest));
     for (const wanted of chooseDownloads(due, this.#downloads.list())) {
-      // The place of one that does not begin is another version's, which no download's end would start.
+      // A download that does not begin leaves its place free, and no download's end would start another one.
       if (!(await this.#begin(wanted))) this.#pump();
     }
     this.#planRetry(startedMs);
   }
 
   /**
-   * Returns whether a download has begun: not where the version is on the disk after all, nobody wants it any
-   * more, or there is no room.
+   * Returns whether a download has begun. It does not begin if the version is already on disk, is no longer
+   * wanted, or has no room.
    */
   async #begin(wanted: Wanted): Promise<boolean> {
     const { digest, source } = wanted;
@@ -275,13 +263,12 @@ export class ContentCache {
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
     const last = this.#failed.lastFailure(digest);
     const hasRoom = await this.#room.make(reservedBytes, wanted, last);
-    // It may have been cancelled while room was made, or a launch have asked for what began as a fill, and
-    // may push out more.
+    // Meanwhile it may have been cancelled, or demanded by a launch, which may evict more.
     const now = this.#wanted().find((other) => other.digest === digest);
     if (!hasRoom && now?.isForLaunch === wanted.isForLaunch) {
-      const message = `The node has no room for ${reservedBytes} bytes: what is there is in use, pinned or matters more.`;
+      const message = `The node has no room for ${reservedBytes} bytes: cached games are in use, pinned or of higher priority.`;
       const failure = { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false };
-      // How many inodes are too few stays known, until a fill finds more.
+      // A fill keeps the known number of missing inodes until it finds more of them.
       this.#fail(digest, wanted.isForLaunch || last?.tooFewFiles === undefined ? failure : last);
     }
     if (!hasRoom || now === undefined) return false;
@@ -309,26 +296,27 @@ export class ContentCache {
       const manifest = await this.#fetch(download, source);
       this.#failed.forget(digest);
       this.#unpacked.add(manifest);
-      // It was abandoned when it was all but done, and wanted again.
+      // It was abandoned when almost done, and then wanted again.
       const successor = this.#downloads.get(digest);
       if (successor !== undefined && successor !== download) this.#abandon(successor);
       metrics.downloaded("ready", "", seconds(), source.sizeBytes);
-      logger.info(
-        { digest, seconds: seconds(), isForLaunch: download.isForLaunch },
-        "A game is unpacked and ready.",
-      );
+      const { isForLaunch } = download;
+      logger.info({ digest, seconds: seconds(), isForLaunch }, "A game is unpacked and ready.");
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       if (download.abandoning.signal.aborted) {
         metrics.downloaded("abandoned", "", seconds(), 0);
-        logger.info({ digest, seconds: seconds() }, "A download that nobody wants any more has ended.");
+        logger.info(
+          { digest, seconds: seconds() },
+          "A download was cancelled because it is no longer wanted.",
+        );
         return;
       }
-      const failure = error instanceof FetchFailed ? error.failure : unexpectedFailure(error);
+      const failure = failureOf(error);
       metrics.downloaded("failed", failure.reason, seconds(), 0);
       logger.warn(
         { digest, reason: failure.reason, err: error },
-        "A game could not be fetched; it is tried again later.",
+        "A game could not be fetched. It is retried.",
       );
       this.#fail(digest, failure);
     } finally {
@@ -336,48 +324,6 @@ export class ContentCache {
       this.#tell(digest);
       this.#pump();
     }
-  }
-
-  async #fetch(download: Download, source: ArchiveSource): ReturnType<typeof fetchContent> {
-    const { files, objectStore, readDiskSpace, clock, random, metrics, logger } = this.#options;
-    this.#attemptCount += 1;
-    return fetchContent({
-      files,
-      objectStore,
-      readDiskSpace,
-      source,
-      clock,
-      random,
-      attempt: this.#attemptCount,
-      throttle: createThrottle(clock, () => this.#rateOf(download)),
-      signal: AbortSignal.any([this.#stopping.signal, download.abandoning.signal]),
-      onProgress: (percent) => {
-        if (percent <= download.progressPercent) return;
-        download.progressPercent = Math.min(percent, 100);
-        this.#tell(download.digest, true);
-      },
-      onWritten: (bytes) => void (download.writtenBytes += bytes),
-      onResume: (offset) => {
-        metrics.resumed();
-        logger.info({ digest: download.digest, offset }, "A download was cut and goes on where it was.");
-      },
-    });
-  }
-
-  /**
-   * Returns bytes per second. A launch is not limited. A fill pauses while a launch needs the line, and keeps
-   * to a rate while a game is played. What is fetched is unpacked and written at once, so the rate bounds
-   * processor and disk as well.
-   */
-  #rateOf({ digest, isForLaunch }: Download): number | undefined {
-    if (isForLaunch) return undefined;
-    if (this.#downloads.list().some((other) => other.isForLaunch)) return 0;
-    const { fillBytesPerSecond, isPlayed } = this.#options;
-    const rates = [
-      this.#wants.desired(digest)?.bytesPerSecond ?? 0,
-      isPlayed() ? fillBytesPerSecond : 0,
-    ].filter((rate) => rate > 0);
-    return rates.length === 0 ? undefined : Math.min(...rates);
   }
 
   #fail(digest: string, failure: Failure): void {
@@ -396,8 +342,8 @@ export class ContentCache {
   }
 
   /**
-   * Sets the timer for what becomes due after the pass began. What was due by then has begun, or waits for
-   * the pump that each download's end causes.
+   * Sets the timer for retries that become due after the pass began. Earlier ones have begun, or wait for the
+   * pump at the end of a download.
    */
   #planRetry(passStartedMs: number): void {
     this.#failed.keepOnly(new Set(this.#wantedOrHeld().map(({ digest }) => digest)));
@@ -411,21 +357,20 @@ export class ContentCache {
       this.#retryTimer = this.#options.clock.setTimer(ms, () => this.#pump());
   }
 
-  /** Returns what may be fetched now and is not there yet. */
+  /** Returns the missing versions that may be fetched now. */
   #wanted(): Wanted[] {
     return this.#wants.list().filter(({ digest }) => !this.#unpacked.has(digest));
   }
 
-  /** Returns what is wanted and not there yet, whosever turn it is. */
+  /** Returns the missing versions, including those on hold. */
   #wantedOrHeld(): WantedOrHeld[] {
     return this.#wants.listWithHeld().filter(({ digest }) => !this.#unpacked.has(digest));
   }
 
   /**
-   * Returns what is reported as wanted. What failed may be on hold, mostly for other nodes' turns: it must
-   * not look untried meanwhile, or it would have the next turn. When its wait is over it stands in line
-   * again. What is on hold may also be under way, as a launch has begun it: it goes on while the operator
-   * sees that.
+   * Returns the versions to report as wanted. Versions on hold are reported in two cases: while a failed one
+   * waits for its retry, since it would get the next turn if it looked untried; and while one is downloading
+   * for a launch, since the operator lets the download continue only while it sees it.
    */
   #toReport(): Wanted[] {
     return this.#wantedOrHeld().filter(
@@ -448,13 +393,4 @@ export class ContentCache {
   #tell(digest: string, isProgress = false): void {
     for (const listener of this.#listeners) listener(digest, isProgress);
   }
-}
-
-function unexpectedFailure(error: unknown): Failure {
-  return {
-    reason: contentReasons.downloadFailed,
-    message: messageOf(error),
-    etag: undefined,
-    isFinal: false,
-  };
 }

@@ -1,7 +1,7 @@
 import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { limits } from "#contracts/limits.ts";
 import { toApiTime } from "#kube/api/object.ts";
-import type { Failure } from "./attempts.ts";
+import type { Failure } from "./failedVersions.ts";
 import type { UnpackedVersion } from "./unpackedVersions.ts";
 
 /** Where a version stands, for a session that waits for it. */

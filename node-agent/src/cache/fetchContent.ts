@@ -1,23 +1,28 @@
-import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import { contentReasons } from "#contracts/crd/reasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { acceptedArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
-import type { Clock } from "#runtime/scheduling/clock.ts";
-import { isDiskFull } from "../disk/diskFull.ts";
-import type { TreeStyle } from "../unpack/treeWriter.ts";
-import { UnverifiedArchive, unpackArchive } from "../unpack/unpack.ts";
-import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../objectStore/errors.ts";
-import type { ObjectStore } from "../objectStore/objectStore.ts";
-import { readObject } from "../objectStore/readObject.ts";
-import { lacksFiles, type DiskSpace } from "./space.ts";
-import type { Throttle } from "./throttle.ts";
-import type { Failure } from "./attempts.ts";
-import type { Manifest } from "./manifest.ts";
-import type { Draft, ObjectFiles } from "./objectFiles.ts";
+import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
+import { contentReasons } from "#contracts/crd/reasons.ts";
 import { messageOf } from "#runtime/errors.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Download, Downloads } from "./downloads.ts";
+import type { WantedVersions } from "./wantedVersions.ts";
+import { isDiskFull } from "../disk/files.ts";
+import {
+  ChecksumMismatch,
+  isObjectStoreUnreachable,
+  type ObjectStore,
+  ObjectStoreError,
+} from "../objectStore/objectStore.ts";
+import { readObject } from "../objectStore/readObject.ts";
+import type { TreeStyle } from "../unpack/treeWriter.ts";
+import { unpackArchive, UnverifiedArchive } from "../unpack/unpack.ts";
+import type { Failure } from "./failedVersions.ts";
+import type { Draft, Manifest, ObjectFiles } from "./objectFiles.ts";
+import { type DiskSpace, lacksFiles } from "./space.ts";
 
 /** What one attempt works with. */
-export interface FetchOptions {
+interface FetchOptions {
   objectStore: ObjectStore;
   files: ObjectFiles;
   source: ArchiveSource;
@@ -42,6 +47,85 @@ export class FetchFailed extends Error {
     this.name = "FetchFailed";
     this.failure = failure;
   }
+}
+
+/** Returns why an attempt failed. */
+export function failureOf(error: unknown): Failure {
+  return error instanceof FetchFailed
+    ? error.failure
+    : {
+        reason: contentReasons.downloadFailed,
+        message: messageOf(error),
+        etag: undefined,
+        isFinal: false,
+      };
+}
+
+/** What all attempts of a node share. */
+interface FetcherOptions extends Pick<
+  FetchOptions,
+  "files" | "objectStore" | "readDiskSpace" | "clock" | "random"
+> {
+  downloads: Pick<Downloads, "list">;
+  wants: Pick<WantedVersions, "desired">;
+  /** Returns whether a session is on the node. */
+  isPlayed: () => boolean;
+  /** The limit of a fill while a session is on the node; 0 for no limit but the policy's. */
+  fillBytesPerSecond: number;
+  /** Ends all attempts. */
+  stopping: AbortSignal;
+  onProgress: (download: Download) => void;
+  metrics: { resumed(): void };
+  logger: Logger;
+}
+
+/** Returns the function that runs one attempt of a download, at the rate that it may take. */
+export function createFetcher(
+  options: FetcherOptions,
+): (download: Download, source: ArchiveSource) => Promise<Manifest> {
+  const { files, objectStore, readDiskSpace, clock, random, stopping, metrics, logger } = options;
+  let attempt = 0;
+  return (download, source) => {
+    attempt += 1;
+    return fetchContent({
+      files,
+      objectStore,
+      readDiskSpace,
+      source,
+      clock,
+      random,
+      attempt,
+      throttle: createThrottle(clock, () => bytesPerSecondFor(download, options)),
+      signal: AbortSignal.any([stopping, download.abandoning.signal]),
+      onProgress: (percent) => {
+        if (percent <= download.progressPercent) return;
+        download.progressPercent = Math.min(percent, 100);
+        options.onProgress(download);
+      },
+      onWritten: (bytes) => void (download.writtenBytes += bytes),
+      onResume: (offset) => {
+        metrics.resumed();
+        logger.info({ digest: download.digest, offset }, "An interrupted download resumes.");
+      },
+    });
+  };
+}
+
+/**
+ * Returns the rate limit of a download; undefined for none, 0 for a pause. Launches are not limited. A fill
+ * pauses while a launch downloads, and is limited while a game is played. Content is unpacked and written as
+ * it arrives, so the rate limits processor and disk use too.
+ */
+function bytesPerSecondFor(
+  { digest, isForLaunch }: Download,
+  { downloads, wants, isPlayed, fillBytesPerSecond }: FetcherOptions,
+): number | undefined {
+  if (isForLaunch) return undefined;
+  if (downloads.list().some((other) => other.isForLaunch)) return 0;
+  const rates = [wants.desired(digest)?.bytesPerSecond ?? 0, isPlayed() ? fillBytesPerSecond : 0].filter(
+    (rate) => rate > 0,
+  );
+  return rates.length === 0 ? undefined : Math.min(...rates);
 }
 
 /** Readable for everybody, writable for nobody. */
@@ -142,4 +226,44 @@ function describeFailure(error: unknown, etag: string | undefined): Failure {
       ranOut: true,
     };
   return { ...failure, reason: contentReasons.downloadFailed };
+}
+
+/** Slows a stream down to a rate that may change at any time. */
+interface Throttle {
+  /** Resolves when `bytes` more may pass. */
+  pass(bytes: number, signal: AbortSignal): Promise<void>;
+}
+
+/** A changed rate is noticed within this time. */
+const sliceMs = 100;
+
+/**
+ * Returns a throttle. `rate` returns bytes per second: undefined for no limit, 0 for a pause. Bursts are at
+ * most one second's worth.
+ */
+export function createThrottle(clock: Clock, rate: () => number | undefined): Throttle {
+  let allowance = 0;
+  let lastMs = clock.monotonicMs();
+
+  function refill(perSecond: number): void {
+    const now = clock.monotonicMs();
+    allowance = Math.min(perSecond, allowance + ((now - lastMs) / 1000) * perSecond);
+    lastMs = now;
+  }
+
+  return {
+    async pass(bytes, signal) {
+      for (;;) {
+        const perSecond = rate();
+        if (perSecond === undefined) return;
+        refill(perSecond);
+        // A piece may take the allowance below zero: the next ones then wait until the debt is paid.
+        if (perSecond > 0 && allowance > 0) {
+          allowance -= bytes;
+          return;
+        }
+        await clock.sleep(sliceMs, signal);
+      }
+    },
+  };
 }

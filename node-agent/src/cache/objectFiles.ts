@@ -1,26 +1,25 @@
-import { chmod, lstat, mkdir, readdir, rename, stat, utimes } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, readFile, rename, stat, utimes } from "node:fs/promises";
+import { z } from "zod";
 import { sha256Hex } from "#contracts/crd/schema.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
-import { isAbsent } from "../disk/absent.ts";
-import { syncDirectory } from "../disk/syncDirectory.ts";
+import { isAbsent, syncDirectory } from "../disk/files.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
 import type { TreeRemover } from "../disk/treeRemover.ts";
-import { readManifest, writeManifest, type Manifest } from "./manifest.ts";
 
 /** A version that is whole and on disk. */
-export interface StoredObject {
+interface StoredObject {
   manifest: Manifest;
   lastUsedAt: Date;
 }
 
 /** What may be a whole version, and is not shown by the disk. */
-export interface UnreadObject {
+interface UnreadObject {
   digest: string;
   error: unknown;
 }
 
 /** What the disk does not let go. It stays where it is. */
-export interface StuckFolder {
+interface StuckFolder {
   path: string;
   error: unknown;
 }
@@ -168,6 +167,45 @@ async function isDirectory(path: string): Promise<boolean> {
     return (await lstat(path)).isDirectory();
   } catch (error) {
     if (isAbsent(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * What the agent keeps beside an unpacked archive; its presence in a published directory means that all of it
+ * is there.
+ */
+export const Manifest = z.object({
+  version: z.literal(1),
+  digest: sha256Hex,
+  packedBytes: z.int().min(0),
+  unpackedBytes: z.int().min(0),
+  entries: z.int().min(0),
+  cachedAt: z.iso.datetime(),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+/** Writes the manifest through to the disk. */
+export async function writeManifest(path: string, manifest: Manifest): Promise<void> {
+  const handle = await open(path, "wx", 0o644);
+  try {
+    await handle.writeFile(`${JSON.stringify(manifest)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Returns the manifest; undefined when it is missing or not one: the directory beside it is then not to be
+ * trusted. Throws when the disk does not tell.
+ */
+async function readManifest(path: string): Promise<Manifest | undefined> {
+  try {
+    return Manifest.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
+  } catch (error) {
+    // One that was cut off is no JSON.
+    if (error instanceof SyntaxError || isAbsent(error)) return undefined;
     throw error;
   }
 }

@@ -1,7 +1,6 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
-import type { Manifest } from "./manifest.ts";
-import type { FoundObjects, ObjectFiles } from "./objectFiles.ts";
+import type { FoundObjects, Manifest, ObjectFiles } from "./objectFiles.ts";
 import { occupiedBytes } from "./space.ts";
 
 /** A version that lies unpacked on this node. */

@@ -2,8 +2,7 @@ import { execFile } from "node:child_process";
 import { lstat, mkdir, readdir, rename } from "node:fs/promises";
 import { promisify } from "node:util";
 import { systemErrorCode } from "#runtime/errors.ts";
-import { moveContents } from "./moveContents.ts";
-import type { TreeRemover } from "./treeRemover.ts";
+import { moveContents, type TreeRemover } from "./treeRemover.ts";
 
 /** Session folders that are set aside for an admin. */
 export interface KeptFolders {

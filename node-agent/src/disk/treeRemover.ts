@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename } from "node:fs/promises";
-import { backOffMs } from "#runtime/scheduling/backOff.ts";
-import { slept, type Clock } from "#runtime/scheduling/clock.ts";
-import type { Logger } from "#runtime/logger.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
-import { moveContents } from "./moveContents.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { backOffMs } from "#runtime/scheduling/backOff.ts";
+import { type Clock, slept } from "#runtime/scheduling/clock.ts";
 
 /** What the remover is given. */
-export interface TreeRemoverOptions {
+interface TreeRemoverOptions {
   /** Folder on the same file system; what a former process left in it is removed too. */
   trash: string;
   clock: Clock;
@@ -142,4 +141,25 @@ function takeApart(paths: readonly string[], signal: AbortSignal): Promise<boole
     child.once("error", () => resolve(false));
     child.once("exit", (code) => resolve(code === 0));
   });
+}
+
+/**
+ * Moves what is in a folder of few names into another one, and leaves the folder. Of a move that was cut off,
+ * `last` is still where it was; done again it goes on where that ended.
+ */
+export async function moveContents(from: string, to: string, last: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  const names = await readdir(from);
+  const ordered = [...names.filter((name) => name !== last), ...names.filter((name) => name === last)];
+  for (const name of ordered) await moveBeside(`${from}/${name}`, `${to}/${name}`);
+}
+
+/** A folder that was made anew since the first try takes another name: neither is lost. */
+async function moveBeside(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!["ENOTEMPTY", "EEXIST"].includes(systemErrorCode(error) ?? "")) throw error;
+    await rename(from, `${to}.${randomBytes(4).toString("hex")}`);
+  }
 }

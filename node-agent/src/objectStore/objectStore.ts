@@ -1,14 +1,19 @@
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  Agent,
+  type ClientRequestArgs,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+} from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { connect, type NetConnectOpts, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
+import { orAborted } from "#runtime/scheduling/deadline.ts";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
 import { StoreErrorResponse } from "#s3/storeErrorResponse.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
-import { orAborted } from "#runtime/scheduling/deadline.ts";
-import { ObjectStoreError } from "./errors.ts";
-import { BufferedAgent } from "./bufferedAgent.ts";
 
 /** Names one object. */
 export interface ObjectLocation {
@@ -17,7 +22,7 @@ export interface ObjectLocation {
 }
 
 /** The bytes of an object from an offset on. */
-export interface OpenedObject {
+interface OpenedObject {
   body: Readable;
   etag: string;
   /** Size of the whole object. */
@@ -25,7 +30,7 @@ export interface OpenedObject {
 }
 
 /** Bytes to be stored: so many, or nothing is stored. */
-export interface Upload {
+interface Upload {
   sizeBytes: number;
   /** Base64, for the object store to check what arrived. */
   md5: string;
@@ -49,7 +54,7 @@ export interface ObjectStore {
 }
 
 /** Where the object store is, and who asks. */
-export interface ObjectStoreOptions extends ObjectStoreAccess {
+interface ObjectStoreOptions extends ObjectStoreAccess {
   /** A connection that is silent for this long is given up. */
   idleTimeoutMs?: number | undefined;
 }
@@ -258,4 +263,66 @@ async function readStart(response: IncomingMessage): Promise<string> {
 
 function etagOf(response: IncomingMessage): string {
   return response.headers.etag ?? "";
+}
+
+/** Why the object store did not do what was asked. */
+type ObjectStoreFailure = "Unreachable" | "NotFound" | "Changed" | "Refused";
+
+/**
+ * The object store's response as an error, or the lack of a response. Only `Unreachable` gets better by
+ * waiting: a bucket that is not there counts as that. `NotFound` is said of the object alone.
+ */
+export class ObjectStoreError extends Error {
+  readonly failure: ObjectStoreFailure;
+
+  constructor(failure: ObjectStoreFailure, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "ObjectStoreError";
+    this.failure = failure;
+  }
+}
+
+/**
+ * Returns whether the error means that the object store could not be reached, is not healthy, or has no such
+ * bucket.
+ */
+export function isObjectStoreUnreachable(error: unknown): boolean {
+  return error instanceof ObjectStoreError && error.failure === "Unreachable";
+}
+
+/** What was read is not what its digest says. */
+export class ChecksumMismatch extends Error {
+  constructor(expected: string, actual: string, cause?: unknown) {
+    super(`The bytes read have SHA-256 ${actual}, not ${expected}.`, { cause });
+    this.name = "ChecksumMismatch";
+  }
+}
+
+/** One read of a fast connection returns several hundred KiB. */
+const readBytes = 1024 * 1024;
+
+/**
+ * Keeps connections to the object store, each of which reads into one buffer of its own. The usual way, a new
+ * buffer of 64 KiB for each read, costs five times the processor time, and most of it in the garbage
+ * collector.
+ */
+class BufferedAgent extends Agent {
+  constructor() {
+    super({ keepAlive: true });
+  }
+
+  override createConnection(options: ClientRequestArgs): Socket {
+    const socket: Socket = connect({
+      ...(options as NetConnectOpts),
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(readBytes),
+        // The HTTP parser listens to this event, and copies what it passes on.
+        callback(bytes, buffer) {
+          socket.emit("data", Buffer.from(buffer.buffer, buffer.byteOffset, bytes));
+          return true;
+        },
+      },
+    });
+    return socket;
+  }
 }

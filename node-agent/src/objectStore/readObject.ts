@@ -1,8 +1,12 @@
 import { backOffMs } from "#runtime/scheduling/backOff.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
-import { isObjectStoreUnreachable, ObjectStoreError } from "./errors.ts";
-import type { ObjectLocation, ObjectStore } from "./objectStore.ts";
+import {
+  isObjectStoreUnreachable,
+  type ObjectLocation,
+  type ObjectStore,
+  ObjectStoreError,
+} from "./objectStore.ts";
 
 /** What is read, and from where. */
 export interface ReadOptions {

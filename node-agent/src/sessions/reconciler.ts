@@ -5,15 +5,12 @@ import { stepFor, type StepName } from "./decide.ts";
 import { withReported, type SessionRecord } from "./record.ts";
 import { RecordUnreadable } from "./sessionFiles.ts";
 import { keepStored } from "./steps/keepStored.ts";
-import { readSpoolOf } from "./steps/lookAgain.ts";
+import { readSpoolOf, retryMs, type SessionDeps, type Step } from "./steps/step.ts";
 import { prepare, recordOf } from "./steps/prepare.ts";
 import { resolveAbsence } from "./steps/resolveAbsence.ts";
-import { reportNothing, settle } from "./steps/settle.ts";
-import { retryMs, type SessionDeps, type Step } from "./steps/step.ts";
-import { packFormerSaves, refuseSpool, storeLast } from "./steps/storeLast.ts";
+import { packFormerSaves, refuseSpool, reportNothing, settle, storeLast } from "./steps/storeLast.ts";
 import { NoTurnYet } from "./transferTurns.ts";
-import { LaunchCancelled } from "./whileLaunching.ts";
-import type { SessionWorld } from "./world.ts";
+import { LaunchCancelled, type SessionWorld } from "./world.ts";
 
 const steps: Record<Exclude<StepName, "wait" | "nothing" | "leaveAlone" | "resolveAbsence">, Step> = {
   prepare,

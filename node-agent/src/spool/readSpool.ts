@@ -1,9 +1,12 @@
-import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import { constants, type FSWatcher, watch } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import type { z } from "zod";
 import { spoolFileBytes, spoolNames } from "#contracts/nodeLayout.ts";
 import { RestoreReport, SpoolManifest } from "#contracts/spool.ts";
+import type { Source } from "#kube/cache/source.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /** What the packer has said in a session's folder. */
 export interface Spool {
@@ -97,4 +100,106 @@ function parseJson(text: string, path: string): unknown {
   } catch (error) {
     throw new SpoolUnreadable(`${path} is not JSON`, error);
   }
+}
+
+/**
+ * What is read of a session's spool: the packer's words, or a pack. The one may be read where the other is
+ * not.
+ */
+type SpoolPart = "words" | "pack";
+
+/** What a file system says of what its own checks have found to be damaged: it says so at each reading. */
+const damageCodes: ReadonlySet<string> = new Set(["EUCLEAN", "EBADMSG"]);
+/**
+ * A disk that fails once must not cost a session its last save; one that has failed for this long has lost
+ * it.
+ */
+const failingMs = 60_000;
+
+/** Tells what a disk has lost of the spools from what it failed to read for a moment. */
+export class ReadFailures {
+  readonly #clock: Clock;
+  /** Since when the disk has read nothing of a part, by game session. */
+  readonly #failingSince = new Map<string, Map<SpoolPart, number>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns what was read. Throws SpoolUnreadable where it is lost, and what may pass as it is. */
+  async during<T>(gameSession: string, part: SpoolPart, read: () => Promise<T>): Promise<T> {
+    try {
+      const result = await read();
+      this.#failingSince.get(gameSession)?.delete(part);
+      return result;
+    } catch (error) {
+      const code = systemErrorCode(error) ?? "";
+      if (!damageCodes.has(code) && !(code === "EIO" && this.#isFailingFor(gameSession, part))) throw error;
+      throw new SpoolUnreadable(code, error, "The disk does not return what the packer wrote");
+    }
+  }
+
+  /** Forgets a session that is over. */
+  forget(gameSession: string): void {
+    this.#failingSince.delete(gameSession);
+  }
+
+  #isFailingFor(gameSession: string, part: SpoolPart): boolean {
+    const now = this.#clock.monotonicMs();
+    const parts = this.#failingSince.get(gameSession) ?? new Map<SpoolPart, number>();
+    this.#failingSince.set(gameSession, parts);
+    const since = parts.get(part) ?? now;
+    parts.set(part, since);
+    return now - since >= failingMs;
+  }
+}
+
+/**
+ * Tells of what packers put into their folders. What it misses is found by the next look, which comes anyway.
+ */
+export interface SpoolWatcher extends Source {
+  /** Follows a session's packed folder until it is left; following it again is harmless. */
+  follow(key: string, packedFolder: string): void;
+  leave(key: string): void;
+  close(): void;
+}
+
+/** Returns a watcher that follows nothing yet. All folders share one inotify instance. */
+export function createSpoolWatcher(logger: Logger): SpoolWatcher {
+  const watchers = new Map<string, FSWatcher>();
+  const listeners = new Set<(key: string) => void>();
+
+  function leave(key: string): void {
+    watchers.get(key)?.close();
+    watchers.delete(key);
+  }
+
+  return {
+    waitForSync: () => Promise.resolve(),
+    keys: () => [],
+    subscribe(enqueue) {
+      listeners.add(enqueue);
+      return () => listeners.delete(enqueue);
+    },
+    follow(key, packedFolder) {
+      if (watchers.has(key)) return;
+      try {
+        // Only files that were renamed into place are finished; their names say so.
+        const watcher = watch(packedFolder, { persistent: false }, (_event, name) => {
+          if (name?.endsWith(".json") === true) for (const enqueue of listeners) enqueue(key);
+        });
+        watcher.on("error", () => leave(key));
+        watchers.set(key, watcher);
+      } catch (error) {
+        logger.debug(
+          { err: error, gameSession: key },
+          "A packer's folder cannot be watched; it is looked at now and then.",
+        );
+      }
+    },
+    leave,
+    close() {
+      for (const key of [...watchers.keys()]) leave(key);
+    },
+  };
 }

@@ -8,7 +8,7 @@ import { saveArchiveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
 import { limits } from "#contracts/limits.ts";
 import type { PackedSave } from "#contracts/spool.ts";
-import { ringOfPieces } from "../unpack/pieces.ts";
+import { ringOfPieces } from "../unpack/unpack.ts";
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 import { openSpoolFile, SpoolUnreadable } from "./readSpool.ts";
 

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "#contracts/crd/condition.ts";
-import { gameNodeConditions, type GameNode } from "#contracts/crd/gameNode.ts";
+import { type GameNode, gameNodeConditions, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import {
   diskPressureReasons,
@@ -7,19 +8,20 @@ import {
   storeReachableReasons,
 } from "#contracts/crd/reasons.ts";
 import { limits } from "#contracts/limits.ts";
-import { jittered } from "#runtime/scheduling/backOff.ts";
-import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
-import { toApiTime, type Stored } from "#kube/api/object.ts";
-import { setCondition, type ConditionUpdate } from "#kube/api/conditions.ts";
-import { isNotFound } from "#kube/api/errors.ts";
-import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
-import type { Logger } from "#runtime/logger.ts";
+import type { Lease } from "#kube/api/builtin.ts";
+import { type ConditionUpdate, findCondition, setCondition } from "#kube/api/conditions.ts";
+import { isForbidden, isInvalid, isNotFound } from "#kube/api/errors.ts";
+import { type Stored, toApiMicroTime, toApiTime } from "#kube/api/object.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { jittered } from "#runtime/scheduling/backOff.ts";
+import { RepeatedJob } from "#runtime/scheduling/backgroundJob.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
+import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
-import { isReported } from "./isReported.ts";
 
 /** What is reported, and to whom. */
-export interface NodeReporterOptions {
+interface NodeReporterOptions {
   node: string;
   client: ResourceClient<GameNode>;
   cache: ContentCache;
@@ -222,4 +224,128 @@ export class NodeReporter {
       now,
     );
   }
+}
+
+/** Whose heartbeat it is, and where it goes. */
+interface HeartbeatOptions {
+  node: string;
+  namespace: string;
+  client: ResourceClient<Lease>;
+  /** Whether this installation has the node. If it does not, there is nothing to say. */
+  isServed: () => boolean;
+  /** Called when the Lease begins, or ceases, to say that this agent lives. */
+  onChange: () => void;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Renews the Lease that the operator made for this node: a write of some hundred bytes, whatever the node
+ * holds. An operator of an earlier release makes no Lease, and its chart lets no agent write one. Then the
+ * GameNode's status has to say that the agent lives.
+ */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  readonly #job: RepeatedJob;
+  #isKept = false;
+
+  constructor(options: HeartbeatOptions) {
+    const { clock, logger } = options;
+    this.#options = options;
+    this.#job = new RepeatedJob({
+      name: "heartbeat",
+      periodMs: limits.node.heartbeatSeconds * 1000,
+      clock,
+      logger,
+      work: (signal) => this.#renew(signal),
+    });
+  }
+
+  /**
+   * Whether the Lease says that this agent lives; it goes on to be so while the API server cannot be reached.
+   */
+  get isKept(): boolean {
+    return this.#isKept;
+  }
+
+  start(): void {
+    this.#job.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#job.stop();
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { node, namespace, client, isServed, clock } = this.#options;
+    if (!isServed()) return;
+    const { heartbeatSeconds, heartbeatStaleSeconds: leaseDurationSeconds } = limits.node;
+    const spec = { holderIdentity: node, leaseDurationSeconds, renewTime: toApiMicroTime(clock.now()) };
+    try {
+      await client.mergePatch(
+        { namespace, name: node },
+        { spec },
+        { fieldManager: fieldManagers.nodeAgent, signal, deadlineMs: heartbeatSeconds * 1000 },
+      );
+      this.#set(true);
+    } catch (error) {
+      if (!isNotFound(error) && !isForbidden(error) && !isInvalid(error)) throw error;
+      this.#set(false);
+    }
+  }
+
+  #set(isKept: boolean): void {
+    if (isKept === this.#isKept) return;
+    this.#isKept = isKept;
+    this.#options.logger.info(
+      { isKept },
+      isKept
+        ? "This node's Lease says from now on that its agent lives."
+        : "This node has no Lease that its agent may renew: the GameNode says that it lives.",
+    );
+    this.#options.onChange();
+  }
+}
+
+/** What an agent reports of its node. */
+export type NodeReport = {
+  [Part in "conditions" | "cache" | "heartbeat"]: NonNullable<GameNodeStatus[Part]>;
+};
+
+/**
+ * Free space changes with every save: it is reported anew when it has changed by this share of the cache's
+ * size.
+ */
+const freeShare = 0.01;
+
+/**
+ * Returns whether the status says what the report does; the time of the report, and small changes of the free
+ * space, make no difference.
+ */
+export function isReported(
+  status: GameNodeStatus | undefined,
+  { conditions, cache, heartbeat }: NodeReport,
+): boolean {
+  const known = status?.cache;
+  if (known === undefined || status?.heartbeat?.agentVersion !== heartbeat.agentVersion) return false;
+  return (
+    known.capacityBytes === cache.capacityBytes &&
+    Math.abs(known.freeBytes - cache.freeBytes) <= cache.capacityBytes * freeShare &&
+    gameNodeConditions.nodeAgent.every((type) =>
+      isDeepStrictEqual(essenceOf(status.conditions, type), essenceOf(conditions, type)),
+    ) &&
+    isDeepStrictEqual(byDigest(known.entries), byDigest(cache.entries))
+  );
+}
+
+function essenceOf(
+  conditions: NodeReport["conditions"] | undefined,
+  type: (typeof gameNodeConditions.nodeAgent)[number],
+): unknown {
+  const condition = findCondition(conditions, type);
+  return condition && [condition.status, condition.reason, condition.message];
+}
+
+function byDigest(entries: NodeReport["cache"]["entries"]): unknown {
+  return new Map(entries.map((entry) => [entry.digest, entry]));
 }

@@ -1,11 +1,9 @@
 import { constants, mkdirSync } from "node:fs";
-import { chmod, open, type FileHandle } from "node:fs/promises";
+import { chmod, type FileHandle, open } from "node:fs/promises";
 import PQueue from "p-queue";
 import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import type { ArchiveSink } from "#archive/archiveReader.ts";
-import { syncDirectory } from "../disk/syncDirectory.ts";
-import { headBytes, isProgram } from "./programs.ts";
-import { createSyncer } from "./syncer.ts";
+import { syncDirectory } from "../disk/files.ts";
 
 /** How the files and directories of a tree end up. */
 export interface TreeStyle {
@@ -187,4 +185,89 @@ async function settleAll(work: Promise<void>[]): Promise<void> {
 
 function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+/** Bytes of a file by which the kernel knows how to start it. */
+const beginnings = [Buffer.from("#!"), Buffer.from("\u007fELF")];
+
+/** So many bytes tell whether a file is a program. */
+const headBytes = Math.max(...beginnings.map(({ length }) => length));
+
+/**
+ * Returns whether a file that begins with these bytes is a script or a program: the kernel could start it.
+ */
+function isProgram(head: Buffer): boolean {
+  return beginnings.some((beginning) => head.subarray(0, beginning.length).equals(beginning));
+}
+
+/** Writes files through to the disk beside other work, and closes them. */
+interface Syncer {
+  /** Takes the file over; resolves when there is room for another. */
+  add(handle: FileHandle, bytes: number): Promise<void>;
+  /** Resolves when all are done; rejects when one failed. */
+  drain(): Promise<void>;
+}
+
+/** A round begins with so much, so that the disk is at work long before the last byte is there. */
+const roundBytes = 128 * 1024 * 1024;
+const roundFiles = 128;
+const maxWaiting = 256;
+/**
+ * Two of libuv's four threads, so that the others go on unpacking; all of them when nothing else is left to
+ * do.
+ */
+const atOnceBeside = 2;
+const atOnceAlone = 4;
+
+/**
+ * Returns a syncer. It works in rounds: many files at once share one commit of the file system's journal,
+ * where each alone would take its own.
+ */
+function createSyncer(): Syncer {
+  let waiting: FileHandle[] = [];
+  let waitingBytes = 0;
+  let running: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
+
+  function startRound(atOnce: number): Promise<void> {
+    const handles = waiting;
+    waiting = [];
+    waitingBytes = 0;
+    running = syncAll(handles, atOnce)
+      .catch((error: unknown) => {
+        failure ??= { error };
+      })
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  }
+
+  return {
+    async add(handle, bytes) {
+      waiting.push(handle);
+      waitingBytes += bytes;
+      if (running === undefined && (waitingBytes >= roundBytes || waiting.length >= roundFiles))
+        void startRound(atOnceBeside);
+      while (waiting.length >= maxWaiting && running !== undefined) await running;
+    },
+    async drain() {
+      while (running !== undefined || waiting.length > 0) await (running ?? startRound(atOnceAlone));
+      if (failure !== undefined) throw failure.error;
+    },
+  };
+}
+
+async function syncAll(handles: FileHandle[], atOnce: number): Promise<void> {
+  const queue = new PQueue({ concurrency: atOnce });
+  const results = await Promise.allSettled(handles.map((handle) => queue.add(() => syncAndClose(handle))));
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}
+
+async function syncAndClose(handle: FileHandle): Promise<void> {
+  try {
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -1,18 +1,17 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Gunzip } from "node:zlib";
 import type { ArchiveSummary } from "#archive/archiveInspector.ts";
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
+import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import type { ArchiveRules } from "#archive/archiveRules.ts";
-import { createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
-import { ChecksumMismatch } from "../objectStore/errors.ts";
-import { createChunksInUse } from "./chunksInUse.ts";
-import { inPieces, ringOfPieces } from "./pieces.ts";
-import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
+import { chunkBytes, createStrictGunzip, toArchiveRefused } from "#archive/gunzip.ts";
 import { messageOf } from "#runtime/errors.ts";
+import { releaseMemory } from "#runtime/releaseMemory.ts";
+import { ChecksumMismatch } from "../objectStore/objectStore.ts";
+import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
 
 /** What is unpacked, and where to. */
-export interface UnpackOptions {
+interface UnpackOptions {
   /** The packed bytes. */
   source: AsyncIterable<Buffer>;
   /** How many these are, where that is known. */
@@ -139,4 +138,79 @@ async function resultOf(
   const breaksRules = result.reason instanceof ArchiveRefused;
   if (breaksRules && actual !== expected) throw new ChecksumMismatch(expected, actual, result.reason);
   throw result.reason;
+}
+
+/** Yields the same bytes in pieces of 1 MiB, each in memory that `nextBuffer` returns for it. */
+async function* inPieces(
+  source: AsyncIterable<Buffer>,
+  nextBuffer: () => Buffer,
+): AsyncGenerator<Buffer, void, void> {
+  let piece: Buffer | undefined;
+  let filled = 0;
+  for await (const chunk of source) {
+    let rest = chunk;
+    while (rest.length > 0) {
+      piece ??= nextBuffer();
+      const taken = rest.copy(piece, filled);
+      filled += taken;
+      rest = rest.subarray(taken);
+      if (filled < chunkBytes) break;
+      yield piece;
+      piece = undefined;
+      filled = 0;
+    }
+  }
+  if (piece !== undefined) yield piece.subarray(0, filled);
+}
+
+/**
+ * Returns the memory of so many pieces in turn, for `inPieces` to use again: a piece is overwritten when
+ * `buffers` more were asked for.
+ */
+export function ringOfPieces(buffers: number): () => Buffer {
+  const ring = Array.from({ length: buffers }, () => Buffer.allocUnsafeSlow(chunkBytes));
+  return () => {
+    const next = ring.shift() ?? Buffer.allocUnsafeSlow(chunkBytes);
+    ring.push(next);
+    return next;
+  };
+}
+
+/**
+ * The unpacked chunks that are being written, oldest first; each one's memory is released when it is written.
+ */
+interface ChunksInUse {
+  /** Resolves when there is room for another; rejects when a write failed. */
+  add(chunk: Buffer, writing: Promise<void>): Promise<void>;
+  /** Resolves when all are written; rejects when a write failed. */
+  drain(): Promise<void>;
+}
+
+/** Up to 16 MiB may wait for the disk, so that reading need not take turns with it. */
+const maxChunks = 16;
+
+/** Returns a list without any chunk. */
+export function createChunksInUse(): ChunksInUse {
+  const inUse: { chunk: Buffer; writing: Promise<void> }[] = [];
+
+  async function finishOldest(): Promise<void> {
+    const oldest = inUse.shift();
+    if (oldest === undefined) return;
+    await oldest.writing;
+    // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in another
+    // piece shows that it is done with this one.
+    if (inUse.every(({ chunk }) => chunk.buffer !== oldest.chunk.buffer)) releaseMemory(oldest.chunk.buffer);
+  }
+
+  return {
+    async add(chunk, writing) {
+      // The next to wait gets the failure; until then it must not count as unhandled.
+      writing.catch(() => undefined);
+      inUse.push({ chunk, writing });
+      while (inUse.length >= maxChunks) await finishOldest();
+    },
+    async drain() {
+      while (inUse.length > 0) await finishOldest();
+    },
+  };
 }

@@ -1,11 +1,23 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { gameNodeSelectorOf, heartbeatSelectorOf, type Installation } from "#contracts/crd/installation.ts";
+import { labels } from "#contracts/crd/names.ts";
+import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { Lease, Node, Pod } from "#kube/api/builtin.ts";
+import { type Lease, leases, type Node, nodes, type Pod } from "#kube/api/builtin.ts";
+import type { KubeObject } from "#kube/api/object.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
+import { Reflector, type ReflectorOptions } from "#kube/cache/reflector.ts";
+import type { Selection } from "#kube/client/request.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import type { KubeTransport } from "#kube/client/transport.ts";
+import type { KubeMetrics } from "#kube/controllers/metrics.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
-import type { OtherPod } from "./otherPods.ts";
+import { type OtherPod, otherPods, otherPodsSelector, sessionPods } from "./watchedPods.ts";
 
 /**
  * What the operator knows of the cluster, kept up to date by its watches and by the responses to its own
@@ -40,5 +52,85 @@ export function createCluster(): Cluster {
     gameNodes: new ObjectCache(),
     leases: new ObjectCache(),
     gameCaches: new ObjectCache(),
+  };
+}
+
+/** What the reflectors are made of. */
+interface ReflectorsDeps {
+  transport: KubeTransport;
+  cluster: Cluster;
+  sessionsNamespace: string;
+  nodeAgentNamespace: string;
+  /** The installation whose GameNodes are watched. */
+  installation: Installation;
+  /** Whether what other pods request is counted: it takes the right to list all pods. */
+  countsOtherPods: boolean;
+  clock: Clock;
+  logger: Logger;
+  metrics: KubeMetrics;
+}
+
+type WatchTimes = Pick<ReflectorOptions<KubeObject, never>, "watchSeconds" | "idleDeadlineMs">;
+
+/**
+ * Shorter than others' watches are. An agent's silence counts as far as the watch was heard, so on a cluster
+ * of few nodes it is noticed so much later; and a watch that is dead is replaced before any agent would have
+ * counted as silent.
+ */
+const heartbeatWatches: WatchTimes = { watchSeconds: { min: 5, max: 8 }, idleDeadlineMs: 11_000 };
+
+/** The reflectors that keep the operator's caches up to date. */
+export type Reflectors = ReturnType<typeof createReflectors>;
+
+/**
+ * Creates one reflector per kind, not yet started; of pods it watches those of sessions, and counts what
+ * others request.
+ */
+export function createReflectors({
+  transport,
+  cluster,
+  sessionsNamespace,
+  nodeAgentNamespace,
+  installation,
+  countsOtherPods,
+  clock,
+  logger,
+  metrics,
+}: ReflectorsDeps) {
+  const reflect = <T extends KubeObject, I extends string>(
+    type: ResourceType<T>,
+    cache: ObjectCache<T, I>,
+    selection: Selection,
+    watches: WatchTimes = {},
+  ) =>
+    new Reflector({
+      client: new ResourceClient(transport, type),
+      cache,
+      ...selection,
+      ...watches,
+      clock,
+      logger,
+      metrics: metrics.reflector(type.plural),
+    });
+  const inSessions = { namespace: sessionsNamespace };
+  return {
+    gameSessions: reflect(gameSessions, cluster.gameSessions, inSessions),
+    gameCaches: reflect(gameCaches, cluster.gameCaches, inSessions),
+    gameNodes: reflect(gameNodes, cluster.gameNodes, { labelSelector: gameNodeSelectorOf(installation) }),
+    leases: reflect(
+      leases,
+      cluster.leases,
+      { namespace: nodeAgentNamespace, labelSelector: heartbeatSelectorOf(installation) },
+      heartbeatWatches,
+    ),
+    nodes: reflect(nodes, cluster.nodes, {}),
+    pods: reflect(sessionPods, cluster.pods, { ...inSessions, labelSelector: labels.gameSession }),
+    ...(countsOtherPods
+      ? {
+          otherPods: reflect(otherPods, cluster.otherPods, {
+            fieldSelector: otherPodsSelector(sessionsNamespace),
+          }),
+        }
+      : {}),
   };
 }

@@ -3,8 +3,7 @@ import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { limits } from "#contracts/limits.ts";
-import { compareUrgency, leftOutOf } from "./crowding.ts";
-import { stateOn, targetsOf, turnsOf, type FillNode, type Turn } from "./fill.ts";
+import { compareNames, type FillNode, spread, stateOn, targetsOf, type Turn, turnsOf } from "./fill.ts";
 
 /** What a waiting session needs is fetched before everything else. */
 const launchPriority = 1000;
@@ -163,4 +162,50 @@ function merge(a: DesiredContent, b: DesiredContent): DesiredContent {
     hold: a.hold && b.hold,
     ...(rate === undefined ? {} : { bytesPerSecond: rate }),
   };
+}
+
+/**
+ * Orders games by how much it matters that a node's list names them: nobody may evict a pinned one, so these
+ * go before those of a higher priority.
+ */
+function compareUrgency({ spec: a }: GameCache, { spec: b }: GameCache): number {
+  return Number(b.pinned) - Number(a.pinned) || b.priority - a.priority;
+}
+
+/**
+ * Returns the games that a node's list has no room for, by the nodes that are asked for more than that. Of
+ * equally urgent ones each node leaves out others, and first those that nodes before it have taken, so that a
+ * game is missing everywhere only where all lists together are too short. It goes by the games' names, so
+ * that no upload takes a game off a list.
+ */
+function leftOutOf(asked: ReadonlyMap<FillNode, readonly GameCache[]>): Map<FillNode, Set<GameCache>> {
+  const leftOut = new Map<FillNode, Set<GameCache>>();
+  const most = limits.node.cacheEntriesReported;
+  const copies = new Map<GameCache, number>();
+  for (const [node, games] of [...asked].sort(([a], [b]) => compareNames(a, b))) {
+    const ordered = games.length > most ? orderedFor(node, games, copies) : games;
+    for (const game of ordered.slice(0, most)) copies.set(game, (copies.get(game) ?? 0) + 1);
+    if (games.length > most) leftOut.set(node, new Set(ordered.slice(most)));
+  }
+  return leftOut;
+}
+
+function orderedFor(
+  { nodeName }: FillNode,
+  games: readonly GameCache[],
+  copies: ReadonlyMap<GameCache, number>,
+): GameCache[] {
+  const ranked = games.map((game) => ({
+    game,
+    copies: copies.get(game) ?? 0,
+    hash: spread(game.metadata.name, nodeName),
+  }));
+  ranked.sort(
+    (a, b) =>
+      compareUrgency(a.game, b.game) ||
+      a.copies - b.copies ||
+      a.hash - b.hash ||
+      (a.game.metadata.name < b.game.metadata.name ? -1 : 1),
+  );
+  return ranked.map(({ game }) => game);
 }

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import type { DesiredContent } from "#contracts/crd/gameNode.ts";
+import type { GameCache } from "#contracts/crd/gameCache.ts";
+import type { DesiredContent, GameNode } from "#contracts/crd/gameNode.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import type { Change } from "#kube/cache/cache.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { isNodeReady, type Heartbeats } from "../nodes/nodeHealth.ts";
-import { changesFill, changesPolicy } from "./changesContent.ts";
+import { healthOf, type Heartbeats, isNodeReady } from "../nodes/nodeHealth.ts";
 import { desiredOn, wantedByPolicy } from "./desired.ts";
-import { fillNodeOf, fillNodesOf } from "./fillNodes.ts";
+import type { FillNode } from "./fill.ts";
 
-export interface FillPlanDeps {
+interface FillPlanDeps {
   cluster: Cluster;
   heartbeats: Heartbeats;
   clock: Clock;
@@ -105,4 +105,86 @@ export function changesEligibility(change: Change<Node>): boolean {
     isNodeReady(change.object) !== isNodeReady(change.previous) ||
     !isDeepStrictEqual(change.object.metadata.labels, change.previous.metadata.labels)
   );
+}
+
+/** Returns the game nodes with what decides which of them are filled. */
+export function fillNodesOf(
+  cluster: Pick<Cluster, "gameNodes" | "nodes">,
+  heartbeats: Heartbeats,
+): FillNode[] {
+  return cluster.gameNodes.list().map((gameNode) => fillNodeOf(gameNode, cluster, heartbeats));
+}
+
+/** Returns one game node with what decides whether it is filled. */
+function fillNodeOf(
+  { metadata: { name }, status }: GameNode,
+  { nodes }: Pick<Cluster, "nodes">,
+  heartbeats: Heartbeats,
+): FillNode {
+  const node = nodes.get(name);
+  return {
+    nodeName: name,
+    labels: node?.metadata.labels ?? {},
+    // A new GameNode says nothing of its capacity yet, and one whose node has just fallen silent still says
+    // what held before.
+    isSchedulable:
+      status?.capacity?.schedulable !== false && healthOf(node, heartbeats.isFresh(name)) === "Healthy",
+    entries: status?.cache?.entries ?? noEntries,
+  };
+}
+
+const noEntries: FillNode["entries"] = [];
+
+/**
+ * Returns whether what the node holds, what it shall hold, or its health has changed; a heartbeat alone does
+ * not count.
+ */
+export function changesContent(change: Change<GameNode>): boolean {
+  if (change.type !== "updated") return true;
+  const { object, previous } = change;
+  return (
+    !isDeepStrictEqual(object.spec, previous.spec) ||
+    !isDeepStrictEqual(contentOf(object), contentOf(previous)) ||
+    object.status?.capacity?.schedulable !== previous.status?.capacity?.schedulable
+  );
+}
+
+/** Leaves out `lastUsedAt` and `inUse`, which change with every session and matter to the node agent only. */
+function contentOf({ status }: GameNode): unknown {
+  return status?.cache?.entries.map(({ digest, state, progressPercent, cachedAt, reason }) => [
+    digest,
+    state,
+    progressPercent,
+    cachedAt,
+    reason,
+  ]);
+}
+
+/**
+ * Returns whether the change may give another node its turn to fetch. The progress of a download gives no
+ * node its turn.
+ */
+export function changesFill(change: Change<GameNode>): boolean {
+  if (change.type !== "updated") return true;
+  const { object, previous } = change;
+  return (
+    object.status?.capacity?.schedulable !== previous.status?.capacity?.schedulable ||
+    !isDeepStrictEqual(statesOf(object), statesOf(previous))
+  );
+}
+
+/**
+ * Returns whether what the cache asks for has changed: its status follows from the nodes, and changes nothing
+ * about them.
+ */
+export function changesPolicy(change: Change<GameCache>): boolean {
+  return (
+    change.type !== "updated" ||
+    change.object.metadata.generation !== change.previous.metadata.generation ||
+    change.object.metadata.deletionTimestamp !== change.previous.metadata.deletionTimestamp
+  );
+}
+
+function statesOf({ status }: GameNode): unknown {
+  return status?.cache?.entries.map(({ digest, state }) => [digest, state]);
 }

@@ -1,25 +1,22 @@
 import PQueue from "p-queue";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { type GameSession, gameSessionKind } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
 import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
 import { pods } from "#kube/api/builtin.ts";
-import { isNotFound } from "#kube/api/errors.ts";
-import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import { isAlreadyExists, isForbidden, isNotFound } from "#kube/api/errors.ts";
 import type { KubeObject, Stored } from "#kube/api/object.ts";
+import type { KubeRequest } from "#kube/client/request.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
+import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import type { Logger } from "#runtime/logger.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { orAborted } from "#runtime/scheduling/deadline.ts";
-import type { Logger } from "#runtime/logger.ts";
 import type { DrainConfig } from "./config.ts";
-import { allowNewSessions, refuseNewSessions } from "./sessionQuota.ts";
-import { isAppliedAsText } from "./ownJob.ts";
-import { ScaledUpError } from "./scaledUpError.ts";
-import { haveNoPods, scaledUp, scaleToZero } from "./stopDeployments.ts";
 
 /** What draining works with. */
-export interface DrainDeps {
+interface DrainDeps {
   transport: KubeTransport;
   config: DrainConfig;
   clock: Clock;
@@ -178,4 +175,136 @@ async function forEach<T>(
 
 function ignoreMissing(error: unknown): void {
   if (!isNotFound(error)) throw error;
+}
+
+/**
+ * Tools that apply a text as it stands; Helm, and those that follow its hooks, make this Job only when the
+ * release is removed.
+ */
+const textAppliers = /^(kubectl|kustomize-controller)/;
+
+/** Returns whether a tool that knows no hooks has made the Job, as any other object of the chart's text. */
+async function isAppliedAsText(transport: KubeTransport, namespace: string, name: string): Promise<boolean> {
+  try {
+    const path = `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs/${encodeURIComponent(name)}`;
+    const { metadata } = (await transport.request({ method: "GET", path, resource: "jobs" })) as {
+      metadata: { managedFields?: { manager?: string }[] };
+    };
+    return (metadata.managedFields ?? []).some(({ manager = "" }) => textAppliers.test(manager));
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+interface Scale {
+  spec?: { replicas?: number };
+  status?: { selector?: string };
+}
+
+/**
+ * Scales deployments to nothing and returns the label selectors of their pods; one that does not exist has
+ * none.
+ */
+async function scaleToZero(
+  transport: KubeTransport,
+  namespace: string,
+  names: readonly string[],
+): Promise<string[]> {
+  const toZero = {
+    method: "PATCH",
+    contentType: "application/merge-patch+json",
+    body: { spec: { replicas: 0 } },
+  } as const;
+  const scales = await Promise.all(names.map((name) => requestScale(transport, namespace, name, toZero)));
+  return scales.map((scale) => scale?.status?.selector).filter((selector) => selector !== undefined);
+}
+
+/** Returns those of the deployments that want pods. */
+async function scaledUp(
+  transport: KubeTransport,
+  namespace: string,
+  names: readonly string[],
+): Promise<string[]> {
+  const scales = await Promise.all(
+    names.map((name) => requestScale(transport, namespace, name, { method: "GET" })),
+  );
+  return names.filter((_, index) => (scales[index]?.spec?.replicas ?? 0) > 0);
+}
+
+async function requestScale(
+  transport: KubeTransport,
+  namespace: string,
+  name: string,
+  request: Pick<KubeRequest, "method" | "contentType" | "body">,
+): Promise<Scale | undefined> {
+  const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/deployments/${encodeURIComponent(name)}/scale`;
+  try {
+    return (await transport.request({ ...request, path, resource: "deployments/scale" })) as Scale;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Returns whether no pod is left that any of the selectors names. */
+async function haveNoPods(
+  transport: KubeTransport,
+  namespace: string,
+  selectors: readonly string[],
+): Promise<boolean> {
+  const client = new ResourceClient(transport, pods);
+  const pages = await Promise.all(
+    selectors.map((labelSelector) => client.list({ namespace, labelSelector, limit: 1 })),
+  );
+  return pages.every(({ items }) => items.length === 0);
+}
+
+/** Name of the quota that keeps new sessions away. */
+export const quotaName = "joypod-drain";
+
+/** Has the API server refuse new sessions. A namespace that is gone, or goes, takes none anyway. */
+async function refuseNewSessions(transport: KubeTransport, namespace: string): Promise<void> {
+  const body = {
+    apiVersion: "v1",
+    kind: "ResourceQuota",
+    metadata: { name: quotaName },
+    spec: { hard: { [`count/${gameSessionKind.plural}.${gameSessionKind.group}`]: "0" } },
+  };
+  await transport
+    .request({ method: "POST", path: pathOf(namespace), body, resource: "resourcequotas" })
+    .catch((error: unknown) => {
+      if (!isAlreadyExists(error) && !isNotFound(error) && !isForbidden(error)) throw error;
+    });
+}
+
+/**
+ * Takes `refuseNewSessions` back, so that a namespace that outlives the release can be used by the next one.
+ */
+async function allowNewSessions(transport: KubeTransport, namespace: string): Promise<void> {
+  await transport
+    .request({ method: "DELETE", path: `${pathOf(namespace)}/${quotaName}`, resource: "resourcequotas" })
+    .catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+}
+
+function pathOf(namespace: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/resourcequotas`;
+}
+
+/**
+ * Others have started the programs again that were stopped. The Job makes no further try: one might pass only
+ * because it ended before they did so once more.
+ */
+export class ScaledUpError extends Error {
+  /** The program's exit code, by which the chart's Job knows it. */
+  static readonly exitCode = 2;
+  override readonly name = "ScaledUpError";
+
+  constructor(deployments: readonly string[]) {
+    super(
+      `Something has scaled ${deployments.join(" and ")} up again: switch off automatic sync (Argo CD) or suspend the Kustomization (Flux), and run this Job again.`,
+    );
+  }
 }

@@ -4,8 +4,7 @@ import { createLogger } from "#runtime/program/createLogger.ts";
 import { onStopSignal, orExit } from "#runtime/program/program.ts";
 import { KubeTransport } from "#kube/client/transport.ts";
 import { readConfig } from "./config.ts";
-import { drainRelease } from "./drainRelease.ts";
-import { ScaledUpError } from "./scaledUpError.ts";
+import { drainRelease, ScaledUpError } from "./drainRelease.ts";
 
 const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "drain", level: "info" });

@@ -1,6 +1,6 @@
 import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
 import { pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
-import { quotaName } from "./sessionQuota.ts";
+import { quotaName } from "./drainRelease.ts";
 
 /** GameNodes stay, with the definitions: those of another release may be among them. */
 export const clusterRules: readonly PolicyRule[] = [];

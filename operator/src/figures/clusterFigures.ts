@@ -1,11 +1,14 @@
 import { Gauge, type Registry } from "prom-client";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionPhase } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { gameNodeGauges, type GameNodeGaugesDeps } from "./gameNodeGauges.ts";
+import type { NodeLoads } from "../nodes/nodeLoads.ts";
+import type { NodeLosses } from "../nodes/nodeLosses.ts";
 import type { LaunchSteps } from "./launchSteps.ts";
-import type { SavesWaiting } from "./savesWaiting.ts";
 
 /** Sessions that are shown one by one; the rest are counted. */
 const sessionsShownMax = 500;
@@ -14,7 +17,7 @@ const sessionsShownMax = 500;
 const placedPhases: readonly GameSessionPhase[] = ["Preparing", "Starting", "Running", "Stopping"];
 
 /** What the figures are read from. */
-export interface ClusterFiguresDeps extends GameNodeGaugesDeps {
+interface ClusterFiguresDeps extends GameNodeGaugesDeps {
   cluster: Pick<Cluster, "gameSessions" | "gameNodes" | "gameCaches">;
   launchSteps: Pick<LaunchSteps, "secondsOf">;
   savesWaiting: Pick<SavesWaiting, "secondsOf">;
@@ -176,4 +179,107 @@ function showGameCaches({ cluster, registry }: ClusterFiguresDeps): void {
 
 function phaseOf({ status }: GameSession): GameSessionPhase {
   return status?.phase ?? "Pending";
+}
+
+/** What the gauges of game nodes are read from. */
+interface GameNodeGaugesDeps {
+  cluster: Pick<Cluster, "gameNodes">;
+  nodeLosses: Pick<NodeLosses, "isSilent">;
+  /** What sessions take; GameNodes say it some seconds late. */
+  loads: Pick<NodeLoads, "on">;
+  registry: Registry;
+}
+
+/** Shows the capacity, health and conditions of each game node. */
+function gameNodeGauges({ cluster, nodeLosses, loads, registry }: GameNodeGaugesDeps): void {
+  const byNode = (name: string, help: string, valueOf: (node: GameNode) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ["node"],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const gameNode of cluster.gameNodes.list())
+          this.set({ node: gameNode.metadata.name }, valueOf(gameNode));
+      },
+    });
+  };
+  const used = ({ metadata }: GameNode): number => loads.on(metadata.name).slots;
+  byNode(
+    "joypod_game_node_slots",
+    "Capacity slots of a game node.",
+    ({ status }) => status?.capacity?.slots ?? 0,
+  );
+  byNode("joypod_game_node_slots_used", "Capacity slots that sessions take.", used);
+  byNode(
+    "joypod_game_node_slots_free",
+    "Capacity slots that a launch can get: none on a node that takes no sessions.",
+    (gameNode) => freeSlots(gameNode, used(gameNode)),
+  );
+  byNode("joypod_game_node_schedulable", "1 for a game node that takes new sessions, else 0.", ({ status }) =>
+    Number(status?.capacity?.schedulable === true),
+  );
+  byNode(
+    "joypod_game_node_silent",
+    "1 while neither kubelet nor node agent reports, else 0.",
+    ({ metadata }) => Number(nodeLosses.isSilent(metadata.name)),
+  );
+  showConditions(cluster, registry);
+}
+
+function freeSlots({ status }: GameNode, used: number): number {
+  const { slots = 0, schedulable = false } = status?.capacity ?? {};
+  return schedulable ? Math.max(0, slots - used) : 0;
+}
+
+function showConditions(cluster: GameNodeGaugesDeps["cluster"], registry: Registry): void {
+  new Gauge({
+    name: "joypod_game_node_condition",
+    help: "1 for each condition of a GameNode that is True, 0 for one that is False; absent where it is not known.",
+    labelNames: ["node", "condition"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const {
+        metadata: { name: node },
+        status,
+      } of cluster.gameNodes.list()) {
+        for (const { type: condition, status: value } of status?.conditions ?? [])
+          if (value !== "Unknown") this.set({ node, condition }, Number(value === "True"));
+      }
+    },
+  });
+}
+
+/** What following the saves needs. */
+interface SavesWaitingDeps {
+  gameSessions: CacheReader<GameSession>;
+  clock: Pick<Clock, "monotonicMs">;
+}
+
+/**
+ * Knows how long each ended session's last save has waited on its node, by this process's own clock: the time
+ * of the end in the status is a former leader's. A standby follows them, too, so that they are as old after a
+ * change of leaders; what had ended before the process is counted from its start.
+ */
+export class SavesWaiting {
+  readonly #clock: SavesWaitingDeps["clock"];
+  /** By session key: when the save was first seen to wait. */
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor({ gameSessions, clock }: SavesWaitingDeps) {
+    this.#clock = clock;
+    gameSessions.subscribe(({ type, object }) => {
+      const key = keyOf(object);
+      if (type === "deleted" || !isSavePending(object)) this.#sinceMs.delete(key);
+      else if (!this.#sinceMs.has(key)) this.#sinceMs.set(key, clock.monotonicMs());
+    });
+  }
+
+  /** Returns how long the session's save has waited; 0 when it does not. */
+  secondsOf(key: string): number {
+    const sinceMs = this.#sinceMs.get(key);
+    return sinceMs === undefined ? 0 : (this.#clock.monotonicMs() - sinceMs) / 1000;
+  }
 }

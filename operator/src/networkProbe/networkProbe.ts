@@ -7,7 +7,7 @@ import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Source } from "#kube/cache/source.ts";
 import type { ProbeConfig } from "../config.ts";
 import type { OperatorMetrics } from "../metrics.ts";
-import { removePods } from "../sessionPods/removePods.ts";
+import { removePods } from "../sessionPods/shortLivedPods.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "./probePod.ts";
 
 /** What sessions that may open connections have to expect. `Awaited` passes by itself. */

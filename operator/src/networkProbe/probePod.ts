@@ -5,11 +5,10 @@ import type { LabelRequirement } from "#kube/api/labelSelector.ts";
 import type { Draft } from "#kube/api/object.ts";
 import type { Toleration } from "../gpu/gpuConfig.ts";
 import { tolerates, type Taint } from "../nodes/slots.ts";
-import { containerSecurity } from "../sessionPods/podSecurity.ts";
-import { componentLabels, sessionPodLabels } from "../sessionPods/sessionPodLabels.ts";
-import { shortLivedPod } from "../sessionPods/shortLivedPod.ts";
+import { componentLabels, containerSecurity, sessionPodLabels } from "../sessionPods/podSpec.ts";
+import { shortLivedPod } from "../sessionPods/shortLivedPods.ts";
 import type { ProbeConfig } from "../config.ts";
-import { exitCodes } from "./exitCodes.ts";
+import { exitCodes } from "./tryConnection.ts";
 
 /**
  * `covered`: looks to the policies like the pod of a session with internet. `control`: a policy of its own

@@ -1,7 +1,6 @@
 // What `helm test` runs, as `networkTest.js ALLOWED DENIED`, two endpoints HOST:PORT of which the pod's
 // policy allows the first alone.
-import { lastTry } from "../networkProbe/lastTry.ts";
-import type { Endpoint } from "../networkProbe/canConnect.ts";
+import { type Endpoint, lastTry } from "../networkProbe/tryConnection.ts";
 import { networkTestResult } from "./networkTestResult.ts";
 
 const [allowed, denied] = process.argv.slice(2).map((text): Endpoint => {

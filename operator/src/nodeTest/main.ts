@@ -9,10 +9,8 @@ import { KubeTransport } from "#kube/client/transport.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { orExit } from "#runtime/program/program.ts";
 import { readConfig } from "../config.ts";
-import { removePods } from "../sessionPods/removePods.ts";
-import { isRight, nodeReport } from "./nodeReport.ts";
-import { nodeTestSelector } from "./nodeTestPod.ts";
-import { testNode } from "./testNode.ts";
+import { removePods } from "../sessionPods/shortLivedPods.ts";
+import { isRight, nodeReport, nodeTestSelector, testNode } from "./testNode.ts";
 
 /** Nodes share nothing, but a registry may pull for all of them. */
 const nodesAtOnce = 20;

@@ -1,16 +1,25 @@
-import { parseNodeFindings } from "#contracts/nodeTest.ts";
+import { randomBytes } from "node:crypto";
+import { containerNames } from "#contracts/nodeLayout.ts";
+import { type Drawing, type NodeFindings, parseNodeFindings } from "#contracts/nodeTest.ts";
+import type { RenderingObstacle } from "#contracts/stream.ts";
 import type { Pod } from "#kube/api/builtin.ts";
-import type { Stored } from "#kube/api/object.ts";
+import type { Draft, Stored } from "#kube/api/object.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
+import { messageOf } from "#runtime/errors.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { SessionPodConfig } from "../config.ts";
+import { devicesOf, resourceClaimsOf } from "../gpu/gpuConfig.ts";
+import {
+  componentLabels,
+  containerSecurity,
+  inMemory,
+  pinTo,
+  podSecurityOf,
+} from "../sessionPods/podSpec.ts";
 import { unschedulable } from "../sessionPods/podState.ts";
-import { removePod } from "../sessionPods/removePods.ts";
-import type { NodeResult } from "./nodeReport.ts";
-import { buildNodeTestPod } from "./nodeTestPod.ts";
-import { messageOf } from "#runtime/errors.ts";
+import { removePod, shortLivedPod } from "../sessionPods/shortLivedPods.ts";
 
-export interface NodeTestDeps {
+interface NodeTestDeps {
   pods: ResourceClient<Pod>;
   namespace: string;
   config: SessionPodConfig;
@@ -74,4 +83,108 @@ function resultOf(pod: Stored<Pod>, elapsedMs: number): NodeResult | undefined {
     failure:
       `Its pod did not end in time. ${[reason, message].filter((part) => part !== undefined).join(": ")}`.trim(),
   };
+}
+
+/** Drivers have deadlines of their own. */
+const longestSeconds = 150;
+
+/** Selects the pods of all tests. */
+export const nodeTestSelector = "app.kubernetes.io/component=node-test";
+
+/**
+ * Returns a short-lived pod on the node that sees of its GPU what a session's streamer sees, and has as few
+ * rights.
+ */
+export function buildNodeTestPod(nodeName: string, namespace: string, config: SessionPodConfig): Draft<Pod> {
+  const { cpu, memory, memoryLimitBytes } = config.streamer;
+  const gpu = devicesOf(containerNames.streamer, config.gpu, 1);
+  const variables = {
+    DISPLAY: ":99",
+    PROFILE: config.gpu ? "gpu" : "software",
+    DISPLAY_SERVER: config.displayServer,
+    ...gpu.env,
+  };
+  return {
+    metadata: {
+      name: `node-test-${randomBytes(4).toString("hex")}`,
+      namespace,
+      labels: { ...config.labels, ...componentLabels("node-test") },
+      annotations: config.annotations,
+    },
+    spec: {
+      ...shortLivedPod(longestSeconds, config),
+      ...(config.runtimeClass === undefined ? {} : { runtimeClassName: config.runtimeClass }),
+      securityContext: podSecurityOf(config.gpu),
+      affinity: pinTo(nodeName),
+      tolerations: [...config.tolerations],
+      ...resourceClaimsOf(config.gpu),
+      volumes: [inMemory("tmp", "128Mi"), inMemory("x11", "1Mi")],
+      containers: [
+        {
+          name: "node-test",
+          image: config.streamerImage,
+          imagePullPolicy: config.imagePullPolicy,
+          command: ["tini", "--", "node", "/app/session/streamer/src/nodeTest/main.ts"],
+          env: Object.entries(variables).map(([name, value]) => ({ name, value })),
+          securityContext: containerSecurity,
+          resources: {
+            requests: { cpu, memory },
+            limits: { memory: String(memoryLimitBytes), ...gpu.limits },
+            ...gpu.claims,
+          },
+          volumeMounts: [
+            { name: "tmp", mountPath: "/tmp" },
+            { name: "x11", mountPath: "/tmp/.X11-unix" },
+          ],
+        },
+      ],
+    },
+  };
+}
+
+/** What a test came to on a node: its findings, or why there are none. */
+type NodeResult = { findings: NodeFindings } | { failure: string };
+
+const obstacles: Record<RenderingObstacle, string> = {
+  NoRenderNode:
+    "the streamer's container has no GPU that renders: see gpu.streamer, gpu.claim and gpu.runtimeClassName in docs/gpu.md",
+  DisplayFailed: "the accelerated display did not start",
+  SoftwareRenderer: "the drivers found no GPU: see gpu.driverCapabilities and gpu.groups in docs/gpu.md",
+  ProbeFailed: "what was drawn on the accelerated display did not come out right",
+};
+
+/** Returns whether sessions have on the node what the chart's values promise them. */
+export function isRight(result: NodeResult): boolean {
+  if (!("findings" in result)) return false;
+  const { obstacle, encoders, encodesInSoftware } = result.findings;
+  return obstacle === undefined && encoders.length > 0 && encodesInSoftware === undefined;
+}
+
+/** Returns what `helm test` prints of a node: a sentence, and below it what was found. */
+export function nodeReport(node: string, result: NodeResult): string {
+  if (!("findings" in result)) return `${node}: could not be tested. ${result.failure}\n`;
+  const { renderer, openGl, vulkan, extensions, encoders } = result.findings;
+  const lines = {
+    Renderer: renderer,
+    Encoders: encoders.map(({ codec, name }) => `${name} (${codec})`).join(", ") || "none",
+    OpenGL: drawingText(openGl),
+    Vulkan: drawingText(vulkan),
+    Extensions: extensions.join(", "),
+  };
+  return `${node}: ${sentenceOf(result.findings)}\n${Object.entries(lines)
+    .map(([name, text]) => `  ${name.padEnd(12)}${text}\n`)
+    .join("")}`;
+}
+
+function sentenceOf({ obstacle, encoders, encodesInSoftware, renderer }: NodeFindings): string {
+  if (encoders.length === 0) return "no encoder works here, so that no session starts.";
+  if (obstacle !== undefined)
+    return `sessions are to have a GPU and render in software, because ${obstacles[obstacle]}.`;
+  if (encodesInSoftware === undefined) return `sessions render with ${renderer}.`;
+  return `sessions render with ${renderer} and encode in software, because no encoder of a GPU works: see gpu.driverCapabilities, and for Intel's GPUs enable_guc, in docs/gpu.md.`;
+}
+
+function drawingText({ name, frameMs, failure }: Drawing): string {
+  if (failure !== undefined) return `does not work: ${failure}`;
+  return [name, ...(frameMs === undefined ? [] : [`${frameMs} ms a frame`])].join(", ");
 }

@@ -2,7 +2,7 @@ import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import { keyOf } from "#kube/api/object.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { OtherPod } from "../cluster/otherPods.ts";
+import type { OtherPod } from "../cluster/watchedPods.ts";
 import { resourcesIn } from "../cluster/podRequests.ts";
 
 /**

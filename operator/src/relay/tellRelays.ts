@@ -1,16 +1,16 @@
+import { createHmac } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { isIPv6 } from "node:net";
-import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
+import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
 import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { addressesOn } from "../nodes/addresses.ts";
-import { gameNodesNotice } from "./gameNodesNotice.ts";
 
 /** A relay that runs responds at once, and it is told again soon. */
 const timeoutMs = 2_000;
 
 /** What telling the relays needs. */
-export interface TellRelaysDeps {
+interface TellRelaysDeps {
   cluster: Pick<Cluster, "nodes" | "gameNodes">;
   clock: Clock;
   announceAddresses: readonly string[];
@@ -53,4 +53,23 @@ export async function tellRelays(
       failures,
       `${failures.length} of ${relays.length} relays could not be told of the game nodes.`,
     );
+}
+
+/**
+ * What a relay is told of the game nodes: the request's body, and its signature by the secret that both
+ * share.
+ */
+interface GameNodesNotice {
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** Returns what tells a relay that it may reach these addresses, and no others. */
+export function gameNodesNotice(addresses: readonly string[], secret: string, now: Date): GameNodesNotice {
+  const body = JSON.stringify({
+    at: Math.floor(now.getTime() / 1_000),
+    addresses: [...new Set(addresses)].toSorted(),
+  });
+  const signature = createHmac("sha256", secret).update(`game-nodes\n${body}`).digest("hex");
+  return { body, headers: { "content-type": "application/json", "x-joypod-signature": signature } };
 }

@@ -1,7 +1,9 @@
+import { hkdfSync, randomBytes } from "node:crypto";
 import { isIPv6 } from "node:net";
-import { systemClock } from "#runtime/scheduling/clock.ts";
-import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import { signalPort, StreamerStatus } from "#contracts/stream.ts";
+import { signTicket, ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
+import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
+import { withDeadline } from "#runtime/scheduling/deadline.ts";
 
 /** A streamer that runs responds at once, and it is asked again soon. */
 const timeoutMs = 1000;
@@ -45,4 +47,34 @@ async function readBounded({ body }: Response): Promise<string> {
     if (text.length > maxResponseBytes) throw new Error("The streamer's status is longer than any status.");
   }
   return text;
+}
+
+const lifetimeSeconds = 60;
+
+/** Signs the operator's own tickets to streamers, which say how a stream is and nothing of whose it is. */
+export interface OperatorTickets {
+  /** The key that each session's pod gets: it checks these tickets and cannot sign any. */
+  publicKey: string;
+  /** Returns a ticket to the streamer of this session. */
+  sign(gameSession: string): string;
+}
+
+/**
+ * Returns what signs tickets with a key made of a secret that the operator's processes share. Without a
+ * secret each process has a key of its own, which ends with the process.
+ */
+export function createOperatorTickets(secret: Buffer | undefined, clock: Clock): OperatorTickets {
+  const key = ticketSigningKey(
+    Buffer.from(hkdfSync("sha256", secret ?? randomBytes(32), "", "joypod operator", 32)),
+  );
+  return {
+    publicKey: ticketPublicKeyOf(key),
+    sign(gameSession) {
+      const iat = Math.floor(clock.now().getTime() / 1_000);
+      return signTicket(
+        { aud: gameSession, sub: "operator", role: "operate", iat, exp: iat + lifetimeSeconds },
+        key,
+      );
+    },
+  };
 }

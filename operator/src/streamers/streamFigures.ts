@@ -6,8 +6,7 @@ import type { ObjectCache } from "#kube/cache/cache.ts";
 import { isDeleting } from "#kube/controllers/finalizers.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { isReady, isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
-import type { AskedStreamer } from "./askStreamer.ts";
-import type { OperatorTickets } from "./operatorTickets.ts";
+import type { AskedStreamer, OperatorTickets } from "./askStreamer.ts";
 
 /** How many streamers are asked at once: one that does not respond holds its place for a second. */
 const askedAtOnce = 16;

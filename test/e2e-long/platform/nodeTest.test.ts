@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { nodeTestSelector } from "#operator/nodeTest/nodeTestPod.ts";
+import { nodeTestSelector } from "#operator/nodeTest/testNode.ts";
 import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
 import { testRelease } from "#test/e2e/support/release.ts";
 

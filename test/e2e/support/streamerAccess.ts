@@ -1,5 +1,5 @@
 import { systemClock } from "#runtime/scheduling/clock.ts";
-import { createOperatorTickets } from "#operator/streamers/operatorTickets.ts";
+import { createOperatorTickets } from "#operator/streamers/askStreamer.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
 
 /**

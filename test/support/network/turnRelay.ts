@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { iceServersFor } from "#api/stream/iceServers.ts";
-import { gameNodesNotice } from "#operator/relay/gameNodesNotice.ts";
+import { gameNodesNotice } from "#operator/relay/tellRelays.ts";
 import { ChildProgram } from "../processes/childProgram.ts";
 import { programPath } from "../processes/programs.ts";
 import type { KeyPair } from "../http/certificates.ts";

@@ -9,11 +9,10 @@ import { requestSave } from "../../spool/orderRestore.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { Finding } from "../report.ts";
-import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
+import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/objectStore.ts";
 import type { WaitingUpload } from "../transferTurns.ts";
 import { isStored, storePack } from "./storeSave.ts";
-import { lookAgain } from "./lookAgain.ts";
-import { retryMs, type RecordContext, type Step, type StepContext } from "./step.ts";
+import { lookAgain, type RecordContext, retryMs, type Step, type StepContext } from "./step.ts";
 
 /** A report that the API server has not taken by then keeps nothing waiting any longer. */
 const reportMs = 5_000;

@@ -15,12 +15,16 @@ import type { EventNote } from "#kube/controllers/eventRecorder.ts";
 import { isPrepared } from "#contracts/crd/sessionConditions.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import { withDeadline } from "#runtime/scheduling/deadline.ts";
-import { isDiskFull } from "../../disk/diskFull.ts";
+import { isDiskFull } from "../../disk/files.ts";
 import { makePackedFolder, orderRestore } from "../../spool/orderRestore.ts";
-import { ChecksumMismatch, isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/errors.ts";
+import {
+  ChecksumMismatch,
+  isObjectStoreUnreachable,
+  ObjectStoreError,
+} from "../../objectStore/objectStore.ts";
 import type { SessionRecord } from "../record.ts";
 import { shownWithinMs, type Finding } from "../report.ts";
-import { whileLaunching } from "../whileLaunching.ts";
+import { whileLaunching } from "../world.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
 /** No launch waits for a save for so long. */

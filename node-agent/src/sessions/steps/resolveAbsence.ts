@@ -3,10 +3,8 @@ import type { ReconcileResult } from "#kube/controllers/controller.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import { mayStillPack, type SessionWorld } from "../world.ts";
-import { giveUp } from "./settle.ts";
-import { retryMs, type RecordContext, type SessionDeps } from "./step.ts";
-import { lookAgain } from "./lookAgain.ts";
-import { hasLivePod, storeNewest } from "./storeLast.ts";
+import { giveUp, hasLivePod, storeNewest } from "./storeLast.ts";
+import { lookAgain, type RecordContext, retryMs, type SessionDeps } from "./step.ts";
 
 /**
  * Stores what a session has left here after it was removed from the cluster or went on elsewhere, and then

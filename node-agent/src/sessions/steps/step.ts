@@ -2,18 +2,17 @@ import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/api/builtin.ts";
-import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { CacheReader } from "#kube/cache/cache.ts";
+import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { ReconcileResult } from "#kube/controllers/controller.ts";
 import type { EventSink } from "#kube/controllers/eventRecorder.ts";
 import type { Logger } from "#runtime/logger.ts";
-import type { Stored } from "#kube/api/object.ts";
-import type { ResourceClient } from "#kube/client/resourceClient.ts";
-import type { CacheReader } from "#kube/cache/cache.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ContentCache } from "../../cache/contentCache.ts";
-import type { PackFormerSaves } from "../../spool/packFormerSaves.ts";
-import type { ReadFailures } from "../../spool/readFailures.ts";
-import type { SpoolWatcher } from "../../spool/spoolWatcher.ts";
 import type { ObjectStore } from "../../objectStore/objectStore.ts";
+import type { PackFormerSaves } from "../../spool/orderRestore.ts";
+import { type ReadFailures, readSpool, type Spool, type SpoolWatcher } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { SessionReporter } from "../report.ts";
 import type { SessionFiles } from "../sessionFiles.ts";
@@ -65,3 +64,18 @@ export type Step = (context: StepContext) => Promise<ReconcileResult | undefined
 
 /** A step that waits for another program looks again after this. */
 export const retryMs = 5_000;
+
+/** Returns what the packer has said of the session. Throws SpoolUnreadable, and what may pass as it is. */
+export function readSpoolOf(
+  { files, readFailures }: SessionDeps,
+  { gameSession, uid }: SessionRecord,
+): Promise<Spool> {
+  return readFailures.during(gameSession, "words", () => readSpool(files.folder(gameSession), uid));
+}
+
+/** Reads the spool anew, for what was packed since the pass's first look at it. Throws SpoolUnreadable. */
+export async function lookAgain<Context extends RecordContext>(context: Context): Promise<Context> {
+  const { deps, record, world } = context;
+  if (world.unreadable !== undefined) return context;
+  return { ...context, world: { ...world, spool: await readSpoolOf(deps, record) } };
+}

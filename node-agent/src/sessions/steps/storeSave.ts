@@ -7,8 +7,7 @@ import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
-import { readSpoolOf } from "./lookAgain.ts";
-import type { RecordContext } from "./step.ts";
+import { readSpoolOf, type RecordContext } from "./step.ts";
 
 /** A line that carries less, in bytes per second, stores no saves. */
 const slowestUpload = 64 * 1024;

@@ -8,10 +8,9 @@ import { isConditionTrue } from "#kube/api/conditions.ts";
 import { keyOf } from "#kube/api/object.ts";
 import { fromCache, fromWideChanges, type WatchedCache } from "#kube/cache/source.ts";
 import type { Change } from "#kube/cache/cache.ts";
-import { changesFill, changesPolicy } from "../../content/changesContent.ts";
-import { changesEligibility } from "../../content/fillPlan.ts";
+import { changesEligibility, changesFill, changesPolicy } from "../../content/fillPlan.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
-import type { OtherPod } from "../../cluster/otherPods.ts";
+import type { OtherPod } from "../../cluster/watchedPods.ts";
 import { nodeOfPod } from "../../sessionPods/podState.ts";
 import { createNodeReconciler, type NodeDeps } from "./reconciler.ts";
 

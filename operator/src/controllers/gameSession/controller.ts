@@ -10,7 +10,7 @@ import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
 import type { Change } from "#kube/cache/cache.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
-import { changesFill } from "../../content/changesContent.ts";
+import { changesFill } from "../../content/fillPlan.ts";
 import { isNodeReady } from "../../nodes/nodeHealth.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
 import { createSessionReconciler } from "./reconciler.ts";

@@ -1,8 +1,10 @@
-import { limits } from "#contracts/limits.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Pod } from "#kube/api/builtin.ts";
+import type { Stored } from "#kube/api/object.ts";
 import { unschedulable } from "../../sessionPods/podState.ts";
-import type { Moment } from "./moments.ts";
+import type { Moment, NotedMoments } from "./moments.ts";
 import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";
 
 /**
@@ -98,7 +100,7 @@ function runDeadlines(world: SessionWorld): Deadlines {
  * Returns whether the session is being stopped. Where its spec asks for that, the pod's deletion may have
  * been refused so far.
  */
-export function hasStopBegun(world: Pick<SessionWorld, "session" | "pod">): boolean {
+function hasStopBegun(world: Pick<SessionWorld, "session" | "pod">): boolean {
   return world.session.spec.desiredState === "Stopped" || stoppingSinceOf(world) !== undefined;
 }
 
@@ -139,4 +141,26 @@ export function nextDeadlineMs(
 
 function after({ seenAtMs }: SessionWorld, begin: Moment, seconds: number): number {
   return (seenAtMs[begin] ?? Number.POSITIVE_INFINITY) + seconds * 1000;
+}
+
+/**
+ * Returns the moments of a session that something waits from. Another session of its name, or another pod,
+ * may have the same times.
+ */
+export function notedMoments(session: Stored<GameSession>, pod: Stored<Pod> | undefined): NotedMoments {
+  const {
+    metadata: { uid },
+    spec,
+    status,
+  } = session;
+  if (isFinished(session)) return { finishedAt: uid };
+  const stuck = pod && unschedulable(pod);
+  return {
+    ...(status?.startedAt === undefined ? {} : { startedAt: `${uid} ${status.startedAt}` }),
+    ...(status?.placement === undefined ? {} : { assignedAt: `${uid} ${status.placement.assignedAt}` }),
+    ...(stuck ? { unschedulableSince: `${pod.metadata.uid} ${stuck.since}` } : {}),
+    ...(status?.readyAt === undefined ? {} : { readyAt: uid }),
+    ...(spec.expiresAt === undefined ? {} : { expiresAt: `${uid} ${spec.expiresAt}` }),
+    ...(hasStopBegun({ session, pod }) ? { stopping: uid } : {}),
+  };
 }

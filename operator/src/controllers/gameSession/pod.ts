@@ -12,11 +12,15 @@ import { signalPort } from "#contracts/stream.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/api/object.ts";
 import type { SessionPodConfig } from "../../config.ts";
-import { devicesOf, resourceClaimsOf } from "../../gpu/sessionDevices.ts";
-import { pinTo } from "../../sessionPods/pinTo.ts";
-import { containerSecurity, inMemory, podSecurityOf } from "../../sessionPods/podSecurity.ts";
-import { pullSecretsOf } from "../../sessionPods/pullSecrets.ts";
-import { sessionPodLabels } from "../../sessionPods/sessionPodLabels.ts";
+import { devicesOf, resourceClaimsOf } from "../../gpu/gpuConfig.ts";
+import {
+  containerSecurity,
+  inMemory,
+  pinTo,
+  podSecurityOf,
+  pullSecretsOf,
+  sessionPodLabels,
+} from "../../sessionPods/podSpec.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];

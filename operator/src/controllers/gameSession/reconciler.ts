@@ -1,17 +1,34 @@
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";
 import { ignoreDeleted, isConflict, isNotFound } from "#kube/api/errors.ts";
-import { isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import { keyOf, refOf } from "#kube/api/object.ts";
+import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";
+import { isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import { isContentCached } from "../../content/fill.ts";
-import { deadlinesOf, nextDeadlineMs } from "./deadlines.ts";
-import { planFor, restsOnAbsentPod } from "./decide.ts";
-import { notedMoments } from "./notedMoments.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
-import { runSteps } from "./runSteps.ts";
-import { StatusDraft, type OperatorStatus } from "./statusDraft.ts";
-import type { SessionDeps } from "./steps/step.ts";
+import { deadlinesOf, nextDeadlineMs, notedMoments } from "./deadlines.ts";
+import { planFor, restsOnAbsentPod, type StepName } from "./decide.ts";
+import { type OperatorStatus, StatusDraft } from "./statusDraft.ts";
+import {
+  awaitGameEnd,
+  awaitSave,
+  deleteExpired,
+  deletePod,
+  finish,
+  recordStopping,
+  releasePod,
+  releaseSession,
+} from "./steps/stop.ts";
+import {
+  adoptPod,
+  assignNode,
+  changePort,
+  holdSession,
+  leaveForImage,
+  moveToAnotherNode,
+} from "./steps/place.ts";
+import { awaitContent, awaitNetwork, createPod, removeObsoletePod, reportReadiness } from "./steps/start.ts";
+import type { SessionDeps, Step, StepContext } from "./steps/step.ts";
 import type { SessionWorld } from "./world.ts";
 
 /** A session that waits for a slot is looked at again at least this often. */
@@ -155,4 +172,33 @@ function requeueAfterMs(world: SessionWorld, { heartbeats }: SessionDeps): numbe
     waits.push(heartbeats.staleInMs(session.status.nodeName) || unknownRetryMs);
   const due = waits.filter((wait) => wait !== undefined && Number.isFinite(wait));
   return due.length === 0 ? undefined : Math.min(...due.map(Number));
+}
+
+const steps: Record<StepName, Step> = {
+  holdSession,
+  assignNode,
+  adoptPod,
+  moveToAnotherNode,
+  leaveForImage,
+  changePort,
+  awaitContent,
+  awaitNetwork,
+  createPod,
+  reportReadiness,
+  removeObsoletePod,
+  recordStopping,
+  deletePod,
+  awaitGameEnd,
+  awaitSave,
+  finish,
+  releasePod,
+  releaseSession,
+  deleteExpired,
+};
+
+/** Runs the steps in order until one has to wait. */
+async function runSteps(names: readonly StepName[], context: StepContext): Promise<void> {
+  for (const name of names) {
+    if ((await steps[name](context)) === "wait") return;
+  }
 }

@@ -6,8 +6,7 @@ import type { Logger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import type { Source } from "#kube/cache/source.ts";
 import type { Change, ObjectCache } from "#kube/cache/cache.ts";
-import type { AskedStreamer } from "../../streamers/askStreamer.ts";
-import type { OperatorTickets } from "../../streamers/operatorTickets.ts";
+import type { AskedStreamer, OperatorTickets } from "../../streamers/askStreamer.ts";
 import { isReady, isSessionPod, isStreamerRunning } from "../../sessionPods/podState.ts";
 
 /**

@@ -19,7 +19,7 @@ import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { contentDirectory, objectDirectory } from "#contracts/nodeLayout.ts";
 import type { ContentCache } from "#node-agent/cache/contentCache.ts";
-import { reserveBytes } from "#node-agent/cache/eviction.ts";
+import { reserveBytes } from "#node-agent/cache/cacheRoom.ts";
 import { neededBytes } from "#node-agent/cache/space.ts";
 import { aGameTar, aTar, aTarGz, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { expect } from "chai";
-import { ObjectStoreError } from "#node-agent/objectStore/errors.ts";
-import { createObjectStore, type ObjectStore } from "#node-agent/objectStore/objectStore.ts";
+import {
+  createObjectStore,
+  type ObjectStore,
+  ObjectStoreError,
+} from "#node-agent/objectStore/objectStore.ts";
 import { readObject } from "#node-agent/objectStore/readObject.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { sharedMinio, type TestMinio } from "#test/support/stores/minio.ts";

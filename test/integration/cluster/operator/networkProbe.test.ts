@@ -5,7 +5,7 @@ import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
 import { isFinished } from "#contracts/crd/sessionConditions.ts";
-import { exitCodes } from "#operator/networkProbe/exitCodes.ts";
+import { exitCodes } from "#operator/networkProbe/tryConnection.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
 import { namespaces } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
-import { ScaledUpError } from "#operator/drain/scaledUpError.ts";
+import { ScaledUpError } from "#operator/drain/drainRelease.ts";
 import {
   chartFolder,
   render as renderChart,

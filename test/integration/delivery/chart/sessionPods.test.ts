@@ -5,7 +5,7 @@ import type { KubeRequest } from "#kube/client/request.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
-import { buildNodeTestPod } from "#operator/nodeTest/nodeTestPod.ts";
+import { buildNodeTestPod } from "#operator/nodeTest/testNode.ts";
 import { buildProbePod } from "#operator/networkProbe/probePod.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

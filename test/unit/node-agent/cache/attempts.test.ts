@@ -1,5 +1,10 @@
 import { expect } from "chai";
-import { afterFailure, quarantineCheckMs, type Attempts, type Failure } from "#node-agent/cache/attempts.ts";
+import {
+  afterFailure,
+  type Attempts,
+  type Failure,
+  quarantineCheckMs,
+} from "#node-agent/cache/failedVersions.ts";
 
 const mismatch: Failure = { reason: "ChecksumMismatch", message: "", etag: "1", isFinal: false };
 const failing = (...failures: Failure[]): Attempts => {

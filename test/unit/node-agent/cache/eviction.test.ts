@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { chooseRelief, chooseVictims, reserveBytes, type Evictable } from "#node-agent/cache/eviction.ts";
+import { chooseRelief, chooseVictims, type Evictable, reserveBytes } from "#node-agent/cache/cacheRoom.ts";
 
 function aVersion(digest: string, overrides: Partial<Evictable> = {}): Evictable {
   return {

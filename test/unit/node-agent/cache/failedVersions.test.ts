@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { Failure } from "#node-agent/cache/attempts.ts";
-import { FailedVersions } from "#node-agent/cache/failedVersions.ts";
+import { FailedVersions, type Failure } from "#node-agent/cache/failedVersions.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const unreachable: Failure = { reason: "StoreUnreachable", message: "", etag: undefined, isFinal: false };

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { chooseDownloads, type Wanted } from "#node-agent/cache/schedule.ts";
+import { chooseDownloads, type Wanted } from "#node-agent/cache/wantedVersions.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 
 const fill = (digest: string, priority = 0): Wanted => ({

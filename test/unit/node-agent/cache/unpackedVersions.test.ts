@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import type { Manifest } from "#node-agent/cache/manifest.ts";
-import { createObjectFiles } from "#node-agent/cache/objectFiles.ts";
+import { createObjectFiles, type Manifest } from "#node-agent/cache/objectFiles.ts";
 import { UnpackedVersions } from "#node-agent/cache/unpackedVersions.ts";
 import { nodePaths } from "#node-agent/disk/nodePaths.ts";
 import { TreeRemover } from "#node-agent/disk/treeRemover.ts";

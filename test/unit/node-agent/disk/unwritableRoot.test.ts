@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { unwritableRoot } from "#node-agent/disk/unwritableRoot.ts";
+import { unwritableRoot } from "#node-agent/disk/files.ts";
 
 describe("unwritableRoot", () => {
   const root = "/var/lib/joypod";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { expect } from "chai";
-import { UnwrittenRecords } from "#node-agent/sessions/unwrittenRecords.ts";
+import { UnwrittenRecords } from "#node-agent/sessions/sessionFiles.ts";
 import type { SessionRecord } from "#node-agent/sessions/record.ts";
 import { silentLogger } from "#runtime/logger.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isReported, type NodeReport } from "#node-agent/status/isReported.ts";
+import { isReported, type NodeReport } from "#node-agent/status/nodeReporter.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { aCondition, aDigest } from "#test/factories/gameSession.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { createChunksInUse } from "#node-agent/unpack/chunksInUse.ts";
+import { createChunksInUse } from "#node-agent/unpack/unpack.ts";
 
 const done = Promise.resolve();
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Pod } from "#kube/api/builtin.ts";
 import { podRequests } from "#operator/cluster/podRequests.ts";
-import { sessionPods } from "#operator/cluster/sessionPods.ts";
+import { sessionPods } from "#operator/cluster/watchedPods.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";
 import { hostPortsOf, isReady, nodeOfPod } from "#operator/sessionPods/podState.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { createCluster } from "#operator/cluster/cluster.ts";
 import { fillOf } from "#operator/content/fill.ts";
-import { fillNodesOf } from "#operator/content/fillNodes.ts";
+import { fillNodesOf } from "#operator/content/fillPlan.ts";
 import { Heartbeats } from "#operator/nodes/nodeHealth.ts";
 import { aGameCache } from "#test/factories/gameCache.ts";
 import { aCacheEntry, aGameNode, aNode } from "#test/factories/gameNode.ts";

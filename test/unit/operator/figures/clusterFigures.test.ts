@@ -3,8 +3,7 @@ import { Registry } from "prom-client";
 import type { GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
-import { showClusterFigures } from "#operator/figures/clusterFigures.ts";
-import { SavesWaiting } from "#operator/figures/savesWaiting.ts";
+import { SavesWaiting, showClusterFigures } from "#operator/figures/clusterFigures.ts";
 import { aGameCache } from "#test/factories/gameCache.ts";
 import { aGameNode } from "#test/factories/gameNode.ts";
 import {

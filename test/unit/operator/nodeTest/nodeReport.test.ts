@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { NodeFindings } from "#contracts/nodeTest.ts";
 import { RenderingObstacle } from "#contracts/stream.ts";
-import { isRight, nodeReport } from "#operator/nodeTest/nodeReport.ts";
+import { isRight, nodeReport } from "#operator/nodeTest/testNode.ts";
 
 const findings: NodeFindings = {
   renderer: "AMD Radeon 780M",

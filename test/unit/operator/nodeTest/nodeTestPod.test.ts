@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { isSessionPod, nodeOfPod } from "#operator/sessionPods/podState.ts";
 import { readConfig } from "#operator/config.ts";
-import { buildNodeTestPod } from "#operator/nodeTest/nodeTestPod.ts";
+import { buildNodeTestPod } from "#operator/nodeTest/testNode.ts";
 
 const images = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 

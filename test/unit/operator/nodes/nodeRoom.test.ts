@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { decodeObject } from "#kube/client/decode.ts";
 import { aNode } from "#test/factories/gameNode.ts";
 import { createCluster } from "#operator/cluster/cluster.ts";
-import { otherPods } from "#operator/cluster/otherPods.ts";
+import { otherPods } from "#operator/cluster/watchedPods.ts";
 import { offeredBy, OtherRequests } from "#operator/nodes/nodeRoom.ts";
 
 function aPod(

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { readTicket, ticketVerifyingKey } from "#contracts/streamTicket.ts";
-import { createOperatorTickets } from "#operator/streamers/operatorTickets.ts";
+import { createOperatorTickets } from "#operator/streamers/askStreamer.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 describe("the operator's tickets", () => {

@@ -1,3 +1,16 @@
+import { finalizers } from "#contracts/crd/names.ts";
+import {
+  acceleratedReasons,
+  gameSessionEventReasons,
+  podReadyReasons,
+  readyReasons,
+  streamReadyReasons,
+  unsetReasons,
+} from "#contracts/crd/reasons.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import type { RenderingObstacle } from "#contracts/stream.ts";
+import { codecEncodingNames } from "#contracts/videoCodec.ts";
+import { isConditionTrue } from "#kube/api/conditions.ts";
 import {
   isAlreadyExists,
   isConflict,
@@ -6,20 +19,9 @@ import {
   isRefused,
   type KubeError,
 } from "#kube/api/errors.ts";
-import { isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import { isOwnedBy } from "#kube/api/object.ts";
-import { finalizers } from "#contracts/crd/names.ts";
-import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
-import { isConditionTrue } from "#kube/api/conditions.ts";
-import {
-  gameSessionEventReasons,
-  podReadyReasons,
-  readyReasons,
-  streamReadyReasons,
-  unsetReasons,
-} from "#contracts/crd/reasons.ts";
+import { isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import { addressesOn } from "../../../nodes/addresses.ts";
-import { buildPod } from "../pod.ts";
 import {
   isInterrupted,
   isReady,
@@ -28,7 +30,7 @@ import {
   isStreamerRunning,
   waitingFor,
 } from "../../../sessionPods/podState.ts";
-import { reportStream } from "./reportStream.ts";
+import { buildPod } from "../pod.ts";
 import { currentPod, obsoletePod, podErrorOf, type SessionWorld } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
@@ -207,4 +209,36 @@ async function lookAgain({ world, deps, signal }: StepContext): Promise<SessionW
   if (pod) deps.cluster.pods.upsert(pod);
   if (session) deps.cluster.gameSessions.upsert(session);
   return session && { ...world, session, pod };
+}
+
+const messages: Record<RenderingObstacle, string> = {
+  NoRenderNode: "The streamer was given no render node (/dev/dri/renderD*).",
+  DisplayFailed: "The accelerated display did not start; the streamer's log says why.",
+  SoftwareRenderer: "There is a render node, but OpenGL renders in software: its driver is missing.",
+  ProbeFailed: "What was drawn with OpenGL or Vulkan was not captured right; the streamer's log says why.",
+};
+
+/** Notes what the streamer found to make the stream; nothing of a streamer that has not said it yet. */
+export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"]): void {
+  if (playable?.picture === undefined) return;
+  const {
+    encoder,
+    codec,
+    picture: { renderer, width, height, maxFps, obstacle },
+  } = playable;
+  draft.status.stream = { renderer, encoder, codec: codecEncodingNames[codec], width, height, fps: maxFps };
+  if (session.spec.profile !== "Gpu") return;
+  if (obstacle === undefined) {
+    draft.set("Accelerated", "True", acceleratedReasons.rendersOnGpu, `${renderer} renders.`);
+    return;
+  }
+  const message = messages[obstacle];
+  draft.set("Accelerated", "False", obstacle, `${message} The session renders in software.`);
+  draft.event(
+    "Warning",
+    obstacle,
+    "Start",
+    `The session was to have a GPU and renders in software. ${message}`,
+  );
+  draft.count((metrics) => metrics.sessionUnaccelerated(obstacle));
 }

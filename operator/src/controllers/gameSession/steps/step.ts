@@ -10,7 +10,7 @@ import type { OperatorMetrics } from "../../../metrics.ts";
 import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
 import type { NodeLosses } from "../../../nodes/nodeLosses.ts";
-import type { OperatorTickets } from "../../../streamers/operatorTickets.ts";
+import type { OperatorTickets } from "../../../streamers/askStreamer.ts";
 import type { Assignments } from "../assignments.ts";
 import type { Moments } from "../moments.ts";
 import type { StopCause } from "../stopCauses.ts";

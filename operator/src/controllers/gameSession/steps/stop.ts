@@ -1,10 +1,6 @@
-import type { Pod } from "#kube/api/builtin.ts";
-import { isConflict, isKubeError, isNotFound } from "#kube/api/errors.ts";
-import { isDeleting } from "#kube/controllers/finalizers.ts";
-import type { Stored } from "#kube/api/object.ts";
-import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
-import { needsStoppingNote } from "../decide.ts";
+import { type GameSession, memoryLimitOf, type SessionUsage } from "#contracts/crd/gameSession.ts";
 import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
+import { finalizers } from "#contracts/crd/names.ts";
 import {
   failureReasons,
   gameSessionEventReasons,
@@ -12,9 +8,21 @@ import {
   stopReasons,
   unsetReasons,
 } from "#contracts/crd/reasons.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
+import type { Node, Pod } from "#kube/api/builtin.ts";
+import { ignoreDeleted, isConflict, isKubeError, isNotFound } from "#kube/api/errors.ts";
+import { isOwnedBy, type Stored } from "#kube/api/object.ts";
+import { parseQuantity } from "#kube/api/quantity.ts";
+import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import {
+  gameTerminated,
+  gameTerminationReport,
+  hasGameRun,
+  isGameOver,
+} from "../../../sessionPods/podState.ts";
+import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
+import { needsStoppingNote } from "../decide.ts";
 import type { StopCause } from "../stopCauses.ts";
-import { hasGameRun, isGameOver } from "../../../sessionPods/podState.ts";
-import { usageOf } from "../usage.ts";
 import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
 import type { Step, StepContext, StepOutcome } from "./step.ts";
 
@@ -161,3 +169,101 @@ function countEnd(
 function hasGivenUp(world: StepContext["world"]): boolean {
   return isPast(deadlinesOf(world).saveGiveUp, world);
 }
+
+/** The kubelet cuts its times off to whole seconds. */
+const clockGrainMs = 1_000;
+/** Processors of a node that is gone: as many as a session can ask for. */
+const mostProcessors = 64;
+
+/** Where a session ran. */
+interface UsagePlace {
+  pod: Stored<Pod> | undefined;
+  /** The pod's node, while the cluster has it. */
+  node: Node | undefined;
+}
+
+/**
+ * Returns what the session used, by its containers' termination reports; undefined when there is none, as on
+ * a lost node. The game's processes can write the game's report, so each figure is limited to what its
+ * container could have used.
+ */
+export function usageOf(
+  { spec, status }: GameSession,
+  { pod, node }: UsagePlace,
+  endedAt: Date,
+): SessionUsage | undefined {
+  const report = pod && gameTerminationReport(pod);
+  if (!pod || !report) return status?.usage;
+  const ended = gameTerminated(pod);
+  const end = ended?.finishedAt ?? endedAt.toISOString();
+  const wallMs =
+    Date.parse(end) - Date.parse(ended?.startedAt ?? pod.metadata.creationTimestamp) + clockGrainMs;
+  return {
+    durationSeconds: Math.round(playedMs(status, end, ended) / 100) / 10,
+    cpuSeconds: Math.min(report.cpuSeconds, Math.max(0, (wallMs / 1_000) * processorsOf(pod, node))),
+    peakMemoryBytes: Math.min(report.peakMemoryBytes, memoryLimitOf(spec.resources) + spec.saveVolumeBytes),
+  };
+}
+
+/**
+ * Returns how long the session could be played. It was ready by the operator's clock, and ended by the
+ * node's, which may be minutes off. Each of them is right about what lies between times of its own: the
+ * game's container began before the session was ready, and no earlier than it was launched.
+ */
+function playedMs(
+  status: GameSession["status"],
+  end: string,
+  ended: ReturnType<typeof gameTerminated>,
+): number {
+  if (status?.readyAt === undefined) return 0;
+  const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
+  const playedMs = between(status.readyAt, end);
+  // The API server has null for a time that the kubelet did not give.
+  const ranMs = Math.max(0, between(ended?.startedAt ?? "", ended?.finishedAt ?? "")) + clockGrainMs;
+  const launchMs = between(status.startedAt ?? "", status.readyAt);
+  if (Number.isNaN(ranMs) || Number.isNaN(launchMs)) return Math.max(0, playedMs);
+  const leastMs = Math.max(0, ranMs - 2 * clockGrainMs - launchMs);
+  return Math.min(ranMs, Math.max(leastMs, playedMs));
+}
+
+/**
+ * Returns the processors that the game's container can have kept busy: those of its limit, else all of the
+ * node's.
+ */
+function processorsOf({ spec }: Pod, node: Node | undefined): number {
+  const limit = spec?.containers.find(({ name }) => name === containerNames.game)?.resources?.limits?.cpu;
+  return parseQuantity(limit) ?? parseQuantity(node?.status?.capacity?.cpu) ?? mostProcessors;
+}
+
+/**
+ * Deletes the finished session's pod and removes its finalizer, but never by force: on a node that cannot be
+ * reached the object stays, and with it slot and port, until the kubelet is back or the cluster has removed
+ * the node.
+ */
+export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
+  if (!pod || !isOwnedBy(pod, session.metadata.uid)) return "done";
+  if (!isDeleting(pod))
+    await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal }).catch(ignoreDeleted);
+  if (hasFinalizer(pod, finalizers.usage))
+    await removeFinalizer(deps.pods, pod, finalizers.usage, { signal });
+  return "done";
+};
+
+/** Removes the operator's finalizer from a deleted session. */
+export const releaseSession: Step = async ({ world: { session }, deps, signal }): Promise<StepOutcome> => {
+  if (!isDeleting(session) || !hasFinalizer(session, finalizers.operator)) return "done";
+  await removeFinalizer(deps.sessions, session, finalizers.operator, { signal });
+  return "wait";
+};
+
+/**
+ * Deletes the finished session when its time to live is over; the API's finalizer keeps it until it is
+ * recorded.
+ */
+export const deleteExpired: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
+  const { session } = world;
+  if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, world)) return "wait";
+  await deps.sessions.delete(session.metadata, { uid: session.metadata.uid, signal }).catch(ignoreDeleted);
+  logger.info({}, "A finished session is deleted.");
+  return "wait";
+};

@@ -1,9 +1,13 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Stored } from "#kube/api/object.ts";
-import { deadlinesOf, isPast, type Deadlines } from "#operator/controllers/gameSession/deadlines.ts";
+import {
+  type Deadlines,
+  deadlinesOf,
+  isPast,
+  notedMoments,
+} from "#operator/controllers/gameSession/deadlines.ts";
 import { Moments } from "#operator/controllers/gameSession/moments.ts";
-import { notedMoments } from "#operator/controllers/gameSession/notedMoments.ts";
 import { aCondition, aGameSession, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 

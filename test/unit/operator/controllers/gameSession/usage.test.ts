@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Node } from "#kube/api/builtin.ts";
 import { aGameSession, after, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { aTerminationReport, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
-import { usageOf } from "#operator/controllers/gameSession/usage.ts";
+import { usageOf } from "#operator/controllers/gameSession/steps/stop.ts";
 
 const running = aGameSession({ status: aRunningStatus() });
 const game = JSON.parse(aTerminationReport()) as unknown;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { PlayableStream } from "#operator/controllers/gameSession/streams.ts";
-import { reportStream } from "#operator/controllers/gameSession/steps/reportStream.ts";
+import { reportStream } from "#operator/controllers/gameSession/steps/start.ts";
 import { StatusDraft } from "#operator/controllers/gameSession/statusDraft.ts";
 import type { SessionWorld } from "#operator/controllers/gameSession/world.ts";
 import { aGameSession, after } from "#test/factories/gameSession.ts";

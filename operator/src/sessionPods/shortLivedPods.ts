@@ -2,6 +2,22 @@ import type { Pod } from "#kube/api/builtin.ts";
 import { ignoreDeleted } from "#kube/api/errors.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
+import { pullSecretsOf } from "./podSpec.ts";
+
+/**
+ * Returns the part of the spec by which a pod runs once, holds nothing, and is ended by the cluster after so
+ * many seconds, in case nobody is left to remove it.
+ */
+export function shortLivedPod(longestSeconds: number, images: { imagePullSecrets: readonly string[] }) {
+  return {
+    restartPolicy: "Never",
+    activeDeadlineSeconds: longestSeconds,
+    terminationGracePeriodSeconds: 1,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...pullSecretsOf(images),
+  } satisfies Partial<NonNullable<Pod["spec"]>>;
+}
 
 /**
  * Asks for the deletion of this very pod. Resolves also when the pod is gone, or another one has taken its

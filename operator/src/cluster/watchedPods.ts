@@ -1,0 +1,84 @@
+import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import { type Pod, pods } from "#kube/api/builtin.ts";
+import type { KubeObject } from "#kube/api/object.ts";
+import type { ResourceType } from "#kube/api/resourceType.ts";
+import { podRequests } from "./podRequests.ts";
+
+type PodSpec = NonNullable<Pod["spec"]>;
+type Container = PodSpec["containers"][number];
+
+const keptOfSpec = ["nodeName", "affinity", "overhead", "resources"] as const satisfies (keyof PodSpec)[];
+const keptOfContainers = ["ports", "resources", "restartPolicy"] as const satisfies (keyof Container)[];
+
+/**
+ * Pods of sessions, as far as decisions look at them: what a pod is, where it goes, what it takes of its
+ * node, and its status. What its containers run, mount and are told, most of a pod, is dropped as soon as it
+ * is read, for there is one in memory for each session.
+ */
+// The server is believed, as for pods that are kept whole.
+export const sessionPods: ResourceType<Pod> = { ...pods, parse: (value) => stripPod(value as Pod) };
+
+function stripPod({ spec, ...rest }: Pod): Pod {
+  if (spec === undefined) return rest;
+  const { initContainers, containers } = spec;
+  return {
+    ...rest,
+    spec: {
+      ...pick(spec, keptOfSpec),
+      ...(initContainers === undefined ? {} : { initContainers: initContainers.map(stripContainer) }),
+      containers: containers.map(stripContainer),
+    },
+  };
+}
+
+function stripContainer(container: Container): Container {
+  return { name: container.name, ...pick(container, keptOfContainers) };
+}
+
+/** Returns those of the fields that the object has. */
+function pick<T extends object, K extends keyof T>(object: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(
+    keys.flatMap((key) => (object[key] === undefined ? [] : [[key, object[key]]])),
+  ) as Pick<T, K>;
+}
+
+/** A pod that is no session's: all that the operator keeps of it. */
+export interface OtherPod extends KubeObject {
+  nodeName: string | undefined;
+  requests: PodResources;
+  /** The node's UDP ports that the pod takes. */
+  udpPorts: readonly number[];
+}
+
+/** Pods of other namespaces. What they run and what they are told is dropped as soon as it is read. */
+// The server is believed, as for pods that are kept whole.
+export const otherPods: ResourceType<OtherPod> = { ...pods, parse: (value) => toOtherPod(value as Pod) };
+
+/** Selects the pods that take something of a node, beside those of a namespace. */
+export function otherPodsSelector(sessionsNamespace: string): string {
+  return `metadata.namespace!=${sessionsNamespace},spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed`;
+}
+
+function udpPortsOf(spec: Pod["spec"]): number[] {
+  const containers = [
+    ...(spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always") ?? []),
+    ...(spec?.containers ?? []),
+  ];
+  return containers.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort, protocol }) =>
+      hostPort === undefined || protocol !== "UDP" ? [] : [hostPort],
+    ),
+  );
+}
+
+function toOtherPod({ apiVersion, kind, metadata, spec }: Pod): OtherPod {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    nodeName: spec?.nodeName,
+    requests: podRequests({ spec }),
+    udpPorts: udpPortsOf(spec),
+  };
+}

@@ -1,0 +1,42 @@
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** How a probe pod ends; any other code is a failure of its own. */
+export const exitCodes = { connected: 0, refused: 3 } as const;
+
+const pace = { tries: 5, timeoutMs: 2000, pauseMs: 1000 };
+
+/**
+ * Returns whether the last of several tries reaches the endpoint: a network plugin may need some seconds to
+ * learn of a new pod.
+ */
+export async function lastTry(endpoint: Endpoint, { tries, timeoutMs, pauseMs } = pace): Promise<boolean> {
+  let isOpen = await canConnect(endpoint, timeoutMs);
+  for (let left = tries - 1; left > 0; left--) {
+    await delay(pauseMs);
+    isOpen = await canConnect(endpoint, timeoutMs);
+  }
+  return isOpen;
+}
+
+/** Where a connection is tried. */
+export interface Endpoint {
+  host: string;
+  port: number;
+}
+
+/**
+ * Returns whether a TCP connection opens within the time. Why it does not, whether dropped, rejected or
+ * unreachable, makes no difference.
+ */
+function canConnect({ host, port }: Endpoint, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const settle = (isOpen: boolean): void => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.setTimeout(timeoutMs, () => settle(false));
+    socket.once("connect", () => settle(true)).on("error", () => settle(false));
+  });
+}
