@@ -4,13 +4,15 @@ import { dirname } from "node:path";
 import { z } from "zod";
 
 /**
- * How a check ended, with the tests that failed, those that failed and then passed, and its slowest tests and
- * hooks, the slowest first.
+ * Result of a check: its counts, the tests that failed, those that passed on retry, and its slowest tests and
+ * hooks, slowest first.
  */
 export interface CheckResult {
   name: string;
   passed: number;
   failed: number;
+  /** The check could not run, for a reason that is not the project's fault. It counts as neither. */
+  skipped: boolean;
   seconds: number;
   failures: Failure[];
   unstable: Failure[];
@@ -32,13 +34,35 @@ export interface CheckOptions {
   command: [string, ...string[]];
   timeoutMinutes: number;
   env?: NodeJS.ProcessEnv;
-  /** Where the output is appended instead of going to the terminal. */
+  /** File that the output is appended to. Without it, the output goes to the terminal. */
   logFile?: string;
+  /** Whether exit code 75 (EX_TEMPFAIL) means that the check was skipped. */
+  canSkip?: boolean;
 }
 
-/** A check that is a run of mocha, which writes down here what came of it. */
+/** Options of a mocha run. */
 export interface TestsOptions extends CheckOptions {
+  /** File that tools/test/reporter.ts writes the counts to. */
   summaryFile: string;
+  /** File for the JUnit report. The report of a retry goes next to it, to `….retry.xml`. */
+  junitFile: string;
+  retries: RetryBudget;
+}
+
+/** Counts the failed tests that a run may still retry, over all its tiers. */
+export class RetryBudget {
+  #left: number;
+
+  constructor(tests: number) {
+    this.#left = tests;
+  }
+
+  /** Takes that many retries and returns true, or takes none and returns false if fewer are left. */
+  take(tests: number): boolean {
+    if (tests > this.#left) return false;
+    this.#left -= tests;
+    return true;
+  }
 }
 
 const Summary = z.object({
@@ -50,20 +74,22 @@ const Summary = z.object({
 });
 const running = new Set<ChildProcess>();
 
-/** More failures than this are no accident of a busy machine. */
-const retriedAtMost = 2;
+/** EX_TEMPFAIL of sysexits.h. */
+const skippedCode = 75;
 
-/** A command that counts as one test. */
+/** Runs a command that counts as one test. */
 export async function runCheck(options: CheckOptions): Promise<CheckResult> {
   const { code, seconds } = await run(options);
+  const skipped = options.canSkip === true && code === skippedCode;
   const failures =
-    code === 0
+    code === 0 || skipped
       ? []
-      : [{ title: "(the whole check)", reason: `${options.command.join(" ")} ended with ${code}.` }];
+      : [{ title: "(the whole check)", reason: `${options.command.join(" ")} exited with code ${code}.` }];
   return {
     name: options.name,
     passed: code === 0 ? 1 : 0,
     failed: failures.length,
+    skipped,
     seconds,
     failures,
     unstable: [],
@@ -72,30 +98,26 @@ export async function runCheck(options: CheckOptions): Promise<CheckResult> {
 }
 
 /**
- * A run of mocha: its tests count, and one more failure when it broke down or found nothing. One or two tests
- * that fail are run once more, without the others. If they pass then, they count as passed, and are told as
- * unstable: a race, in them or in what they test, that somebody has to mend.
+ * Runs mocha and counts its tests. A run that crashes or finds no tests counts as one more failure. If the
+ * retry budget covers all failed tests, they are run once more, without the others. Tests that pass on retry
+ * count as passed and are listed as unstable: they point to a race that needs a fix.
  */
 export async function runTests(options: TestsOptions): Promise<CheckResult> {
-  const { brokeDown, ...first } = await runMocha({
+  const { crashed, ...first } = await runMocha({
     ...options,
     env: { ...options.env, JOYPOD_TRACES: "no" },
   });
-  if (brokeDown || first.failed === 0 || first.failed > retriedAtMost) return first;
-  say(options, `\n== ${options.name}: what failed, once more\n`);
+  if (crashed || first.failed === 0 || !options.retries.take(first.failed)) return first;
+  say(options, `\n== ${options.name}: retrying ${first.failed} failed test(s)\n`);
   const [program, ...args] = options.command;
-  const again = await runMocha({
+  const retry = await runMocha({
     ...options,
-    command: [
-      program,
-      ...args,
-      "--grep",
-      `^(${first.failures.map(({ title }) => inPattern(suiteOrTest(title))).join("|")})`,
-    ],
-    summaryFile: `${options.summaryFile}.again`,
+    command: [program, ...args, "--grep", `^(${first.failures.map(retryPattern).join("|")})`],
+    summaryFile: `${options.summaryFile}.retry`,
+    junitFile: options.junitFile.replace(/\.xml$/, ".retry.xml"),
   });
-  const seconds = first.seconds + again.seconds;
-  if (again.failed > 0) return { ...first, seconds };
+  const seconds = first.seconds + retry.seconds;
+  if (retry.failed > 0) return { ...first, seconds };
   return {
     ...first,
     seconds,
@@ -106,46 +128,53 @@ export async function runTests(options: TestsOptions): Promise<CheckResult> {
   };
 }
 
-async function runMocha(options: TestsOptions): Promise<CheckResult & { brokeDown: boolean }> {
-  const { name, summaryFile } = options;
-  mkdirSync(dirname(summaryFile), { recursive: true });
-  rmSync(summaryFile, { force: true });
-  const { code, seconds } = await run({ ...options, env: { ...options.env, SUMMARY_FILE: summaryFile } });
+async function runMocha(options: TestsOptions): Promise<CheckResult & { crashed: boolean }> {
+  const { name, summaryFile, junitFile } = options;
+  for (const file of [summaryFile, junitFile]) {
+    mkdirSync(dirname(file), { recursive: true });
+    rmSync(file, { force: true });
+  }
+  const { code, seconds } = await run({
+    ...options,
+    env: { ...options.env, SUMMARY_FILE: summaryFile, JUNIT_FILE: junitFile },
+  });
   const { passed, failed, ended, failures, slowest } = readSummary(summaryFile);
-  const brokeDown = !ended || passed + failed === 0 || (code !== 0 && failed === 0);
-  if (brokeDown)
+  const crashed = !ended || passed + failed === 0 || (code !== 0 && failed === 0);
+  if (crashed)
     failures.push({
       title: "(the whole check)",
-      reason: `The tests did not run to their end (code ${code}).`,
+      reason: `The tests did not run to completion (exit code ${code}).`,
     });
   return {
     name,
     passed,
-    failed: failed + (brokeDown ? 1 : 0),
+    failed: failed + (crashed ? 1 : 0),
+    skipped: false,
     seconds,
     failures,
     unstable: [],
     slowest,
-    brokeDown,
+    crashed,
   };
 }
 
-/** Prints a line where the check's output goes. */
+/** Prints a line to the check's output. */
 function say({ logFile }: CheckOptions, line: string): void {
   if (logFile === undefined) process.stdout.write(line);
   else appendFileSync(logFile, line);
 }
 
-/** Returns the test's title, or the suite's whose hook failed. */
-function suiteOrTest(title: string): string {
-  return title.replace(/ "(before|after) (all|each)" hook.*/, "");
+/** Matches the title of the failed test, or of all tests in the suite whose hook failed. */
+function retryPattern({ title }: Failure): string {
+  const suite = title.replace(/ "(before|after) (all|each)" hook.*/, "");
+  return suite === title ? `${escapeRegExp(title)}$` : escapeRegExp(suite);
 }
 
-function inPattern(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
-/** Ends what is running, with everything that it started. */
+/** Kills all running checks and their child processes. */
 export function endRunningChecks(): void {
   for (const child of running) kill(child, "SIGKILL");
 }
@@ -158,7 +187,7 @@ async function run({
 }: CheckOptions): Promise<{ code: number; seconds: number }> {
   const started = performance.now();
   const log = logFile === undefined ? undefined : openSync(logFile, "a");
-  // A process group of its own, so that a check past its time ends with all its children.
+  // A separate process group, so that a check that times out is killed with all its children.
   const child = spawn(program, args, {
     stdio: ["ignore", log ?? "inherit", log ?? "inherit"],
     env: { ...process.env, ...env },
@@ -168,7 +197,7 @@ async function run({
   running.add(child);
   const deadline = setTimeout(() => {
     console.error(
-      `${program} ${args.join(" ")} did not end within ${timeoutMinutes} minutes and was killed.`,
+      `${program} ${args.join(" ")} did not finish within ${timeoutMinutes} minutes and was killed.`,
     );
     kill(child, "SIGKILL");
   }, timeoutMinutes * 60_000);
@@ -189,7 +218,7 @@ function kill(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // It ended on its own in the meantime.
+    // It has already exited.
   }
 }
 

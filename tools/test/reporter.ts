@@ -1,26 +1,30 @@
 import { writeFileSync } from "node:fs";
 import Mocha from "mocha";
 
-/** For what tests leave to end by itself. */
+/** Grace period for resources that tests leave open. */
 const lingerMs = 30_000;
 
-/** As many as the table of the whole run has at most. */
+/** The table of the whole run shows at most this many. */
 const slowestKept = 20;
 
-/** More failures than this have one cause, and a longer message stands in full in the output of the tests. */
+/** Bounds of the summary. The test output has every failure in full. */
 const failuresKept = 20;
 const reasonLength = 2000;
 
 /**
- * Mocha's ordinary output, and beside it a summary file (SUMMARY_FILE) that is right even when the run is
- * killed half-way: how many tests passed and failed, which failed and why, and which tests and hooks took
- * longest.
+ * Mocha's spec reporter, which also writes two files: SUMMARY_FILE with the counts, the failures and the
+ * slowest tests and hooks, kept up to date in case the run is killed, and JUNIT_FILE with a JUnit report.
  */
 export default class SummaryReporter extends Mocha.reporters.Spec {
+  readonly #junit: Mocha.reporters.XUnit;
+
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
     const file = process.env["SUMMARY_FILE"];
-    if (file === undefined) throw new Error("SUMMARY_FILE must name the file for the summary.");
+    const junitFile = process.env["JUNIT_FILE"];
+    if (file === undefined || junitFile === undefined)
+      throw new Error("SUMMARY_FILE and JUNIT_FILE must name the files to write.");
+    this.#junit = new Mocha.reporters.XUnit(runner, { reporterOptions: { output: junitFile } });
     const summary = {
       passed: 0,
       failed: 0,
@@ -36,11 +40,11 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
       summary.passed = passed.size;
       write();
     });
-    // A test that is skipped proves nothing, so it counts as failed; so does a failed hook.
+    // A skipped test proves nothing, so it counts as failed. So does a failed hook.
     for (const event of [Mocha.Runner.constants.EVENT_TEST_FAIL, Mocha.Runner.constants.EVENT_TEST_PENDING]) {
       runner.on(event, (runnable: Mocha.Runnable, error?: Error) => {
         summary.failed++;
-        // What is found out after a test fails it although it had passed.
+        // A test that passed can still fail afterwards, for example by an uncaught error.
         passed.delete(runnable);
         summary.passed = passed.size;
         const reason = (error?.message ?? "It was skipped.").slice(0, reasonLength);
@@ -49,7 +53,7 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
         write();
       });
     }
-    // Servers are started in hooks, which take as long as many a test.
+    // Hooks start servers, which can take longer than a test.
     for (const event of [Mocha.Runner.constants.EVENT_TEST_END, Mocha.Runner.constants.EVENT_HOOK_END]) {
       runner.on(event, (runnable: Mocha.Runnable) => {
         const seconds = Math.round((runnable.duration ?? 0) / 100) / 10;
@@ -62,16 +66,20 @@ export default class SummaryReporter extends Mocha.reporters.Spec {
     runner.on(Mocha.Runner.constants.EVENT_RUN_END, () => {
       summary.ended = true;
       write();
-      // Something that a test forgot to close would keep the process for ever; that is a failure, but none to
-      // wait for.
+      // A resource that a test left open keeps the process alive. That is a failure, but do not wait for it.
       setTimeout(() => {
         console.error(
-          `The tests have ended, but something they left open keeps the process: ${process.getActiveResourcesInfo().join(", ")}.`,
+          `The tests have finished, but open resources keep the process alive: ${process.getActiveResourcesInfo().join(", ")}.`,
         );
         summary.ended = false;
         write();
         process.exit();
       }, lingerMs).unref();
     });
+  }
+
+  /** Called by mocha at the end of the run. */
+  override done(failures: number, exit: (failures: number) => void): void {
+    this.#junit.done(failures, exit);
   }
 }

@@ -1,24 +1,23 @@
-// Runs everything that proves the project, tells what took longest and what failed, and ends with one line,
-// `N passed, N failed`. A failing check hides no other. One or two tests of a tier that fail are run once
-// more by themselves; what passes then is told as unstable. Two processors are the measure: what measures a
-// stream, and the sessions on the platform, have the machine to themselves, since a busy one fails their
-// tests.
+// Runs every check and test of the project, lists the slowest and the failed ones, and ends with one line,
+// `N passed, N failed`. A failed check does not stop the others. At most two failed tests of the whole run are
+// retried; tests that pass on retry are listed as UNSTABLE. JUnit reports go to test-results/*.xml.
 //
-//   1. programs and images beside: lint, and beside both: types, the short checks, unit tests
+// The order is chosen for two processors. Tests that measure a stream, and sessions on the platform, run
+// without other lanes beside them, because a busy machine fails them.
+//
+//   1. programs and images, and at the same time lint, types, short checks and unit tests
 //   2. integration: the lanes api, cluster and, one after the other, delivery and web
-//   3. streams whose rates and times are measured
-//   4. pages that play, and tests of players' connections beside: the rest of the streamer, players' devices,
-//      connections that are lost
-//   5. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test), and sessions on it, also of a game
-//      that is hostile
+//   3. measured: rates and times of streams
+//   4. players (pages that play, connection tests) and streamer (the rest of the streamer, devices, reconnects)
+//   5. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test) and end-to-end tests on it
 //
-// The cluster is made when it is needed, for an idle one takes a tenth of the machine, and removed at the end
-// unless JOYPOD_KEEP is set. Faults, floods and variations, and what takes many minutes by its nature, are in
-// tools/test/long.sh.
+// The cluster is created as late as possible, because an idle one takes a tenth of the machine, and removed at
+// the end unless JOYPOD_KEEP is set. tools/test/long.sh runs the tests that take too long for this program.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   endRunningChecks,
+  RetryBudget,
   runCheck,
   runTests,
   type CheckOptions,
@@ -37,7 +36,9 @@ const results = join(root, "test-results");
 const keep = (process.env["JOYPOD_KEEP"] ?? "") !== "";
 const cluster = { JOYPOD_CLUSTER: process.env["JOYPOD_CLUSTER"] ?? "joypod-test" };
 
-// A terminal that goes away ends it, too: its checks have sessions of their own.
+const retries = new RetryBudget(2);
+
+// Checks run in their own process groups, so they would survive this program.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => {
     endRunningChecks();
@@ -46,7 +47,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 mkdirSync(results, { recursive: true });
-// Node keeps what it compiles, for the next process that loads the same.
+// Node's compile cache, shared by all checks.
 process.env["NODE_COMPILE_CACHE"] ??= join(results, "compiled");
 process.chdir(root);
 const done: CheckResult[] = [];
@@ -94,10 +95,10 @@ if (!keep)
   await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
 
 console.log("");
-for (const { name, passed, failed, seconds } of done)
-  console.log(`  ${name.padEnd(20)} ${passed} passed, ${failed} failed, ${seconds} s`);
+for (const result of done) console.log(`  ${result.name.padEnd(20)} ${counts(result)}`);
 printSlowest();
 printFailures();
+printSkipped();
 const total = (key: "passed" | "failed"): number => done.reduce((sum, result) => sum + result[key], 0);
 console.log(`${total("passed")} passed, ${total("failed")} failed`);
 process.exitCode = total("failed") === 0 ? 0 : 1;
@@ -117,7 +118,7 @@ async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv 
   report(await runTests(mochaCheck(tier, { timeoutMinutes, env })));
 }
 
-/** Starts a check once `after` has resolved. `end` waits for it, then prints its output and its result. */
+/** Starts a check once `after` has resolved. `end` waits for it and prints its output and result. */
 function inBackground(
   options: CheckOptions | TestsOptions,
   after: Promise<unknown> = Promise.resolve(),
@@ -130,7 +131,7 @@ function inBackground(
   return {
     ended,
     end: async () => {
-      announce(`${options.name} (in the background until now)`);
+      announce(`${options.name} (ran in the background)`);
       const result = await ended;
       process.stdout.write(readFileSync(logFile));
       report(result);
@@ -148,10 +149,18 @@ function mochaCheck(tier: Tier, options: Omit<CheckOptions, "name" | "command">)
     "--reporter",
     "tools/test/reporter.ts",
   ];
-  return { ...options, name: tier, command, summaryFile: join(results, `${tier.replace(":", "-")}.json`) };
+  const file = join(results, tier.replace(":", "-"));
+  return {
+    ...options,
+    name: tier,
+    command,
+    summaryFile: `${file}.json`,
+    junitFile: `${file}.xml`,
+    retries,
+  };
 }
 
-/** Prints the checks, tests and hooks that took longest, all in one table. */
+/** Prints the 20 slowest checks, tests and hooks in one table. */
 function printSlowest(): void {
   const rows = done.flatMap(({ name, seconds, slowest }) => [
     { check: name, title: "(the whole check)", seconds },
@@ -164,15 +173,17 @@ function printSlowest(): void {
   console.log("");
 }
 
-/**
- * Prints each test that failed, though it may have passed when it was run once more, where a reader of the
- * last lines finds it.
- */
+/** Prints each test that failed, including those that passed on retry. */
 function printFailures(): void {
   for (const { name, failures, unstable } of done) {
-    for (const failure of unstable) printFailure("UNSTABLE (failed, then passed by itself)", name, failure);
+    for (const failure of unstable) printFailure("UNSTABLE (passed on retry)", name, failure);
     for (const failure of failures) printFailure("FAILED", name, failure);
   }
+}
+
+function printSkipped(): void {
+  for (const { name, skipped } of done)
+    if (skipped) console.log(`${name} skipped: its vulnerability database could not be reached.`);
 }
 
 function printFailure(what: string, check: string, { title, reason }: Failure): void {
@@ -185,5 +196,9 @@ function announce(name: string): void {
 
 function report(result: CheckResult): void {
   done.push(result);
-  console.log(`== ${result.name}: ${result.passed} passed, ${result.failed} failed, ${result.seconds} s`);
+  console.log(`== ${result.name}: ${counts(result)}`);
+}
+
+function counts({ passed, failed, skipped, seconds }: CheckResult): string {
+  return skipped ? `skipped, ${seconds} s` : `${passed} passed, ${failed} failed, ${seconds} s`;
 }
