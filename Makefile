@@ -49,7 +49,7 @@ verify: ready ## generated files are what the generators make
 	@tools/manifests/verify.sh
 
 .PHONY: audit
-audit: ## known vulnerabilities of the npm packages that the images install, where the registry tells
+audit: ## check npm packages and Go programs for known vulnerabilities
 	@tools/supplyChain/audit.sh
 
 .PHONY: unit

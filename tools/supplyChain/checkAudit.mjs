@@ -1,22 +1,22 @@
-// checkAudit.mjs FOLDER LEAST <report of npm audit --json: prints the vulnerable packages, and exits with 1
-// when one of them has at least that severity. Without a report, because the registry did not answer, it says
-// so and passes.
+// checkAudit.mjs FOLDER LEAST <report of npm audit --json: prints the vulnerable packages. Exits with 1 if one
+// has at least severity LEAST, and with 75 if there is no report because the registry did not answer.
 const [folder, least] = process.argv.slice(2);
 const order = ["info", "low", "moderate", "high", "critical"];
 
 let text = "";
-for await (const piece of process.stdin) text += piece;
-const findings = findingsOf(text);
+for await (const chunk of process.stdin) text += chunk;
+const findings = parseFindings(text);
 if (findings === undefined) {
-  console.log(`${folder}: not audited, because the registry gave no report.`);
+  console.log(`${folder}: audit skipped, the registry gave no report.`);
+  process.exitCode = 75;
 } else {
   for (const { name, severity, range } of findings)
     console.log(`${folder}: ${name} ${range} has a ${severity} vulnerability`);
-  console.log(`${folder}: audited, ${findings.length} packages with vulnerabilities.`);
+  console.log(`${folder}: audited, ${findings.length} vulnerable packages.`);
   if (findings.some(({ severity }) => order.indexOf(severity) >= order.indexOf(least))) process.exitCode = 1;
 }
 
-function findingsOf(report) {
+function parseFindings(report) {
   try {
     const { vulnerabilities } = JSON.parse(report);
     return vulnerabilities === undefined ? undefined : Object.values(vulnerabilities);

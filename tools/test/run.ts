@@ -1,6 +1,6 @@
 // Runs every check and test of the project, lists the slowest and the failed ones, and ends with one line,
-// `N passed, N failed`. A failed check does not stop the others. At most two failed tests of the whole run are
-// retried; tests that pass on retry are listed as UNSTABLE. JUnit reports go to test-results/*.xml.
+// `N passed, N failed`. A failed check does not stop the others. At most two failed tests of the whole run
+// are retried; tests that pass on retry are listed as UNSTABLE. JUnit reports go to test-results/*.xml.
 //
 // The order is chosen for two processors. Tests that measure a stream, and sessions on the platform, run
 // without other lanes beside them, because a busy machine fails them.
@@ -8,11 +8,12 @@
 //   1. programs and images, and at the same time lint, types, short checks and unit tests
 //   2. integration: the lanes api, cluster and, one after the other, delivery and web
 //   3. measured: rates and times of streams
-//   4. players (pages that play, connection tests) and streamer (the rest of the streamer, devices, reconnects)
+//   4. players (pages that play, connection tests) and streamer (its other tests, devices, reconnects)
 //   5. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test) and end-to-end tests on it
 //
-// The cluster is created as late as possible, because an idle one takes a tenth of the machine, and removed at
-// the end unless JOYPOD_KEEP is set. tools/test/long.sh runs the tests that take too long for this program.
+// The cluster is created as late as possible, because an idle one takes a tenth of the machine, and removed
+// at the end unless JOYPOD_KEEP is set. tools/test/long.sh runs the tests that take too long for this
+// program.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -67,7 +68,8 @@ await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
 await check("generated files", ["tools/manifests/verify.sh"], 5);
 await check("formatting", ["tools/fmt.sh", "--check"], 15);
 await check("shell scripts", ["tools/test/lintShell.sh"], 5);
-await check("known vulnerabilities", ["tools/supplyChain/audit.sh"], 5);
+await audit("npm audit", "tools/supplyChain/auditNpm.sh");
+await audit("govulncheck", "tools/supplyChain/auditGo.sh");
 await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
 await tests("unit", 15);
 await linted.end();
@@ -111,6 +113,12 @@ async function check(
 ): Promise<void> {
   announce(name);
   report(await runCheck({ name, command, timeoutMinutes, env }));
+}
+
+/** Runs a check of a vulnerability database, which is skipped if the database does not answer. */
+async function audit(name: string, script: string): Promise<void> {
+  announce(name);
+  report(await runCheck({ name, command: [script], timeoutMinutes: 15, canSkip: true }));
 }
 
 async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
@@ -183,7 +191,7 @@ function printFailures(): void {
 
 function printSkipped(): void {
   for (const { name, skipped } of done)
-    if (skipped) console.log(`${name} skipped: its vulnerability database could not be reached.`);
+    if (skipped) console.log(`audit skipped: ${name} got no response from its database.`);
 }
 
 function printFailure(what: string, check: string, { title, reason }: Failure): void {

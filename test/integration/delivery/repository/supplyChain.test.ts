@@ -1,6 +1,9 @@
 import { execFile, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
@@ -14,13 +17,51 @@ interface LockFile {
 const lock = (folder: string): LockFile["packages"] =>
   (JSON.parse(text(join(folder, "package-lock.json"))) as LockFile).packages;
 
-/** The report as `npm audit --json` writes it, checked. */
+/** EX_TEMPFAIL of sysexits.h: the check was skipped. */
+const skipped = 75;
+
+/** Checks a report as `npm audit --json` writes it. */
 function checkAudit(report: string): { status: number | null; stdout: string } {
   return spawnSync(
     process.execPath,
     [join(repositoryRoot, "tools/supplyChain/checkAudit.mjs"), "folder", "high"],
     { input: report, encoding: "utf8" },
   );
+}
+
+/** Writes a Go vulnerability database (https://go.dev/doc/security/vuln/database) with one advisory. */
+async function writeVulnerabilityDatabase(
+  folder: string,
+  { module, symbol }: { module: string; symbol: string },
+): Promise<void> {
+  const id = "GO-0000-0001";
+  const modified = "2026-01-01T00:00:00Z";
+  const files = {
+    "index/db.json": { modified },
+    "index/modules.json": [{ path: module, vulns: [{ id, modified }] }],
+    "index/vulns.json": [{ id, modified }],
+    [`ID/${id}.json`]: {
+      schema_version: "1.3.1",
+      id,
+      modified,
+      published: modified,
+      summary: "Invented for a test",
+      details: "Invented for a test",
+      affected: [
+        {
+          package: { name: module, ecosystem: "Go" },
+          ranges: [{ type: "SEMVER", events: [{ introduced: "0" }] }],
+          ecosystem_specific: { imports: [{ path: module, symbols: [symbol] }] },
+        },
+      ],
+      database_specific: { url: `https://pkg.go.dev/vuln/${id}` },
+    },
+  };
+  for (const [path, content] of Object.entries(files)) {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify(content));
+  }
 }
 
 describe("software from registries", function () {
@@ -74,7 +115,7 @@ describe("software from registries", function () {
     expect(allowScripts).to.deep.equal({ "gstreamer-superficial": true }).and.to.have.all.keys(withScript);
   });
 
-  it("fails the audit for a serious vulnerability, but neither for a lesser one nor when the registry gives no report", () => {
+  it("fails the npm audit for a serious vulnerability, passes it for a lesser one, and skips it without a report", () => {
     const vulnerability = (severity: string): string =>
       JSON.stringify({ vulnerabilities: { "left-pad": { name: "left-pad", severity, range: "<1.3.0" } } });
     for (const severity of ["high", "critical"])
@@ -83,7 +124,7 @@ describe("software from registries", function () {
     expect(checkAudit(vulnerability("moderate"))).to.include({ status: 0 });
     expect(checkAudit(JSON.stringify({ vulnerabilities: {} }))).to.include({
       status: 0,
-      stdout: "folder: audited, 0 packages with vulnerabilities.\n",
+      stdout: "folder: audited, 0 vulnerable packages.\n",
     });
     for (const none of [
       "",
@@ -91,10 +132,48 @@ describe("software from registries", function () {
       JSON.stringify({ message: "405", statusCode: 405, error: { code: "E405" } }),
     ]) {
       expect(checkAudit(none)).to.include({
-        status: 0,
-        stdout: "folder: not audited, because the registry gave no report.\n",
+        status: skipped,
+        stdout: "folder: audit skipped, the registry gave no report.\n",
       });
     }
+  });
+
+  describe("govulncheck of the relay", () => {
+    let folder: string;
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), "vulndb-"));
+    });
+    afterEach(() => rm(folder, { recursive: true }));
+
+    const audit = (database: string): { status: number | null; stdout: string; stderr: string } =>
+      spawnSync(join(repositoryRoot, "tools/supplyChain/auditGo.sh"), ["turn"], {
+        env: { ...process.env, JOYPOD_VULN_DB: database },
+        encoding: "utf8",
+      });
+
+    it("fails when it calls a vulnerable function", async () => {
+      await writeVulnerabilityDatabase(folder, {
+        module: "github.com/pion/stun/v4",
+        symbol: "Message.Decode",
+      });
+      const { status, stdout } = audit(pathToFileURL(folder).href);
+      expect(status, stdout).to.equal(1);
+      expect(stdout).to.contain("GO-0000-0001").and.contain("stun.Message.Decode");
+    });
+
+    it("passes when it calls none", async () => {
+      await writeVulnerabilityDatabase(folder, {
+        module: "github.com/pion/stun/v4",
+        symbol: "NoSuchFunction",
+      });
+      expect(audit(pathToFileURL(folder).href)).to.include({ status: 0 });
+    });
+
+    it("is skipped when the database does not answer", () => {
+      const { status, stderr } = audit("http://127.0.0.1:1");
+      expect(status, stderr).to.equal(skipped);
+      expect(stderr).to.contain("govulncheck skipped");
+    });
   });
 
   it("is listed in a bill of materials for each lock file", async () => {
