@@ -39,6 +39,7 @@ lint: ready ## formatting, code style, types, import ranks, shell scripts
 	@tools/fmt.sh --check
 	@npm run --silent lint
 	@tools/test/lintShell.sh
+	@tools/test/lintWorkflows.sh
 
 .PHONY: typecheck
 typecheck: ready ## TypeScript, strict

@@ -13,7 +13,7 @@
 //
 // The cluster is created as late as possible, because an idle one takes a tenth of the machine, and removed
 // at the end unless JOYPOD_KEEP is set. tools/test/long.sh runs the tests that take too long for this
-// program.
+// program. ONLY=checks,unit,integration,e2e limits the run to these parts.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -37,6 +37,13 @@ const results = join(root, "test-results");
 const keep = (process.env["JOYPOD_KEEP"] ?? "") !== "";
 const cluster = { JOYPOD_CLUSTER: process.env["JOYPOD_CLUSTER"] ?? "joypod-test" };
 
+const parts = ["checks", "unit", "integration", "e2e"];
+const only = process.env["ONLY"]?.split(",") ?? parts;
+const unknown = only.find((part) => !parts.includes(part));
+if (unknown !== undefined) {
+  console.error(`ONLY names an unknown part, "${unknown}". The parts are ${parts.join(", ")}.`);
+  process.exit(2);
+}
 const retries = new RetryBudget(2);
 
 // Checks run in their own process groups, so they would survive this program.
@@ -53,48 +60,13 @@ process.env["NODE_COMPILE_CACHE"] ??= join(results, "compiled");
 process.chdir(root);
 const done: CheckResult[] = [];
 
-const prepared = inBackground({
-  name: "programs and images",
-  command: ["tools/test/prepare.sh"],
-  timeoutMinutes: 60,
-  env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
-});
-const linted = inBackground({
-  name: "lint",
-  command: ["npm", "run", "--silent", "lint"],
-  timeoutMinutes: 15,
-});
-await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
-await check("generated files", ["tools/manifests/verify.sh"], 5);
-await check("formatting", ["tools/fmt.sh", "--check"], 15);
-await check("shell scripts", ["tools/test/lintShell.sh"], 5);
-await audit("npm audit", "tools/supplyChain/auditNpm.sh");
-await audit("govulncheck", "tools/supplyChain/auditGo.sh");
-await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
-await tests("unit", 15);
-await linted.end();
-await prepared.end();
-
-const clusterTests = inBackground(mochaCheck("integration:cluster", { timeoutMinutes: 40 }));
-const deliveryTests = inBackground(mochaCheck("integration:delivery", { timeoutMinutes: 40 }));
-const webTests = inBackground(mochaCheck("integration:web", { timeoutMinutes: 40 }), deliveryTests.ended);
-await tests("integration:api", 40);
-await clusterTests.end();
-await deliveryTests.end();
-await webTests.end();
-await tests("integration:measured", 20);
-const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinutes: 20 }));
-await tests("integration:players", 20);
-await streamer.end();
-
-await check("platform", ["tools/platform/up.sh"], 30, {
-  ...cluster,
-  JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"),
-  JOYPOD_DEMO_GAMES: "thequestion",
-});
-await tests("e2e", 60, cluster);
-if (!keep)
-  await runCheck({ name: "clean-up", command: ["tools/cluster/delete.sh"], timeoutMinutes: 5, env: cluster });
+const prepared =
+  only.includes("integration") || only.includes("e2e") ? inBackground(preparation()) : undefined;
+if (only.includes("checks")) await runChecks();
+if (only.includes("unit")) await tests("unit", 15);
+await prepared?.end();
+if (only.includes("integration")) await runIntegration();
+if (only.includes("e2e")) await runEndToEnd();
 
 console.log("");
 for (const result of done) console.log(`  ${result.name.padEnd(20)} ${counts(result)}`);
@@ -104,6 +76,63 @@ printSkipped();
 const total = (key: "passed" | "failed"): number => done.reduce((sum, result) => sum + result[key], 0);
 console.log(`${total("passed")} passed, ${total("failed")} failed`);
 process.exitCode = total("failed") === 0 ? 0 : 1;
+
+/** Builds the programs that tests run and, for end-to-end tests, the images. */
+function preparation(): CheckOptions {
+  return {
+    name: "programs and images",
+    command: ["tools/test/prepare.sh", ...(only.includes("e2e") ? ["--images"] : [])],
+    timeoutMinutes: 60,
+    env: { ...cluster, JOYPOD_KEEP: keep ? "yes" : "" },
+  };
+}
+
+async function runChecks(): Promise<void> {
+  const linted = inBackground({
+    name: "lint",
+    command: ["npm", "run", "--silent", "lint"],
+    timeoutMinutes: 15,
+  });
+  await check("typecheck", ["npm", "run", "--silent", "typecheck"], 15);
+  await check("generated files", ["tools/manifests/verify.sh"], 5);
+  await check("formatting", ["tools/fmt.sh", "--check"], 15);
+  await check("shell scripts", ["tools/test/lintShell.sh"], 5);
+  await check("workflows", ["tools/test/lintWorkflows.sh"], 5);
+  await audit("npm audit", "tools/supplyChain/auditNpm.sh");
+  await audit("govulncheck", "tools/supplyChain/auditGo.sh");
+  await check("bill of materials", ["tools/supplyChain/sbom.sh"], 5);
+  await linted.end();
+}
+
+async function runIntegration(): Promise<void> {
+  const clusterTests = inBackground(mochaCheck("integration:cluster", { timeoutMinutes: 40 }));
+  const deliveryTests = inBackground(mochaCheck("integration:delivery", { timeoutMinutes: 40 }));
+  const webTests = inBackground(mochaCheck("integration:web", { timeoutMinutes: 40 }), deliveryTests.ended);
+  await tests("integration:api", 40);
+  await clusterTests.end();
+  await deliveryTests.end();
+  await webTests.end();
+  await tests("integration:measured", 20);
+  const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinutes: 20 }));
+  await tests("integration:players", 20);
+  await streamer.end();
+}
+
+async function runEndToEnd(): Promise<void> {
+  await check("platform", ["tools/platform/up.sh"], 30, {
+    ...cluster,
+    JOYPOD_HELM_VALUES: join(root, "test/e2e/values.yaml"),
+    JOYPOD_DEMO_GAMES: "thequestion",
+  });
+  await tests("e2e", 60, cluster);
+  if (!keep)
+    await runCheck({
+      name: "clean-up",
+      command: ["tools/cluster/delete.sh"],
+      timeoutMinutes: 5,
+      env: cluster,
+    });
+}
 
 async function check(
   name: string,
