@@ -133,7 +133,6 @@ const rooms = {
     // What knows no part of the stream.
     "rtp",
     "processes.ts",
-    "schedule.ts",
     "config.ts",
     "errors.ts",
     "gstreamer-superficial.d.ts",

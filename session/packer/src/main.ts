@@ -5,7 +5,7 @@ import { readConfig } from "./config.ts";
 import { runPacker } from "./packer.ts";
 
 const config = orExit(() => readConfig(process.env));
-const log = createLogger({ program: "packer", level: "info" });
+const logger = createLogger({ program: "packer", level: "info" });
 const ended = new AbortController();
 
 process.umask(0o077);
@@ -23,9 +23,9 @@ const report = (message: PackerReport, done?: () => void): void => {
 };
 
 try {
-  await runPacker({ config, log, ended: ended.signal, report });
+  await runPacker({ config, logger, ended: ended.signal, report });
   report({ t: "done" }, () => process.exit(0));
 } catch (error) {
-  log.fatal({ err: error }, "The packer cannot continue after an error.");
+  logger.fatal({ err: error }, "The packer cannot continue after an error.");
   process.exit(1);
 }

@@ -6,17 +6,17 @@ import { createSavePacker } from "./pack/savePacker.ts";
 import { openSpool } from "./spool/spool.ts";
 
 const config = orExit(() => readPackOnceConfig(process.env));
-const log = createLogger({ program: "packer", level: "info" });
+const logger = createLogger({ program: "packer", level: "info" });
 
 process.umask(0o077);
 // Not awaited here: in a bundle, modules that are loaded later wait for the end of this one.
 packOnce().catch((error: unknown) => {
-  log.fatal({ err: error }, "The folder was not packed.");
+  logger.fatal({ err: error }, "The folder was not packed.");
   process.exitCode = 1;
 });
 
 async function packOnce(): Promise<void> {
   const { saveDirectory, spool: directory, uid } = config;
   const spool = await openSpool(directory, uid);
-  await createSavePacker({ saveDirectory, spool, log }).finish();
+  await createSavePacker({ saveDirectory, spool, logger }).finish();
 }

@@ -12,7 +12,7 @@ import { awaitOrder } from "./spool/restoreOrder.ts";
 
 export interface PackerOptions {
   config: PackerConfig;
-  log: Logger;
+  logger: Logger;
   /** Aborted when the game is over. */
   ended: AbortSignal;
   report: (report: PackerReport) => void;
@@ -20,7 +20,7 @@ export interface PackerOptions {
 
 /** Runs a session's packer: restores the save, packs it when it changes, and resolves after the last pack. */
 export async function runPacker(options: PackerOptions): Promise<void> {
-  const { config, log, ended, report } = options;
+  const { config, logger, ended, report } = options;
   const paths = restorePaths(config);
   const restored = await ensureRestored(paths, options);
   if (restored === undefined) return; // There was no order, so no game ran.
@@ -30,7 +30,7 @@ export async function runPacker(options: PackerOptions): Promise<void> {
   const packer = createSavePacker({
     saveDirectory: paths.saveDirectory,
     spool,
-    log,
+    logger,
     restored: restored.signature,
     requestedAt: () => readRequest(paths.spool, config.uid),
   });
@@ -40,7 +40,7 @@ export async function runPacker(options: PackerOptions): Promise<void> {
 
 async function ensureRestored(
   paths: RestorePaths,
-  { config: { uid }, log, ended }: PackerOptions,
+  { config: { uid }, logger, ended }: PackerOptions,
 ): Promise<Restored | undefined> {
   const earlier = await readReport(paths.spool, uid);
   if (earlier?.refused) return { error: new SaveError(earlier.refused.reason, earlier.refused.message) };
@@ -48,14 +48,14 @@ async function ensureRestored(
     finishRestore(paths);
     return {};
   }
-  const order = await awaitOrder({ spool: paths.spool, uid, log, signal: ended });
+  const order = await awaitOrder({ spool: paths.spool, uid, logger, signal: ended });
   if (order === undefined) return undefined;
   // The node's folder outlives a pod that is removed while it starts. The pod after it has an empty volume,
   // and goes on from what was packed last.
   const packed = earlier && (await readManifest(paths.spool, uid))?.save;
   const restored = await restoreSave(paths, order, packed);
   if (restored.error)
-    log.error(
+    logger.error(
       { reason: restored.error.reason, detail: restored.error.message },
       "The save was not restored.",
     );

@@ -2,13 +2,16 @@ import { errors } from "#contracts/http/errors.ts";
 import type { TicketErrorCode, WhepErrorCode } from "#contracts/stream.ts";
 import { messageOf } from "#runtime/errors.ts";
 
-/** A WHEP request fails: the response is `{error, message}` with the code's status. */
-export class WhepRequestError extends Error {
+/**
+ * A refused request, with a code of the contract's catalogue. The HTTP servers respond with the code's status
+ * and `{error, message}`.
+ */
+export class DomainError extends Error {
+  override readonly name = "DomainError";
   readonly code: WhepErrorCode | TicketErrorCode;
 
-  constructor(code: WhepErrorCode | TicketErrorCode, message: string) {
-    super(message);
-    this.name = "WhepRequestError";
+  constructor(code: WhepErrorCode | TicketErrorCode, message: string, cause?: unknown) {
+    super(message, { cause });
     this.code = code;
   }
 
@@ -17,60 +20,45 @@ export class WhepRequestError extends Error {
   }
 }
 
-/** The offer cannot be answered; the message says what it lacks. */
-export class InvalidOffer extends WhepRequestError {
-  constructor(message: string) {
-    super("invalid_offer", message);
-    this.name = "InvalidOffer";
-  }
-
-  /** Returns one that says what went wrong where the offer was about to be answered. */
-  static because(cause: unknown): InvalidOffer {
-    return new InvalidOffer(`The offer cannot be answered: ${messageOf(cause)}.`);
-  }
+/** The offer cannot be answered; `message` says what is wrong with it. */
+export function invalidOffer(message: string): DomainError {
+  return new DomainError("invalid_offer", message);
 }
 
-/** Another viewer plays, and the request does not ask to take over. */
-export class ViewerActive extends WhepRequestError {
-  constructor(mayTakeOver: boolean) {
-    super(
-      "viewer_active",
-      mayTakeOver
-        ? "The session is open in another tab or browser; ask with takeover=true to play here instead."
-        : "Somebody plays this session: it cannot be watched beside them.",
-    );
-    this.name = "ViewerActive";
-  }
+/** The transport rejected the offer. */
+export function rejectedOffer(cause: unknown): DomainError {
+  return new DomainError("invalid_offer", `The offer cannot be answered: ${messageOf(cause)}.`, cause);
+}
+
+/** Another browser plays this session, and the request must not, or did not ask to, take over. */
+export function viewerActive(canTakeOver: boolean): DomainError {
+  return new DomainError(
+    "viewer_active",
+    canTakeOver
+      ? "The session is open in another tab or browser. Send takeover=true to play here instead."
+      : "Someone is playing this session, so it cannot be watched right now.",
+  );
 }
 
 /** The streamer is starting or stopping. */
-export class NotReady extends WhepRequestError {
-  constructor() {
-    super("not_ready", "The session is starting or stopping; try again in a moment.");
-    this.name = "NotReady";
-  }
+export function notReady(): DomainError {
+  return new DomainError("not_ready", "The session is starting or stopping. Try again in a moment.");
 }
 
-/** The request has no ticket that this streamer takes. */
-export class Unauthorized extends WhepRequestError {
-  constructor() {
-    super("unauthorized", "A valid ticket is required: Authorization: Bearer <ticket>.");
-    this.name = "Unauthorized";
-  }
+/** The node already runs the maximum number of connection tests. */
+export function nodeBusy(): DomainError {
+  return new DomainError(
+    "not_ready",
+    "Other players are testing their connection to this server. Try again in a few seconds.",
+  );
 }
 
-/** The ticket is genuine, but for something else; the message says for what. */
-export class Forbidden extends WhepRequestError {
-  constructor(message: string) {
-    super("forbidden", message);
-    this.name = "Forbidden";
-  }
+/** The request has no valid ticket. */
+export function unauthorized(): DomainError {
+  return new DomainError("unauthorized", "A valid ticket is required. Send Authorization: Bearer <ticket>.");
 }
 
-/** The node has as many connection tests as it takes at once. */
-export class NodeBusy extends WhepRequestError {
-  constructor() {
-    super("not_ready", "Other players test their connection to this node: try again in a few seconds.");
-    this.name = "NodeBusy";
-  }
+/** The ticket is valid, but does not allow this; `message` says what it is for. */
+export function forbidden(message: string): DomainError {
+  return new DomainError("forbidden", message);
 }

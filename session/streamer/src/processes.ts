@@ -13,7 +13,7 @@ interface ServerProcessOptions {
   command: string;
   args: string[];
   env: Record<string, string>;
-  log: Logger;
+  logger: Logger;
   /** Called when it ends without having been asked to. */
   onExit: (name: string) => void;
   /** Whether the stop kills the process together with all that it started. */
@@ -32,7 +32,7 @@ export function startServerProcess({
   command,
   args,
   env,
-  log,
+  logger,
   onExit,
   killsGroup = false,
 }: ServerProcessOptions): ServerProcess {
@@ -42,7 +42,7 @@ export function startServerProcess({
   const report = (details: Record<string, unknown>) => {
     if (isStopping) return;
     isStopping = true;
-    log.error({ server: name, ...details, output: tail() }, "A program of the session ended.");
+    logger.error({ server: name, ...details, output: tail() }, "A program of the session ended.");
     onExit(name);
   };
   child.on("error", (error) => report({ err: error }));
@@ -112,10 +112,10 @@ export const childFlags = ["--disable-warning=ExperimentalWarning"];
  * Removes what an earlier run of this container left at a socket's path, whatever it is. Logs what cannot be
  * removed: the server then says why it does not start.
  */
-export function removeStale(path: string, log: Logger): void {
+export function removeStale(path: string, logger: Logger): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
-    log.warn({ err: error, path }, "The file at a socket's path cannot be removed.");
+    logger.warn({ err: error, path }, "The file at a socket's path cannot be removed.");
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { StreamerStatus } from "#contracts/stream.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { GameTermination } from "#contracts/termination.ts";
@@ -135,15 +136,15 @@ interface ThroughputMeter {
 
 const sampleEveryMs = 1_000;
 
-/** Starts to sample the counters once a second. `now` is monotonic, in milliseconds. */
+/** Starts to sample the counters once a second. */
 export function createThroughputMeter(
   read: () => { frames: number; videoBytes: number },
-  now: () => number,
+  clock: Pick<Clock, "monotonicMs">,
 ): ThroughputMeter {
-  let last = { ...read(), at: now() };
+  let last = { ...read(), at: clock.monotonicMs() };
   let throughput: Throughput = { fps: 0, kbps: 0 };
   const timer = setInterval(() => {
-    const next = { ...read(), at: now() };
+    const next = { ...read(), at: clock.monotonicMs() };
     const milliseconds = Math.max(1, next.at - last.at);
     throughput = {
       fps: Math.round(((next.frames - last.frames) * 10_000) / milliseconds) / 10,

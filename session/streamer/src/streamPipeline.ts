@@ -18,13 +18,12 @@ import { displaySocket } from "./display/displayServers.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
 import { openGamepad, type Gamepad } from "./input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
-import { systemClock } from "#runtime/scheduling/clock.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Encoder } from "./media/encoders.ts";
 import { createMediaSource, type MediaSource } from "./media/mediaSource.ts";
 import { probeEncoders } from "./media/probe.ts";
 import { removeStale } from "./processes.ts";
-import { schedule } from "./schedule.ts";
 import { createViewers, type Viewers } from "./transport/viewers.ts";
 
 /** Why a pipeline could not start, or ended. */
@@ -43,8 +42,8 @@ export class PipelineStartError extends Error {
 
 export interface StreamPipelineOptions {
   config: Config;
-  log: Logger;
-  now: () => number;
+  logger: Logger;
+  clock: Clock;
   describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
   /** Called when a program that the session cannot do without has ended. */
   onFailure: (reason: PipelineFailure) => void;
@@ -66,8 +65,8 @@ export interface StreamPipeline {
 /** Starts all parts, those that do not depend on each other at the same time. Throws PipelineStartError. */
 export async function startStreamPipeline({
   config,
-  log,
-  now,
+  logger,
+  clock,
   describeStream,
   onFailure,
 }: StreamPipelineOptions): Promise<StreamPipeline> {
@@ -83,15 +82,15 @@ export async function startStreamPipeline({
     profile,
   } = config;
   const [shown, soundServer, gamepad, encoders] = await Promise.all([
-    ...startDisplayAndSound(config, log, onFailure),
-    openGamepad({ socketPath: config.gamepadSocket, log, wallMs: Date.now }),
+    ...startDisplayAndSound({ config, logger, clock, describeStream, onFailure }),
+    openGamepad({ socketPath: config.gamepadSocket, logger, clock }),
     probeEncoders({
       codecs,
       profile,
       picture: { width, height, fps: quality.fps },
       env,
-      log,
-      clock: systemClock,
+      logger,
+      clock,
     }),
   ]);
   if (!shown) throw new PipelineStartError("display-failed", "The display did not start in time.");
@@ -100,7 +99,7 @@ export async function startStreamPipeline({
     throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works here.`);
 
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
-  const windows = await startWindowManager({ connection, log });
+  const windows = await startWindowManager({ connection, logger });
   const media = createMediaSource({
     encoders,
     display,
@@ -108,21 +107,19 @@ export async function startStreamPipeline({
     soundServer: childEnvironment.PULSE_SERVER,
     soundSink,
     env,
-    log,
-    now,
-    schedule,
+    logger,
+    clock,
   });
   const input = createInputRouter({
     desktop: createDesktopInput(connection, () => media.shape()),
     gamepad,
-    wallMs: Date.now,
-    pacing: { now, schedule },
+    clock,
   });
   const viewers = createViewers({
     media,
     input,
-    log,
-    now,
+    logger,
+    clock,
     describeStream,
     codecs: codecs.filter((codec) => encoders.has(codec)),
     addresses: config.announceAddresses,
@@ -130,7 +127,6 @@ export async function startStreamPipeline({
     startKbps: config.startKbps,
     bounds: config.bounds,
     quality,
-    schedule,
   });
   const { renderer, obstacle } = shown;
   return {
@@ -160,7 +156,7 @@ export async function startStreamPipeline({
  * Starts both at the same time, except where a probe decides for the display: the game starts when it sees
  * both, and must not start on a display that is only tried.
  */
-function startDisplayAndSound(config: Config, log: Logger, onFailure: StreamPipelineOptions["onFailure"]) {
+function startDisplayAndSound({ config, logger, clock, onFailure }: StreamPipelineOptions) {
   const {
     display,
     width,
@@ -172,7 +168,7 @@ function startDisplayAndSound(config: Config, log: Logger, onFailure: StreamPipe
     runDir,
   } = config;
   const startSound = () =>
-    startSoundServer({ socket: soundSocket, env, log, onExit: () => onFailure("sound-failed") });
+    startSoundServer({ socket: soundSocket, env, logger, onExit: () => onFailure("sound-failed") });
   const options = {
     choice,
     profile,
@@ -180,14 +176,14 @@ function startDisplayAndSound(config: Config, log: Logger, onFailure: StreamPipe
     width,
     height,
     env,
-    log,
-    clock: systemClock,
+    logger,
+    clock,
     renderNode: findRenderNode(),
     onExit: () => onFailure("display-failed"),
   };
   if (!isProbed(options)) return [startDisplay(options), startSound()] as const;
   // A streamer that was killed left these behind.
-  for (const stale of [soundSocket, displaySocket(display)]) removeStale(stale, log);
+  for (const stale of [soundSocket, displaySocket(display)]) removeStale(stale, logger);
   const shown = startDisplay(options).then((started: StartedDisplay | undefined) => {
     if (started) writeGameEnvironment(runDir, started.gameEnvironment);
     return started;

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { HelloNotice, StreamNotice } from "#contracts/stream.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
@@ -39,9 +39,8 @@ export type EndReason = NonNullable<StreamerTermination["reason"]>;
 
 export interface StreamerOptions {
   config: Config;
-  log: Logger;
-  /** Monotonic, in milliseconds. */
-  now: () => number;
+  logger: Logger;
+  clock: Clock;
   /** Called when the streamer has stopped, by itself or by `stop`; the process has nothing more to do. */
   onStopped: (reason: EndReason) => void;
 }
@@ -55,11 +54,11 @@ export interface Streamer {
  * Whether a game whose streamer has failed ends too: what it saved last is packed then, as no other streamer
  * is started after it.
  */
-async function endsSoon(game: GameWatcher, now: () => number): Promise<boolean> {
-  const givesUpAt = now() + gameEndsWithinMs;
+async function endsSoon(game: GameWatcher, clock: Clock): Promise<boolean> {
+  const givesUpAt = clock.monotonicMs() + gameEndsWithinMs;
   while (game.readReport()?.state !== "ended") {
-    if (now() >= givesUpAt) return false;
-    await delay(lookMs);
+    if (clock.monotonicMs() >= givesUpAt) return false;
+    await clock.sleep(lookMs);
   }
   return true;
 }
@@ -68,27 +67,27 @@ async function endsSoon(game: GameWatcher, now: () => number): Promise<boolean> 
  * Serves probes and status at once, then starts the pipeline; the streamer is ready when it would answer an
  * offer.
  */
-export function startStreamer({ config, log, now, onStopped }: StreamerOptions): Streamer {
-  const startedAt = now();
+export function startStreamer({ config, logger, clock, onStopped }: StreamerOptions): Streamer {
+  const startedAt = clock.monotonicMs();
   const readUsage = createUsageReader();
-  const writeReport = createTerminationLog(config.terminationLog, log);
+  const writeReport = createTerminationLog(config.terminationLog, logger);
   let pipeline: StreamPipeline | undefined;
   const settled = Promise.withResolvers<undefined>();
-  const launchSettled = settled.promise.then(() => delay(launchSettlesMs, undefined, { ref: false }));
+  const launchSettled = settled.promise.then(() => clock.sleep(launchSettlesMs));
   const packer =
-    config.saves && startPacker({ saves: config.saves, launchSettled, log, now, random: Math.random });
+    config.saves && startPacker({ saves: config.saves, launchSettled, logger, clock, random: Math.random });
   let stopping: EndReason | undefined;
   let endNoticeAt: number | undefined;
 
   const totals = () => pipeline?.viewers.totals() ?? noTotals;
-  const throughput = createThroughputMeter(totals, now);
+  const throughput = createThroughputMeter(totals, clock);
   const game = watchGame(config.gameReportPath, (report) => {
-    log.info({ game: report }, "The game ended.");
+    logger.info({ game: report }, "The game ended.");
     notifyEnd("game", report);
   });
   const notifyEnd = (by: "game" | "streamer", report: GameTermination | undefined) => {
     pipeline?.viewers.notify(buildEndNotice(by, report));
-    if (pipeline?.viewers.current()) endNoticeAt ??= now();
+    if (pipeline?.viewers.current()) endNoticeAt ??= clock.monotonicMs();
   };
   const terminationReport = (reason: EndReason | null): StreamerTermination => ({
     state: reason === null ? "running" : "ended",
@@ -96,7 +95,7 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     connections: totals().connections,
     game: game.readReport() ?? null,
     ...readUsage(),
-    wallSeconds: Math.round(now() - startedAt) / 1_000,
+    wallSeconds: Math.round(clock.monotonicMs() - startedAt) / 1_000,
   });
   writeReport(terminationReport(null));
   const reportTimer = setInterval(() => writeReport(terminationReport(null)), reportEveryMs);
@@ -105,11 +104,11 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
   const server = createSignalServer({
     port: config.signalPort,
     sessionId: config.tickets.sessionId,
-    tickets: createTickets({ ...config.tickets, now: () => new Date() }),
-    log,
+    tickets: createTickets({ ...config.tickets, clock }),
+    logger,
     viewers,
     async awaitViewers() {
-      if (!viewers()) await Promise.race([settled.promise, delay(pendingOfferMs, undefined, { ref: false })]);
+      if (!viewers()) await Promise.race([settled.promise, clock.sleep(pendingOfferMs)]);
       return viewers();
     },
     status: () =>
@@ -123,7 +122,7 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     metrics: () => renderMetrics(collectMetrics(pipeline, totals())),
   });
   server.on("error", (error) => {
-    log.error({ err: error, port: config.signalPort }, "Signalling cannot be served.");
+    logger.error({ err: error, port: config.signalPort }, "Signalling cannot be served.");
     void stop("failed");
   });
 
@@ -131,7 +130,7 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     if (stopping !== undefined) return;
     stopping = reason;
     settled.resolve(undefined);
-    log.info({ reason }, "The streamer stops.");
+    logger.info({ reason }, "The streamer stops.");
     const last = game.readReport();
     // A streamer that fails is started again beside a game that goes on, and its packer goes on as well.
     const isOver = reason === "stopped" || last?.state === "ended";
@@ -143,11 +142,12 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     // connects again: the session may go on.
     const isGameOver = isOver || reason === "display-failed";
     if (isGameOver && last?.state !== "ended") notifyEnd("streamer", last);
-    if (endNoticeAt !== undefined) await delay(Math.max(0, endNoticeAt + lastNoticeMs - now()));
+    if (endNoticeAt !== undefined)
+      await clock.sleep(Math.max(0, endNoticeAt + lastNoticeMs - clock.monotonicMs()));
     pipeline?.close();
     server.close();
     if (isOver) await packed;
-    else if (await endsSoon(game, now)) await packer?.finish();
+    else if (await endsSoon(game, clock)) await packer?.finish();
     packer?.close();
     writeReport(terminationReport(reason));
     onStopped(reason);
@@ -165,7 +165,13 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
     encoder: pipeline?.encoders.get(codec)?.name ?? "",
     gamepad: pipeline?.gamepad.isOpen() ?? false,
   });
-  startStreamPipeline({ config, log, now, describeStream, onFailure: (reason) => void stop(reason) }).then(
+  startStreamPipeline({
+    config,
+    logger,
+    clock,
+    describeStream,
+    onFailure: (reason) => void stop(reason),
+  }).then(
     (running) => {
       if (stopping !== undefined) {
         running.close();
@@ -173,16 +179,16 @@ export function startStreamer({ config, log, now, onStopped }: StreamerOptions):
       }
       pipeline = running;
       settled.resolve(undefined);
-      log.info(
+      logger.info(
         {
-          startMs: Math.round(now() - startedAt),
+          startMs: Math.round(clock.monotonicMs() - startedAt),
           encoders: [...running.encoders.values()].map(({ name }) => name),
         },
         "The streamer is ready.",
       );
     },
     (error: unknown) => {
-      log.error({ err: error }, "The streamer could not start.");
+      logger.error({ err: error }, "The streamer could not start.");
       void stop(error instanceof PipelineStartError ? error.reason : "failed");
     },
   );

@@ -52,7 +52,7 @@ describe("the choice of a session's display, by programs that stand for displays
       `#!/bin/sh\n${byVulkan}\necho "renderer A GPU"\ncase $1 in\n${cases}\nesac\n`,
       { mode: 0o755 },
     );
-    const log: Logger = { ...silentLogger, info: (fields) => void logged.push(fields) };
+    const logger: Logger = { ...silentLogger, info: (fields) => void logged.push(fields) };
     started = await startDisplay({
       choice: "xwayland",
       profile: "gpu",
@@ -61,7 +61,7 @@ describe("the choice of a session's display, by programs that stand for displays
       height: 720,
       display: `:${2_000_000 + (process.pid % 10_000) * 100 + (nextDisplay++ % 100)}`,
       env: { PATH: `${folder}:${process.env["PATH"] ?? ""}` },
-      log,
+      logger,
       clock,
       onExit: () => undefined,
     });

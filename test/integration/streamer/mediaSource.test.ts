@@ -36,7 +36,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     gpuEnv = neverStarts,
   ): void {
     env = { ...child };
-    const log: Logger = {
+    const logger: Logger = {
       ...silentLogger,
       warn: (fields, sentence) => void lines.push({ ...fields, sentence }),
     };
@@ -47,12 +47,8 @@ describe("a media source, by real children that stand for GStreamer's", function
       soundServer: "unix:/nowhere",
       soundSink: "game",
       env: { software: env, gpu: gpuEnv },
-      log,
-      now: () => clock.monotonicMs(),
-      schedule(ms, callback) {
-        const timer = clock.setTimer(ms, callback);
-        return () => timer.cancel();
-      },
+      logger,
+      clock,
     });
   }
   const play = (kbps = 3_000, codec: VideoCodec = "vp8") =>

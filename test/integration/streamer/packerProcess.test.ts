@@ -1,3 +1,4 @@
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { execFileSync } from "node:child_process";
 import {
   closeSync,
@@ -47,8 +48,8 @@ describe("the streamer's packer", () => {
     return (packer = startPacker({
       saves: { paths: place, environment, packDeadlineMs },
       launchSettled,
-      log: pino({ level: "silent" }),
-      now: () => performance.now(),
+      logger: pino({ level: "silent" }),
+      clock: systemClock,
       random: Math.random,
     }));
   }

@@ -44,14 +44,14 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
   );
 
   function probe(codecs: readonly VideoCodec[], child: string, inSoftware = child): void {
-    const log: Logger = { ...silentLogger, info: ({ encoder = drivers }) => void tried.push(encoder) };
+    const logger: Logger = { ...silentLogger, info: ({ encoder = drivers }) => void tried.push(encoder) };
     const env = { gpu: insteadOfChild(child), software: insteadOfChild(inSoftware) };
     probing = probeEncoders({
       codecs,
       profile: "gpu",
       picture: { width: 1_280, height: 720, fps: 60 },
       env,
-      log,
+      logger,
       clock,
     }).finally(() => (isOver = true));
   }

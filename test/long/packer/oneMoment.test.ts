@@ -27,7 +27,7 @@ describe("a pack of saves", () => {
     const directory = temporaryFolder("spool");
     mkdirSync(join(directory, spoolNames.packed));
     spool = await openSpool(directory, "uid");
-    packer = createSavePacker({ saveDirectory, spool, log: silentLogger });
+    packer = createSavePacker({ saveDirectory, spool, logger: silentLogger });
   });
 
   /** Packs, and writes to these files when the first of them is packed. */

@@ -2,6 +2,7 @@
 // its own, which is killed: the transport's threads would keep the tests' process from its end.
 import { connectionTest } from "#contracts/connectionTest.ts";
 import { whep } from "#contracts/stream.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { compactHeap } from "#runtime/program/compactHeap.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { createTestConnection } from "#streamer/connectionTest/connection.ts";
@@ -31,8 +32,8 @@ function createConnection(id: string, sdp: string, onClosed: () => void) {
       sdp,
       udpPort,
       maxKbps: 1_000,
-      log: silentLogger,
-      now: () => performance.now(),
+      logger: silentLogger,
+      clock: systemClock,
       onClosed,
     });
     return {

@@ -1,6 +1,6 @@
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { parseOffer } from "#streamer/transport/sdp.ts";
-import { schedule } from "#streamer/schedule.ts";
 import type { ViewerOptions } from "#streamer/transport/viewer.ts";
 import { offeredH264 } from "./localPage.ts";
 
@@ -28,9 +28,8 @@ export function localViewer({
     holder: { viewer: "player", role: "play" },
     startKbps: 4_000,
     quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 },
-    log: silentLogger,
-    now: () => performance.now(),
-    schedule,
+    logger: silentLogger,
+    clock: systemClock,
     onInput: nothing,
     onRtcp: nothing,
     onMediaOpen: nothing,

@@ -15,11 +15,6 @@ import { offeredKbps, type ViewerByOffer } from "./offeredViewer.ts";
 
 const nothing = () => undefined;
 const clock = new FakeClock();
-const now = () => clock.monotonicMs();
-const schedule = (ms: number, callback: () => void) => {
-  const timer = clock.setTimer(ms, callback);
-  return () => timer.cancel();
-};
 const picture = { width: 1_280, height: 720, fps: 60 };
 const quality: StreamQuality = { ...picture, preset: "dataSaver", maxKbps: offeredKbps.narrow };
 const encoders = new Map(
@@ -44,15 +39,13 @@ const media = createMediaSource({
   soundServer: "unix:/nowhere",
   soundSink: "game",
   env: { gpu: neverStarts, software: neverStarts },
-  log: silentLogger,
-  now,
-  schedule,
+  logger: silentLogger,
+  clock,
 });
 const input = createInputRouter({
   desktop: createDesktopInput({ xtest, root: 1, size: picture, isBehind: () => false }, () => picture),
   gamepad: { set: nothing },
-  wallMs: now,
-  pacing: { now, schedule },
+  clock,
 });
 const viewers = createViewers({
   media,
@@ -63,9 +56,8 @@ const viewers = createViewers({
   startKbps: offeredKbps.start,
   bounds: { ...picture, maxFps: picture.fps, maxKbps: offeredKbps.wide },
   quality,
-  log: silentLogger,
-  now,
-  schedule,
+  logger: silentLogger,
+  clock,
   describeStream: (codec) => ({ t: "hello", ...picture, codec, encoder: "", gamepad: false }),
 });
 const page = openLocalPage({ channels: [whep.dataChannel], hasMedia: true });

@@ -10,7 +10,7 @@ import { digestSave, type Archive, mayPass, toSaveError, writePack } from "./arc
 export interface SavePackerOptions {
   saveDirectory: string;
   spool: Spool;
-  log: Logger;
+  logger: Logger;
   /** Signature of the save directory that needs no pack: what the session started from. */
   restored?: string | undefined;
   /** Resolves with when a save was last asked for; undefined when none was. */
@@ -50,7 +50,7 @@ interface PackedState {
 export function createSavePacker({
   saveDirectory,
   spool,
-  log,
+  logger,
   restored,
   requestedAt,
 }: SavePackerOptions): SavePacker {
@@ -157,7 +157,10 @@ export function createSavePacker({
     if (!(saveError instanceof SaveError)) throw saveError;
     if (saveError.reason !== lastReason && loggedErrors < maxLoggedErrors) {
       loggedErrors += 1;
-      log.warn({ reason: saveError.reason, detail: saveError.message }, "The save directory was not packed.");
+      logger.warn(
+        { reason: saveError.reason, detail: saveError.message },
+        "The save directory was not packed.",
+      );
     }
     lastReason = saveError.reason;
     try {

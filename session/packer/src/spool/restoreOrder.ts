@@ -16,7 +16,7 @@ const pollUnwatchedEveryMs = 100;
 export interface AwaitOrderOptions {
   spool: string;
   uid: string;
-  log: Logger;
+  logger: Logger;
   signal: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ export interface AwaitOrderOptions {
 export async function awaitOrder({
   spool,
   uid,
-  log,
+  logger,
   signal,
 }: AwaitOrderOptions): Promise<RestoreOrder | undefined> {
   const { promise, resolve } = Promise.withResolvers<RestoreOrder | undefined>();
@@ -39,10 +39,10 @@ export async function awaitOrder({
       const order = parseOrder(text);
       if (order?.uid === uid) resolve(order);
       else if (!hasWarned)
-        log.warn({ uid: order?.uid }, "The order is not for this session; the packer goes on waiting.");
+        logger.warn({ uid: order?.uid }, "The order is not for this session; the packer goes on waiting.");
       hasWarned ||= order?.uid !== uid;
     } catch (error) {
-      if (!hasWarned) log.warn({ err: error }, "The order cannot be read; the packer goes on waiting.");
+      if (!hasWarned) logger.warn({ err: error }, "The order cannot be read; the packer goes on waiting.");
       hasWarned = true;
     }
   };

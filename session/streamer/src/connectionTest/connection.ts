@@ -1,7 +1,8 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import nodeDataChannel, { type DataChannel } from "node-datachannel";
 import { connectionTest, type TestBurst, type TestNotice } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { InvalidOffer } from "../errors.ts";
+import { rejectedOffer } from "../errors.ts";
 import { linesWithoutCandidates } from "../transport/sdp.ts";
 import { connectionOn, gatherSdpAnswer } from "../transport/sharedPort.ts";
 import { handleRequest } from "./requests.ts";
@@ -12,8 +13,8 @@ interface TestConnectionOptions {
   sdp: string;
   udpPort: number;
   maxKbps: number;
-  log: Logger;
-  now: () => number;
+  logger: Logger;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
   /** Called once, when the connection has ended or the time of the test is over. */
   onClosed: () => void;
 }
@@ -30,8 +31,8 @@ export function createTestConnection({
   sdp,
   udpPort,
   maxKbps,
-  log,
-  now,
+  logger,
+  clock,
   onClosed,
 }: TestConnectionOptions): TestConnection {
   const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
@@ -43,7 +44,7 @@ export function createTestConnection({
   const close = () => {
     if (isClosed) return;
     isClosed = true;
-    clearTimeout(deadline);
+    deadline.cancel();
     for (const end of ends) end();
     // The transport holds the callbacks of a channel until the channel itself is closed, and with them all
     // that they refer to.
@@ -51,14 +52,14 @@ export function createTestConnection({
     connection.close();
     onClosed();
   };
-  const deadline = setTimeout(close, connectionTest.durationSeconds * 1_000);
+  const deadline = clock.setTimer(connectionTest.durationSeconds * 1_000, close);
   /** A page may be gone before the transport says so. A send throws then. */
   const orEnd = <T>(use: () => T, otherwise: T): T => {
     if (isClosed) return otherwise;
     try {
       return use();
     } catch (error) {
-      log.debug({ test: id, err: error }, "A test's page is gone.");
+      logger.debug({ test: id, err: error }, "A test's page is gone.");
       close();
       return otherwise;
     }
@@ -75,7 +76,7 @@ export function createTestConnection({
     ends.push(
       startBurst(burst, {
         maxKbps,
-        now,
+        clock,
         sink: {
           send: (packet) => orEnd(() => channel.isOpen() && channel.sendMessageBinary(packet), false),
           waitingBytes: () => orEnd(() => channel.bufferedAmount(), 0),
@@ -96,7 +97,7 @@ export function createTestConnection({
       channel.onMessage((message) => orEnd(() => handleRequest(channel, message, send), undefined));
   });
   connection.onStateChange((state) => {
-    log.debug({ test: id, state }, "A test's connection changed.");
+    logger.debug({ test: id, state }, "A test's connection changed.");
     if (state === "failed" || state === "closed" || state === "disconnected") close();
   });
   return {
@@ -105,7 +106,7 @@ export function createTestConnection({
         return linesWithoutCandidates(await gatherSdpAnswer(connection, sdp)).join("\r\n") + "\r\n";
       } catch (error) {
         close();
-        throw InvalidOffer.because(error);
+        throw rejectedOffer(error);
       }
     },
     close,
@@ -134,8 +135,7 @@ interface PacketSink {
 interface BurstOptions {
   sink: PacketSink;
   maxKbps: number;
-  /** Monotonic, in milliseconds. */
-  now: () => number;
+  clock: Pick<Clock, "monotonicMs">;
   /** Called once, at its end, with the number of packets that were sent. */
   onSent: (packets: number) => void;
 }
@@ -144,13 +144,13 @@ interface BurstOptions {
  * Sends the burst's packets, evenly by the clock and never faster than `maxKbps`; returns what ends it early,
  * without `onSent`.
  */
-function startBurst(burst: TestBurst, { sink, maxKbps, now, onSent }: BurstOptions): () => void {
+function startBurst(burst: TestBurst, { sink, maxKbps, clock, onSent }: BurstOptions): () => void {
   const { packetBytes, durationMs, packetsPerMs } = shapeOf(burst, maxKbps);
-  const startedAt = now();
+  const startedAt = clock.monotonicMs();
   let due = 0;
   let sent = 0;
   const tick = () => {
-    const elapsed = Math.min(now() - startedAt, durationMs);
+    const elapsed = Math.min(clock.monotonicMs() - startedAt, durationMs);
     const dueNow = Math.floor(elapsed * packetsPerMs);
     for (
       let left = Math.min(dueNow - due, Math.ceil(maxLateMs * packetsPerMs));

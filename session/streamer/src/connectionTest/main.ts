@@ -1,6 +1,7 @@
 // What runs on each game node for pages that test their connection to it: the same transport as a session's,
 // without a session.
 import { ticketVerifyingKey } from "#contracts/streamTicket.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { orExit, runProgram } from "#runtime/program/program.ts";
 import { readConfig } from "./config.ts";
@@ -9,13 +10,13 @@ import { createTestServer } from "./server.ts";
 
 const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "connection-test", level: config.logLevel });
-const responder = createResponder({ config, log: logger, now: () => performance.now() });
+const responder = createResponder({ config, logger, clock: systemClock });
 const server = createTestServer({
   port: config.signalPort,
   responder,
   verifyingKey: ticketVerifyingKey(config.ticketPublicKey),
-  log: logger,
-  now: () => new Date(),
+  logger,
+  clock: systemClock,
 });
 
 runProgram({

@@ -1,8 +1,9 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { randomUUID } from "node:crypto";
 import nodeDataChannel from "node-datachannel";
 import type { TestSdpAnswer } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { InvalidOffer, NodeBusy } from "../errors.ts";
+import { invalidOffer, nodeBusy } from "../errors.ts";
 import { linesOfOffer, withoutCandidates } from "../transport/sdp.ts";
 import { reservePort } from "../transport/sharedPort.ts";
 import type { Config } from "./config.ts";
@@ -16,9 +17,8 @@ const sendBufferBytes = 300_000;
 
 export interface ResponderOptions {
   config: Pick<Config, "udpPort" | "nodeName" | "addresses" | "maxTests" | "maxKbps">;
-  log: Logger;
-  /** Monotonic, in milliseconds. */
-  now: () => number;
+  logger: Logger;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
 /**
@@ -38,8 +38,8 @@ export interface Responder {
 
 export function createResponder({
   config: { udpPort, nodeName, addresses, maxTests, maxKbps },
-  log,
-  now,
+  logger,
+  clock,
 }: ResponderOptions): Responder {
   const tests = new Map<string, TestConnection>();
   nodeDataChannel.setSctpSettings({ sendBufferSize: sendBufferBytes });
@@ -48,22 +48,22 @@ export function createResponder({
     async respond(offer, player) {
       const sdp = offerWithoutCandidates(offer);
       tests.get(player)?.close();
-      if (tests.size >= maxTests) throw new NodeBusy();
+      if (tests.size >= maxTests) throw nodeBusy();
       const id = randomUUID();
       const test = createTestConnection({
         id,
         sdp,
         udpPort,
         maxKbps,
-        log,
-        now,
+        logger,
+        clock,
         onClosed: () => {
           if (tests.get(player) === test) tests.delete(player);
         },
       });
       tests.set(player, test);
       const sdpAnswer = await test.open();
-      log.info({ test: id, tests: tests.size }, "A connection test was answered.");
+      logger.info({ test: id, tests: tests.size }, "A connection test was answered.");
       return { sdp: sdpAnswer, nodeName, addresses, udpPort };
     },
     count: () => tests.size,
@@ -82,6 +82,6 @@ function offerWithoutCandidates(text: string): string {
   const lines = linesOfOffer(text);
   const media = lines.filter((line) => line.startsWith("m="));
   if (media.length !== 1 || media[0]?.startsWith("m=application ") !== true)
-    throw new InvalidOffer("The offer must be for data channels alone.");
+    throw invalidOffer("The offer must be for data channels alone.");
   return withoutCandidates(lines);
 }

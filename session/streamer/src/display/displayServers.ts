@@ -8,7 +8,7 @@ interface XServerOptions {
   width: number;
   height: number;
   env: Record<string, string>;
-  log: Logger;
+  logger: Logger;
   onExit: (name: string) => void;
 }
 
@@ -18,10 +18,10 @@ export async function startXServer({
   width,
   height,
   env,
-  log,
+  logger,
   onExit,
 }: XServerOptions): Promise<ServerProcess | undefined> {
-  removeStaleDisplay(display, log);
+  removeStaleDisplay(display, logger);
   const server = startServerProcess({
     name: "display",
     command: "Xvfb",
@@ -42,7 +42,7 @@ export async function startXServer({
       "XTEST",
     ],
     env,
-    log,
+    logger,
     onExit,
   });
   return (await waitForSocket(displaySocket(display), xvfbDeadlineMs)) ? server : undefined;
@@ -57,8 +57,8 @@ export function displaySocket(display: string): string {
  * Removes a former display's files: the pod's volumes outlive a restarted container, and a lock that is left
  * there keeps the server from starting.
  */
-function removeStaleDisplay(display: string, log: Logger): void {
-  for (const stale of [`/tmp/.X${display.slice(1)}-lock`, displaySocket(display)]) removeStale(stale, log);
+function removeStaleDisplay(display: string, logger: Logger): void {
+  for (const stale of [`/tmp/.X${display.slice(1)}-lock`, displaySocket(display)]) removeStale(stale, logger);
 }
 
 /** The compositor needs a fifth of a second; a GPU's driver may take a few. */
@@ -67,7 +67,7 @@ const xwaylandDeadlineMs = 5_000;
 interface XwaylandOptions extends XServerOptions {
   /** The GPU's device file; undefined composes in software. */
   renderNode: string | undefined;
-  log: Logger;
+  logger: Logger;
 }
 
 /**
@@ -79,16 +79,16 @@ export async function startXwayland({
   display,
   env,
   renderNode,
-  log,
+  logger,
   onExit,
 }: XwaylandOptions): Promise<ServerProcess | undefined> {
-  removeStaleDisplay(display, log);
+  removeStaleDisplay(display, logger);
   const server = startServerProcess({
     name: "display",
     command: "cage",
     args: ["--", "Xwayland", display, "-dpi", "96", "-nolisten", "tcp", "-ac", "-noreset"],
     env: { ...env, ...compositorEnvironment(renderNode) },
-    log,
+    logger,
     onExit,
     // Xwayland would remove the socket of the display that comes after it, and the compositor ignores a
     // SIGTERM while it starts.

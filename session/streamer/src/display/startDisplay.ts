@@ -19,7 +19,7 @@ interface DisplayOptions {
   width: number;
   height: number;
   env: Record<string, string>;
-  log: Logger;
+  logger: Logger;
   clock: Pick<Clock, "setTimer">;
   /** Called when the display that was decided for ends. */
   onExit: () => void;
@@ -51,13 +51,13 @@ export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "p
  */
 export async function startDisplay(options: DisplayOptions): Promise<StartedDisplay | undefined> {
   if (!isProbed(options)) return startXvfb(options);
-  const { choice, profile, renderNode, log } = options;
+  const { choice, profile, renderNode, logger } = options;
   let obstacle: RenderingObstacle = acceleratedReasons.noRenderNode;
   if (choice === "xwayland" || (choice === "auto" && renderNode !== undefined)) {
     const tried = await tryXwayland(options);
     if (typeof tried !== "string") return tried;
     obstacle = tried;
-    log.warn(
+    logger.warn(
       { obstacle },
       "The accelerated display does not work here; the session takes the one in software.",
     );
@@ -68,7 +68,7 @@ export async function startDisplay(options: DisplayOptions): Promise<StartedDisp
   const renderer = values.get("renderer");
   if (failure === undefined && renderer !== undefined && !isSoftware(renderer))
     return { ...xvfb, renderer, gameEnvironment: zink };
-  log.warn(
+  logger.warn(
     { obstacle, renderer, reason: failure },
     "The session was to have a GPU, and renders in software.",
   );
@@ -103,12 +103,12 @@ async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | Re
 async function probeXwayland(
   options: DisplayOptions,
 ): Promise<{ renderer: string; obstacle: RenderingObstacle | undefined }> {
-  const { width, height, profile, log } = options;
+  const { width, height, profile, logger } = options;
   const sized = await probeDisplay(["size", String(width), String(height)], options);
   const gl = sized.failure === undefined ? await probeDisplay(["gl"], options) : sized;
   const vulkan = gl.failure === undefined ? await probeDisplay(["vulkan"], options) : gl;
   const renderer = gl.values.get("renderer") ?? "";
-  log.info(
+  logger.info(
     { found: Object.fromEntries([...gl.values, ...vulkan.values]), reason: vulkan.failure },
     "The accelerated display was tried.",
   );

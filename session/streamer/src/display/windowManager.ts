@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import type { WindowEvent } from "x11";
 import type { Logger } from "#runtime/logger.ts";
 import {
@@ -14,7 +15,7 @@ import {
   type XConnection,
 } from "./xConnection.ts";
 import { createWindowFocus } from "./windowFocus.ts";
-import { WindowStack } from "./windowStack.ts";
+import { createWindowStack } from "./windowStack.ts";
 
 // Numbers of the X11 protocol.
 const replaceProperty = 0;
@@ -39,7 +40,7 @@ const maxLoggedWindows = 64;
 
 interface WindowManagerOptions {
   connection: XConnection;
-  log: Logger;
+  logger: Logger;
 }
 
 /** A running window manager, which goes on for as long as the display does. */
@@ -53,11 +54,14 @@ export interface WindowManager {
  * has the focus, whatever it requests, and whatever size a game gives the screen; dialogs keep their place,
  * above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
  */
-export async function startWindowManager({ connection, log }: WindowManagerOptions): Promise<WindowManager> {
+export async function startWindowManager({
+  connection,
+  logger,
+}: WindowManagerOptions): Promise<WindowManager> {
   const { client, root } = connection;
   const atoms = await internAtoms(client);
-  const stack = new WindowStack();
-  const isWithinBudget = createEventBudget(() => performance.now());
+  const stack = createWindowStack();
+  const isWithinBudget = createEventBudget(systemClock);
   let opened = 0;
   const setProperty = createSetProperty(client, atoms);
   const check = await announceManager(connection, atoms, setProperty);
@@ -74,14 +78,14 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
     client.ConfigureWindow(window, { x: 0, y: 0, width, height, borderWidth: 0 });
     client.SendEvent(window, false, structureNotifyMask, buildConfigureNotify(window, width, height));
   };
-  const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...stack.windows);
+  const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...stack.windows());
   const raise = (window: number) => {
     client.RaiseWindow(window);
     for (const dialog of stack.raise(window)) if (isWithinBudget()) client.RaiseWindow(dialog);
   };
 
   const manage = (window: number, owner?: number) => {
-    if (!stack.has(window) && stack.size >= maxWindows) {
+    if (!stack.has(window) && stack.size() >= maxWindows) {
       client.MapWindow(window);
       return;
     }
@@ -94,7 +98,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
       fill(window);
     }
     opened += 1;
-    if (opened <= maxLoggedWindows) log.info({ window, isDialog, opened }, "The game opened a window.");
+    if (opened <= maxLoggedWindows) logger.info({ window, isDialog, opened }, "The game opened a window.");
     client.MapWindow(window);
     raise(window);
     focus.give(window);
@@ -105,7 +109,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
       setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for it before it shows the window again.
       listWindows();
     } else if (connection.isBehind() || !isWithinBudget()) return;
-    focus.restore(() => stack.top);
+    focus.restore(() => stack.top());
   };
   const configure = (event: WindowEvent) => {
     if (stack.has(event.wid) && !stack.isDialog(event.wid)) {
@@ -136,7 +140,7 @@ export async function startWindowManager({ connection, log }: WindowManagerOptio
 
   const fitScreen = () => {
     setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, connection.size.width, connection.size.height);
-    for (const window of stack.windows) if (!stack.isDialog(window) && isWithinBudget()) fill(window);
+    for (const window of stack.windows()) if (!stack.isDialog(window) && isWithinBudget()) fill(window);
   };
 
   client.on("event", (event) => {
@@ -274,11 +278,11 @@ const burst = 1_000;
  * Returns a function that tells for each event whether it is still handled: each costs several requests, and
  * a game can cause them without end.
  */
-function createEventBudget(now: () => number): () => boolean {
+function createEventBudget(clock: Pick<Clock, "monotonicMs">): () => boolean {
   let tokens = burst;
-  let countedAt = now();
+  let countedAt = clock.monotonicMs();
   return () => {
-    const at = now();
+    const at = clock.monotonicMs();
     tokens = Math.min(burst, tokens + ((at - countedAt) / 1_000) * eventsPerSecond);
     countedAt = at;
     if (tokens < 1) return false;

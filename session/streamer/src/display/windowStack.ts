@@ -1,55 +1,49 @@
-/**
- * The managed windows, and how they lie over each other. One that belongs to another window, its owner, is a
- * dialog.
- */
-export class WindowStack {
-  readonly #owners = new Map<number, number | undefined>(); // in the order in which the windows were opened
-  #order: number[] = []; // the lowest first
-
-  get size(): number {
-    return this.#owners.size;
-  }
-
-  /** The windows in the order in which they were opened. */
-  get windows(): number[] {
-    return [...this.#owners.keys()];
-  }
-
-  get top(): number | undefined {
-    return this.#order.at(-1);
-  }
-
-  has(window: number): boolean {
-    return this.#owners.has(window);
-  }
-
-  isDialog(window: number): boolean {
-    return this.#owners.get(window) !== undefined;
-  }
-
-  /** Adds a window on top; one that is there already stays where it is. */
-  add(window: number, owner?: number): void {
-    if (!this.has(window)) this.#order.push(window);
-    this.#owners.set(window, owner);
-  }
-
-  /** Returns whether the window was there. */
-  remove(window: number): boolean {
-    this.#order = this.#order.filter((other) => other !== window);
-    return this.#owners.delete(window);
-  }
-
+/** The managed windows in stacking order. A window with an owner is a dialog of that owner. */
+export interface WindowStack {
+  size(): number;
+  /** Returns the windows in the order in which they were opened. */
+  windows(): number[];
+  /** Returns the topmost window; undefined when the stack is empty. */
+  top(): number | undefined;
+  has(window: number): boolean;
+  isDialog(window: number): boolean;
+  /** Adds a window on top. A window that is already in the stack keeps its position. */
+  add(window: number, owner?: number): void;
+  /** Returns whether the window was in the stack. */
+  remove(window: number): boolean;
   /**
-   * Puts a window on top, and over it its dialogs, and theirs, in the order that they have. Returns these
-   * dialogs, the lowest first.
+   * Moves a window to the top, and its dialogs (and their dialogs) above it in their current order. Returns
+   * those dialogs, lowest first.
    */
-  raise(window: number): number[] {
-    const raised = new Set([window]);
-    for (const other of this.#order) {
-      const owner = this.#owners.get(other);
-      if (owner !== undefined && raised.has(owner)) raised.add(other);
-    }
-    this.#order = [...this.#order.filter((other) => !raised.has(other)), ...raised];
-    return [...raised].slice(1);
-  }
+  raise(window: number): number[];
+}
+
+/** Returns an empty stack. */
+export function createWindowStack(): WindowStack {
+  const owners = new Map<number, number | undefined>(); // In opening order.
+  let order: number[] = []; // Lowest first.
+  return {
+    size: () => owners.size,
+    windows: () => [...owners.keys()],
+    top: () => order.at(-1),
+    has: (window) => owners.has(window),
+    isDialog: (window) => owners.get(window) !== undefined,
+    add(window, owner) {
+      if (!owners.has(window)) order.push(window);
+      owners.set(window, owner);
+    },
+    remove(window) {
+      order = order.filter((other) => other !== window);
+      return owners.delete(window);
+    },
+    raise(window) {
+      const raised = new Set([window]);
+      for (const other of order) {
+        const owner = owners.get(other);
+        if (owner !== undefined && raised.has(owner)) raised.add(other);
+      }
+      order = [...order.filter((other) => !raised.has(other)), ...raised];
+      return [...raised].slice(1);
+    },
+  };
 }

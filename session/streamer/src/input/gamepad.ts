@@ -1,3 +1,4 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { createServer, type Socket } from "node:net";
 import { removeStale } from "../processes.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -106,16 +107,15 @@ export interface Gamepad {
 
 interface GamepadOptions {
   socketPath: string;
-  log: Logger;
-  /** Wall clock, in milliseconds. */
-  wallMs: () => number;
+  logger: Logger;
+  clock: Pick<Clock, "now">;
 }
 
 /**
  * Listens where the shim connects. Each reader gets the changes from the last state that it was sent to the
  * present one.
  */
-export async function openGamepad({ socketPath, log, wallMs }: GamepadOptions): Promise<Gamepad> {
+export async function openGamepad({ socketPath, logger, clock }: GamepadOptions): Promise<Gamepad> {
   const readers = new Map<Socket, GamepadState>(); // The state that each was sent last.
   let present = restingGamepad;
   let openings = 0;
@@ -123,12 +123,12 @@ export async function openGamepad({ socketPath, log, wallMs }: GamepadOptions): 
   const sendChanges = (socket: Socket) => {
     // It gets the changes on its drain event. A length of our own choice below the mark would promise none.
     if (socket.writableNeedDrain) return;
-    const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, wallMs());
+    const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, clock.now().getTime());
     readers.set(socket, present);
     if (changes.length > 0) socket.write(changes);
   };
   const server = createServer({ highWaterMark: maxUnreadBytes }, (socket) => {
-    if (openings++ < maxLoggedOpenings) log.info({ openings }, "The game opened the gamepad.");
+    if (openings++ < maxLoggedOpenings) logger.info({ openings }, "The game opened the gamepad.");
     readers.set(socket, restingGamepad);
     socket.on("drain", () => sendChanges(socket));
     socket.on("error", () => socket.destroy());
@@ -137,13 +137,13 @@ export async function openGamepad({ socketPath, log, wallMs }: GamepadOptions): 
     sendChanges(socket);
   });
   server.maxConnections = maxReaders;
-  removeStale(socketPath, log);
+  removeStale(socketPath, logger);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(socketPath, resolve);
   });
   // The listener fails, for example, when no descriptor is left for one more reader. Readers that are
   // connected go on.
-  server.on("error", (error) => log.warn({ err: error }, "The gamepad could not be opened for a game."));
+  server.on("error", (error) => logger.warn({ err: error }, "The gamepad could not be opened for a game."));
   return {
     set(state) {
       present = state;

@@ -1,6 +1,6 @@
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
 import { keyCodeOf } from "./keyCodes.ts";
-import type { Schedule } from "../schedule.ts";
 
 /**
  * The least time for which a key or button keeps its state. Many games poll them once a picture, slow ones 20
@@ -15,9 +15,7 @@ export type GameInput = Exclude<StreamInput, { t: "ping" | "release" | "quality"
 
 export interface InputPacerOptions {
   apply: (input: GameInput) => void;
-  /** Monotonic, in milliseconds. */
-  now: () => number;
-  schedule: Schedule;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
 /** Applies input in its order, each press for long enough that a game sees it. */
@@ -27,10 +25,10 @@ export interface InputPacer {
   reset(): void;
 }
 
-export function createInputPacer({ apply, now, schedule }: InputPacerOptions): InputPacer {
+export function createInputPacer({ apply, clock }: InputPacerOptions): InputPacer {
   const switches = new Map<string, { isDown: boolean; since: number }>();
   let queue: GameInput[] = [];
-  let cancelTimer: (() => void) | undefined;
+  let timer: Timer | undefined;
 
   const waitMs = (input: GameInput): number =>
     Math.max(
@@ -38,23 +36,24 @@ export function createInputPacer({ apply, now, schedule }: InputPacerOptions): I
       ...switchesOf(input).map(([name, isDown]) => {
         const last = switches.get(name);
         if (last === undefined || last.isDown === isDown) return 0;
-        return last.since + (last.isDown ? minimumMs.pressed : minimumMs.released) - now();
+        return last.since + (last.isDown ? minimumMs.pressed : minimumMs.released) - clock.monotonicMs();
       }),
     );
   const applyNow = (input: GameInput) => {
     for (const [name, isDown] of switchesOf(input)) {
-      if ((switches.get(name)?.isDown ?? false) !== isDown) switches.set(name, { isDown, since: now() });
+      if ((switches.get(name)?.isDown ?? false) !== isDown)
+        switches.set(name, { isDown, since: clock.monotonicMs() });
     }
     apply(input);
   };
   const drain = () => {
-    cancelTimer?.();
-    cancelTimer = undefined;
+    timer?.cancel();
+    timer = undefined;
     const isFull = queue.length > maxQueued;
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
       const ms = isFull ? 0 : waitMs(next);
       if (ms > 0) {
-        cancelTimer = schedule(Math.ceil(ms), drain);
+        timer = clock.setTimer(Math.ceil(ms), drain);
         return;
       }
       queue.shift();
@@ -67,8 +66,8 @@ export function createInputPacer({ apply, now, schedule }: InputPacerOptions): I
       if (queue.length === 1 || queue.length > maxQueued) drain();
     },
     reset() {
-      cancelTimer?.();
-      cancelTimer = undefined;
+      timer?.cancel();
+      timer = undefined;
       queue = [];
       switches.clear();
     },

@@ -1,15 +1,14 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
 import type { QualityWish } from "#contracts/streamQuality.ts";
 import type { DesktopInput } from "./desktopInput.ts";
 import { type Gamepad, readGamepad, restingGamepad } from "./gamepad.ts";
-import { createInputPacer, type GameInput, type InputPacerOptions } from "./inputPacer.ts";
+import { createInputPacer, type GameInput } from "./inputPacer.ts";
 
 export interface InputRouterOptions {
   desktop: DesktopInput;
   gamepad: Pick<Gamepad, "set">;
-  /** Wall clock, in milliseconds. */
-  wallMs: () => number;
-  pacing: Pick<InputPacerOptions, "now" | "schedule">;
+  clock: Pick<Clock, "now" | "monotonicMs" | "setTimer">;
 }
 
 /** Called for messages that are no input for the game. */
@@ -31,7 +30,7 @@ export interface InputRouter {
   state(): { accepted: number; rejected: number; lastInputAt: number | null };
 }
 
-export function createInputRouter({ desktop, gamepad, wallMs, pacing }: InputRouterOptions): InputRouter {
+export function createInputRouter({ desktop, gamepad, clock }: InputRouterOptions): InputRouter {
   let accepted = 0;
   let rejected = 0;
   let lastInputAt: number | null = null;
@@ -63,7 +62,7 @@ export function createInputRouter({ desktop, gamepad, wallMs, pacing }: InputRou
         break;
     }
   };
-  const pacer = createInputPacer({ ...pacing, apply });
+  const pacer = createInputPacer({ apply, clock });
   return {
     handle(message, control) {
       const input = parseInput(message);
@@ -72,7 +71,8 @@ export function createInputRouter({ desktop, gamepad, wallMs, pacing }: InputRou
         return;
       }
       accepted++;
-      if (input.t !== "ping" && input.t !== "release" && input.t !== "quality") lastInputAt = wallMs();
+      if (input.t !== "ping" && input.t !== "release" && input.t !== "quality")
+        lastInputAt = clock.now().getTime();
       switch (input.t) {
         case "ping":
           control.pong(input.n);

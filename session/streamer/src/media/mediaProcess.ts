@@ -1,3 +1,4 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { fork } from "node:child_process";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -6,7 +7,6 @@ import { createBitratePacing } from "./bitratePacing.ts";
 import { kindOf, settingsFor, type Encoder, type EncoderEnvironments } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import { type PictureShape, buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
-import type { Schedule } from "../schedule.ts";
 
 /** What all media children of a session capture, and run with. */
 export interface MediaProcessSettings {
@@ -15,10 +15,8 @@ export interface MediaProcessSettings {
   soundServer: string;
   soundSink: string;
   env: EncoderEnvironments;
-  log: Logger;
-  /** Milliseconds, monotonic. */
-  now: () => number;
-  schedule: Schedule;
+  logger: Logger;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
 export interface MediaProcessOptions extends MediaProcessSettings {
@@ -48,7 +46,7 @@ export interface MediaProcess {
 
 /** Starts a child, which captures at the idle rate until it plays. */
 export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
-  const { encoder, shape, display, log, now, schedule } = options;
+  const { encoder, shape, display, logger, clock } = options;
   const process = fork(new URL("./mediaChild.ts", import.meta.url), {
     env: options.env[kindOf(encoder)],
     serialization: "advanced",
@@ -63,7 +61,7 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   };
   process.on("exit", (exitCode, signal) => exit(exitCode ?? signal));
   process.on("error", (error) => {
-    log.error({ err: error }, "The media child cannot be reached.");
+    logger.error({ err: error }, "The media child cannot be reached.");
     if (process.pid === undefined) exit(null); // What could not be started has no exit.
   });
   const send = (command: MediaCommand) => {
@@ -76,9 +74,7 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     audio: buildAudioPipeline(options.soundServer, options.soundSink),
   });
   const sendBitrate = (kbps: number) => send({ type: "bitrate", settings: settingsFor(encoder, kbps) });
-  const pacing = encoder.restartsForBitrate
-    ? createBitratePacing({ set: sendBitrate, now, schedule })
-    : undefined;
+  const pacing = encoder.restartsForBitrate ? createBitratePacing({ set: sendBitrate, clock }) : undefined;
   const started: MediaProcess = {
     codec: encoder.codec,
     shape,

@@ -1,3 +1,4 @@
+import type { Timer } from "#runtime/scheduling/clock.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { audioClockRate, videoClockRate, packetsOf } from "../rtp/rtpPacket.ts";
 import { createContinuity } from "../rtp/continuity.ts";
@@ -62,15 +63,15 @@ interface Successor {
 
 /** Starts the first child at once, with the preferred codec. */
 export function createMediaSource(options: MediaSourceOptions): MediaSource {
-  const { encoders, log, now, schedule } = options;
-  const video = createContinuity(videoClockRate, now);
-  const audio = createContinuity(audioClockRate, now);
+  const { encoders, logger, clock } = options;
+  const video = createContinuity(videoClockRate, clock);
+  const audio = createContinuity(audioClockRate, clock);
   let shape = options.shape;
   let receiver: MediaReceiver | undefined;
   let kbps = 0;
   let restarts = 0;
   let shortRuns = 0;
-  let cancelRestart: (() => void) | undefined;
+  let restart: Timer | undefined;
   let successor: Successor | undefined;
   let isClosed = false;
   const hangs = createHangDetector();
@@ -95,10 +96,10 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       ...options,
       encoder,
       shape: ofShape,
-      startedAt: now(),
+      startedAt: clock.monotonicMs(),
       onReport(report) {
         if (report.type === "failed") {
-          log.warn({ reason: report.message }, "The media child failed.");
+          logger.warn({ reason: report.message }, "The media child failed.");
           return;
         }
         if (started === successor?.process && report.type === "video") takeOver(successor);
@@ -113,10 +114,10 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   };
 
   const watch = () => {
-    cancelWatch = schedule(watchEveryMs, watch);
+    watchTimer = clock.setTimer(watchEveryMs, watch);
     const seconds = hangs.count(child.isPlaying && !child.hasExited);
     if (seconds === undefined) return;
-    log.warn({ seconds }, "The media child hangs and is killed.");
+    logger.warn({ seconds }, "The media child hangs and is killed.");
     hung = child;
     child.kill();
   };
@@ -130,7 +131,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     child.play(kbps);
   };
   const takeOver = ({ process, settle }: Successor) => {
-    cancelRestart?.();
+    restart?.cancel();
     const old = child;
     child = process;
     shape = process.shape;
@@ -141,20 +142,20 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const replaceExited = (exited: MediaProcess, reason: number | NodeJS.Signals | null) => {
     if (isClosed) return;
     restarts++;
-    shortRuns = exited === hung || now() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
+    shortRuns = exited === hung || clock.monotonicMs() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
     const waitMs = shortRuns === 0 ? 0 : Math.min(maxBackoffMs, 250 * 2 ** shortRuns);
-    log.warn(
+    logger.warn(
       { reason, waitMs, wasPlaying: exited.isPlaying },
       "The media child exited; another one is started.",
     );
-    cancelRestart = schedule(waitMs, () => {
+    restart = clock.setTimer(waitMs, () => {
       child = start(exited.codec, shape);
       if (exited.isPlaying) startPlaying();
     });
   };
   const replaceRunning = (codec: VideoCodec) => {
     if (isClosed) return;
-    cancelRestart?.();
+    restart?.cancel();
     abandonSuccessor();
     const old = child;
     child = start(codec, shape);
@@ -168,8 +169,8 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const succeed = (codec: VideoCodec, next: PictureShape): Promise<boolean> =>
     new Promise((resolve) => {
       const process = start(codec, next);
-      const cancelDeadline = schedule(successionDeadlineMs, () => {
-        log.warn(
+      const deadline = clock.setTimer(successionDeadlineMs, () => {
+        logger.warn(
           { shape: next, deadlineMs: successionDeadlineMs },
           "The media child of another shape had no picture in time; the present one goes on.",
         );
@@ -178,7 +179,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       successor = {
         process,
         settle(hasTakenOver) {
-          cancelDeadline();
+          deadline.cancel();
           successor = undefined;
           resolve(hasTakenOver);
         },
@@ -189,7 +190,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const preferred = [...encoders.keys()][0];
   if (preferred === undefined) throw new Error("A media source needs an encoder.");
   let child = start(preferred, shape);
-  let cancelWatch = schedule(watchEveryMs, watch);
+  let watchTimer = clock.setTimer(watchEveryMs, watch);
 
   return {
     prepare(codec) {
@@ -225,8 +226,8 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     restarts: () => restarts,
     close() {
       isClosed = true;
-      cancelWatch();
-      cancelRestart?.();
+      watchTimer.cancel();
+      restart?.cancel();
       abandonSuccessor();
       child.kill();
     },

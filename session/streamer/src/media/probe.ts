@@ -33,7 +33,7 @@ export interface ProbeOptions {
   profile: "gpu" | "software";
   picture: Picture;
   env: EncoderEnvironments;
-  log: Logger;
+  logger: Logger;
   clock: Pick<Clock, "setTimer">;
 }
 
@@ -50,7 +50,7 @@ export async function probeEncoders({
   profile,
   picture,
   env,
-  log,
+  logger,
   clock,
 }: ProbeOptions): Promise<Map<VideoCodec, Encoder>> {
   const found = new Map<VideoCodec, Encoder>();
@@ -69,7 +69,7 @@ export async function probeEncoders({
   let candidates = candidateEncoders(codecs, profile);
   if (profile === "gpu") {
     const { works, message } = await run("gpu", emptyProbePipeline, registryDeadlineMs);
-    log.info({ works, reason: message || undefined }, "GStreamer looked for the encoders of GPUs.");
+    logger.info({ works, reason: message || undefined }, "GStreamer looked for the encoders of GPUs.");
     if (!works) candidates = candidateEncoders(codecs, "software");
   }
   for (const encoder of candidates) {
@@ -81,7 +81,7 @@ export async function probeEncoders({
       buildProbePipeline(encoder, picture),
       probeDeadlineMs[kind],
     );
-    log.info({ encoder: name, works, reason: message || undefined }, "An encoder was tried.");
+    logger.info({ encoder: name, works, reason: message || undefined }, "An encoder was tried.");
     if (hasHung && driver) hung.add(driver);
     if (works) found.set(codec, encoder);
   }

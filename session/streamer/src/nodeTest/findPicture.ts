@@ -16,7 +16,7 @@ const timedFrames = "60";
  * Returns what a session's picture would be made with here, as the probes of a session's start find it.
  * Throws when no display starts.
  */
-export async function findPicture(config: PictureConfig, log: Logger): Promise<NodeFindings> {
+export async function findPicture(config: PictureConfig, logger: Logger): Promise<NodeFindings> {
   const {
     display,
     width,
@@ -38,7 +38,7 @@ export async function findPicture(config: PictureConfig, log: Logger): Promise<N
     width,
     height,
     env,
-    log,
+    logger,
     clock: systemClock,
     renderNode,
     onExit: () => undefined,
@@ -57,7 +57,7 @@ export async function findPicture(config: PictureConfig, log: Logger): Promise<N
       profile,
       picture: { width, height, fps },
       env: encoderEnvironments,
-      log,
+      logger,
       clock: systemClock,
     });
     return {

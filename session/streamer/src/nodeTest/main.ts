@@ -8,11 +8,11 @@ import { findPicture } from "./findPicture.ts";
 import { messageOf } from "#runtime/errors.ts";
 
 const config = orExit(() => readPictureConfig(process.env));
-const log = createLogger({ program: "node-test", level: config.logLevel });
+const logger = createLogger({ program: "node-test", level: config.logLevel });
 try {
-  writeFileSync(config.terminationLog, JSON.stringify(await findPicture(config, log)));
+  writeFileSync(config.terminationLog, JSON.stringify(await findPicture(config, logger)));
 } catch (error) {
-  log.error({ err: error }, "What makes the picture could not be found out.");
+  logger.error({ err: error }, "What makes the picture could not be found out.");
   writeFileSync(config.terminationLog, messageOf(error));
   process.exitCode = 1;
 }

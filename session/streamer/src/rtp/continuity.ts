@@ -1,3 +1,4 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 const sequenceMask = 0xffff;
 
 /** Renumbers RTP packets so that several encoders, one after another, look like one to a browser. */
@@ -11,9 +12,9 @@ export interface Continuity {
 /**
  * Returns a continuity at this clock rate. A restarted encoder begins anywhere: its first packet gets the
  * number after the last one and the timestamp that fits the time passed. Without it browsers never show video
- * again. `now` is in milliseconds.
+ * again.
  */
-export function createContinuity(clockRate: number, now: () => number): Continuity {
+export function createContinuity(clockRate: number, clock: Pick<Clock, "monotonicMs">): Continuity {
   let sequenceOffset = 0;
   let timestampOffset = 0;
   let last: { sequence: number; timestamp: number; at: number } | undefined;
@@ -27,14 +28,15 @@ export function createContinuity(clockRate: number, now: () => number): Continui
       const ownTimestamp = packet.readUInt32BE(4);
       if (isFirst && last) {
         sequenceOffset = last.sequence + 1 - ownSequence;
-        timestampOffset = last.timestamp + Math.round(((now() - last.at) * clockRate) / 1000) - ownTimestamp;
+        timestampOffset =
+          last.timestamp + Math.round(((clock.monotonicMs() - last.at) * clockRate) / 1000) - ownTimestamp;
       }
       isFirst = false;
       const sequence = (ownSequence + sequenceOffset) & sequenceMask;
       const timestamp = (ownTimestamp + timestampOffset) >>> 0;
       packet.writeUInt16BE(sequence, 2);
       packet.writeUInt32BE(timestamp, 4);
-      last = { sequence, timestamp, at: now() };
+      last = { sequence, timestamp, at: clock.monotonicMs() };
     },
   };
 }

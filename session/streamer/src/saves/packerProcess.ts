@@ -1,3 +1,4 @@
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { fork, type ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { setPriority } from "node:os";
@@ -22,9 +23,8 @@ export interface PackerProcessOptions {
   saves: SavesConfig;
   /** Resolves when the launch no longer needs the processors. */
   launchSettled: Promise<unknown>;
-  log: Logger;
-  /** Milliseconds, monotonic. */
-  now: () => number;
+  logger: Logger;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
   /** From 0 to 1. */
   random: () => number;
 }
@@ -41,27 +41,33 @@ export interface PackerProcess {
  * Starts the packer. It starts at once when there is a save to restore. Otherwise it starts when the launch
  * has settled, because it has nothing to pack before.
  */
-export function startPacker({ saves, launchSettled, log, now, random }: PackerProcessOptions): PackerProcess {
+export function startPacker({
+  saves,
+  launchSettled,
+  logger,
+  clock,
+  random,
+}: PackerProcessOptions): PackerProcess {
   const done = Promise.withResolvers<undefined>();
   let shortRuns = 0;
   let isFinishing = false;
   let isClosed = false;
-  let restartTimer: NodeJS.Timeout | undefined;
+  let restartTimer: Timer | undefined;
   let child = beginNewPlaythrough(saves.paths) ? undefined : spawn();
   void launchSettled.then(() => {
     if (!isClosed) child ??= spawn();
   });
 
   function spawn(): ChildProcess {
-    const startedAt = now();
+    const startedAt = clock.monotonicMs();
     const started = fork(program, { env: saves.environment, execArgv: childFlags });
     started.on("message", (report: PackerReport) => {
-      if (report.t === "restored") lowerPriority(started, log);
+      if (report.t === "restored") lowerPriority(started, logger);
       else close();
     });
-    started.on("exit", (exitCode, signal) => replace(exitCode ?? signal, now() - startedAt));
+    started.on("exit", (exitCode, signal) => replace(exitCode ?? signal, clock.monotonicMs() - startedAt));
     started.on("error", (error) => {
-      log.error({ err: error }, "The packer cannot be reached.");
+      logger.error({ err: error }, "The packer cannot be reached.");
       // What could not be started, as where a game holds all processes that the pod may have, has no exit.
       if (started.pid === undefined) replace(null, 0);
     });
@@ -73,15 +79,15 @@ export function startPacker({ saves, launchSettled, log, now, random }: PackerPr
     if (isClosed) return;
     shortRuns = ranMs < healthyRunMs ? shortRuns + 1 : 0;
     const waitMs = Math.min(maxBackoffMs, 250 * 2 ** shortRuns) * (0.5 + random() / 2);
-    log.warn({ reason, waitMs: Math.round(waitMs) }, "The packer exited; another one is started.");
-    restartTimer = setTimeout(() => {
+    logger.warn({ reason, waitMs: Math.round(waitMs) }, "The packer exited; another one is started.");
+    restartTimer = clock.setTimer(waitMs, () => {
       child = spawn();
-    }, waitMs);
+    });
   }
 
   function close(): void {
     isClosed = true;
-    clearTimeout(restartTimer);
+    restartTimer?.cancel();
     child?.kill("SIGKILL"); // What it had to do is done, or must not be waited for.
     done.resolve(undefined);
   }
@@ -91,12 +97,12 @@ export function startPacker({ saves, launchSettled, log, now, random }: PackerPr
       isFinishing = true;
       if (child === undefined) child = spawn();
       else if (child.connected) sendGameEnded(child);
-      const deadline = setTimeout(() => {
-        log.error({ deadlineMs: saves.packDeadlineMs }, "The last pack of the saves took too long.");
+      const deadline = clock.setTimer(saves.packDeadlineMs, () => {
+        logger.error({ deadlineMs: saves.packDeadlineMs }, "The last pack of the saves took too long.");
         close();
-      }, saves.packDeadlineMs);
+      });
       await done.promise;
-      clearTimeout(deadline);
+      deadline.cancel();
     },
     close,
   };
@@ -106,11 +112,11 @@ export function startPacker({ saves, launchSettled, log, now, random }: PackerPr
  * Comes after the restore, which a launch waits for. Linux counts priority by threads, and those that
  * compress have started already.
  */
-function lowerPriority({ pid }: ChildProcess, log: Logger): void {
+function lowerPriority({ pid }: ChildProcess, logger: Logger): void {
   try {
     for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
   } catch (error) {
-    log.warn({ err: error }, "The packer's priority could not be lowered.");
+    logger.warn({ err: error }, "The packer's priority could not be lowered.");
   }
 }
 

@@ -1,10 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import { whep, WhepClientId, type StreamerStatus } from "#contracts/stream.ts";
-import { NotReady, Unauthorized, WhepRequestError } from "../errors.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { DomainError, notReady } from "../errors.ts";
 import type { TicketHolder } from "../transport/viewer.ts";
 import type { Viewers } from "../transport/viewers.ts";
-import { readText } from "./body.ts";
+import { createHttpServer, json, readText, type HttpResponse } from "./http.ts";
 import type { Tickets } from "./tickets.ts";
 
 const requestDeadlineMs = 10_000;
@@ -13,53 +13,28 @@ const maxConnections = 128;
 
 export interface SignalServerOptions {
   port: number;
-  log: Logger;
-  /** The viewers once the streamer is ready, undefined before and while it stops. */
+  logger: Logger;
+  /** Returns the viewers while the streamer is ready; undefined while it starts or stops. */
   viewers: () => Viewers | undefined;
-  /** Returns the same, but waits a bounded time for the viewers while the streamer starts. */
+  /** Like `viewers`, but waits a bounded time for a streamer that is starting. */
   awaitViewers: () => Promise<Viewers | undefined>;
-  /** The session of this pod; offers that name another one fail as not ready. */
+  /** The session of this pod. Offers that name another session are refused as `not_ready`. */
   sessionId: string;
   tickets: Tickets;
   status: () => StreamerStatus;
   metrics: () => string;
 }
 
-interface HttpResponse {
-  status: number;
-  body?: string;
-  type?: string;
-  headers?: Record<string, string>;
-}
-
-/** Serves WHEP to viewers with a ticket, status and metrics to the operator, and probes to everybody. */
+/** Serves WHEP to viewers with a ticket, status and metrics to the operator, and probes to everyone. */
 export function createSignalServer(options: SignalServerOptions): Server {
-  const server = createServer(
-    { requestTimeout: requestDeadlineMs, headersTimeout: headersDeadlineMs },
-    (request, response) => {
-      void serve(request, response, options);
-    },
-  );
-  server.maxConnections = maxConnections;
-  return server.listen(options.port);
-}
-
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: SignalServerOptions,
-): Promise<void> {
-  let result: HttpResponse;
-  try {
-    result = await route(request, options);
-  } catch (error) {
-    result = presentError(error, options.log);
-  }
-  const { status, body = "", type = "text/plain; charset=utf-8", headers = {} } = result;
-  // What was not read of the body must not be taken for the next request.
-  if (!request.complete) headers["connection"] = "close";
-  response.writeHead(status, { "content-type": type, "cache-control": "no-store", ...headers });
-  response.end(body);
+  return createHttpServer({
+    port: options.port,
+    requestDeadlineMs,
+    headersDeadlineMs,
+    maxConnections,
+    route: (request) => route(request, options),
+    presentError: (error) => presentError(error, options.logger),
+  });
 }
 
 function route(request: IncomingMessage, options: SignalServerOptions): HttpResponse | Promise<HttpResponse> {
@@ -86,15 +61,15 @@ function route(request: IncomingMessage, options: SignalServerOptions): HttpResp
   }
 }
 
-/** Without a ticket nobody learns which connections or methods there are. */
+/** Checks the ticket first: without one, nobody learns which connections or methods exist. */
 function routeViewer(
   request: IncomingMessage,
   { pathname, searchParams }: URL,
   options: SignalServerOptions,
 ): HttpResponse | Promise<HttpResponse> {
-  const named = request.headers[whep.sessionHeader];
-  // The address belonged to another session's pod when the API looked it up: its offer can be sent again.
-  if (named !== undefined && named !== options.sessionId) throw new NotReady();
+  const sessionId = request.headers[whep.sessionHeader];
+  // The API looked up this address for another session, whose pod had it before. It can send the offer again.
+  if (sessionId !== undefined && sessionId !== options.sessionId) throw notReady();
   const holder = options.tickets.admitViewer(request);
   const isEndpoint = pathname === whep.path;
   if (isEndpoint && request.method === "POST") return handleOffer(request, searchParams, holder, options);
@@ -111,12 +86,12 @@ async function handleOffer(
 ): Promise<HttpResponse> {
   const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== whep.contentType)
-    throw new WhepRequestError("unsupported_media_type", `Send the offer as ${whep.contentType}.`);
+    throw new DomainError("unsupported_media_type", `Send the offer as ${whep.contentType}.`);
   const parameters = readQuery(query);
   const sdp = await readText(request, whep.maxOfferBytes);
   const viewers = await options.awaitViewers();
-  // A browser that left meanwhile must not become a viewer.
-  if (!viewers || request.socket.destroyed) throw new NotReady();
+  // A browser that left while the offer waited must not become a viewer.
+  if (!viewers || request.socket.destroyed) throw notReady();
   const { id, sdpAnswer } = await viewers.connect({ sdp, holder, ...parameters });
   return {
     status: 201,
@@ -129,34 +104,30 @@ async function handleOffer(
 function readQuery(query: URLSearchParams): { client: string | undefined; takeover: boolean } {
   const client = WhepClientId.optional().safeParse(query.get(whep.clientParameter) ?? undefined);
   if (!client.success)
-    throw new WhepRequestError(
+    throw new DomainError(
       "invalid_query",
       `${whep.clientParameter} must be 8 to 64 letters, digits, - or _.`,
     );
   const takeover = query.get(whep.takeoverParameter);
-  if (takeover !== null && takeover !== "true" && takeover !== "false") {
-    throw new WhepRequestError("invalid_query", `${whep.takeoverParameter} must be true or false.`);
-  }
+  if (takeover !== null && takeover !== "true" && takeover !== "false")
+    throw new DomainError("invalid_query", `${whep.takeoverParameter} must be true or false.`);
   return { client: client.data, takeover: takeover === "true" };
 }
 
-/** To hang up twice is ordinary: a page that unloads cannot know whether the streamer has noticed already. */
+/** Hanging up twice is normal: a page that unloads cannot know whether the streamer has already noticed. */
 function hangUp(id: string, holder: TicketHolder, { viewers }: SignalServerOptions): HttpResponse {
   return viewers()?.disconnect(id, holder) === true
     ? { status: 200 }
-    : json(404, { error: "not_found", message: "This connection is not there (any more)." });
+    : json(404, { error: "not_found", message: "This connection does not exist (any more)." });
 }
 
-function presentError(error: unknown, log: Logger): HttpResponse {
-  if (error instanceof WhepRequestError) {
-    const headers =
-      error instanceof Unauthorized ? { "www-authenticate": 'Bearer realm="joypod streams"' } : {};
-    return { ...json(error.status, { error: error.code, message: error.message }), headers };
+function presentError(error: unknown, logger: Logger): HttpResponse {
+  if (error instanceof DomainError) {
+    const response = json(error.status, { error: error.code, message: error.message });
+    return error.code === "unauthorized"
+      ? { ...response, headers: { "www-authenticate": 'Bearer realm="joypod streams"' } }
+      : response;
   }
-  log.error({ err: error }, "A signalling request failed.");
+  logger.error({ err: error }, "A signalling request failed.");
   return { status: 500, body: "internal error\n" };
-}
-
-function json(status: number, body: unknown): HttpResponse {
-  return { status, body: JSON.stringify(body), type: "application/json" };
 }

@@ -1,73 +1,70 @@
 import type { IncomingMessage } from "node:http";
+import { readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
 import type { ViewerRole } from "#contracts/viewerRole.ts";
-import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
-import { Forbidden, Unauthorized } from "../errors.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { forbidden, unauthorized } from "../errors.ts";
 import type { TicketHolder } from "../transport/viewer.ts";
+import { requireTicket } from "./http.ts";
 
 export interface TicketsOptions {
   /** The session of this pod. */
   sessionId: string;
-  /**
-   * Public key of viewers' tickets; undefined for a session of a version without tickets, whose offers need
-   * none.
-   */
+  /** Public key of viewers' tickets. Undefined for sessions without tickets, whose offers need none. */
   viewerKey: string | undefined;
   /** Public key of the operator's tickets. */
   operatorKey: string;
-  /** The wall clock. */
-  now: () => Date;
+  clock: Pick<Clock, "now">;
 }
 
 /**
- * Decides by a request's ticket what it may do. Where it came from does not count: a game shares its
- * streamer's loopback.
+ * Decides from its ticket what a request may do. The source address does not count: a game shares the
+ * streamer's loopback interface.
  */
 export interface Tickets {
   /**
-   * Returns who the viewer is. Throws Unauthorized, and Forbidden for a ticket of another session or the
-   * operator's.
+   * Returns the viewer that the ticket names.
+   *
+   * @throws DomainError unauthorized, or forbidden for another session's or the operator's ticket.
    */
   admitViewer(request: IncomingMessage): TicketHolder;
-  /** Throws Unauthorized, and Forbidden for a ticket of another session or a viewer's. */
+  /** @throws DomainError unauthorized, or forbidden for another session's or a viewer's ticket. */
   admitOperator(request: IncomingMessage): void;
 }
 
-/** The viewer of an offer to a session that knows no tickets. */
-const anybody: TicketHolder = { viewer: "", role: "play" };
+/** The viewer of a session without tickets. */
+const anonymousPlayer: TicketHolder = { viewer: "", role: "play" };
 
-export function createTickets({ sessionId, viewerKey, operatorKey, now }: TicketsOptions): Tickets {
+/** Returns the ticket checks of one session. */
+export function createTickets({ sessionId, viewerKey, operatorKey, clock }: TicketsOptions): Tickets {
   const keys = {
     viewer: viewerKey === undefined ? undefined : ticketVerifyingKey(viewerKey),
     operator: ticketVerifyingKey(operatorKey),
   };
-  /** Each key signs its own roles only. */
-  const genuine = (request: IncomingMessage): TicketClaims => {
-    // Node passes on only one of two such headers. A request with two is refused, because nothing says which
-    // of them counts.
-    const { authorization = [] } = request.headersDistinct;
-    const ticket = authorization.length === 1 ? bearerTicket(authorization[0]) : undefined;
-    if (ticket === undefined) throw new Unauthorized();
-    const viewers = keys.viewer && readTicket(ticket, keys.viewer, now());
+  /** Accepts from each key only the roles that it may sign. */
+  const verify = (request: IncomingMessage): TicketClaims => {
+    const ticket = requireTicket(request);
+    const viewers = keys.viewer && readTicket(ticket, keys.viewer, clock.now());
     if (viewers !== undefined && isViewerRole(viewers.role)) return viewers;
-    const operators = readTicket(ticket, keys.operator, now());
+    const operators = readTicket(ticket, keys.operator, clock.now());
     if (operators?.role === "operate") return operators;
-    throw new Unauthorized();
+    throw unauthorized();
   };
-  const ofThisSession = (claims: TicketClaims): TicketClaims => {
-    if (claims.aud !== sessionId) throw new Forbidden("This ticket is for another session.");
+  const verifyForSession = (request: IncomingMessage): TicketClaims => {
+    const claims = verify(request);
+    if (claims.aud !== sessionId) throw forbidden("This ticket is for another session.");
     return claims;
   };
   return {
     admitViewer(request) {
-      if (keys.viewer === undefined) return anybody;
-      const { sub, role } = ofThisSession(genuine(request));
+      if (keys.viewer === undefined) return anonymousPlayer;
+      const { sub, role } = verifyForSession(request);
       if (!isViewerRole(role))
-        throw new Forbidden("This ticket is for the streamer's status, not for its stream.");
+        throw forbidden("This ticket is for the streamer's status, not for its stream.");
       return { viewer: sub, role };
     },
     admitOperator(request) {
-      if (ofThisSession(genuine(request)).role !== "operate")
-        throw new Forbidden("The streamer's status is for the operator.");
+      if (verifyForSession(request).role !== "operate")
+        throw forbidden("Only the operator may read the streamer's status.");
     },
   };
 }

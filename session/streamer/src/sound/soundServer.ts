@@ -9,7 +9,7 @@ export const soundSink = "game";
 export interface SoundServerOptions {
   socket: string;
   env: Record<string, string>;
-  log: Logger;
+  logger: Logger;
   onExit: (name: string) => void;
 }
 
@@ -20,10 +20,10 @@ export interface SoundServerOptions {
 export async function startSoundServer({
   socket,
   env,
-  log,
+  logger,
   onExit,
 }: SoundServerOptions): Promise<ServerProcess | undefined> {
-  removeStale(socket, log);
+  removeStale(socket, logger);
   const server = startServerProcess({
     name: "sound",
     command: "pulseaudio",
@@ -44,7 +44,7 @@ export async function startSoundServer({
       `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,
     ],
     env,
-    log,
+    logger,
     onExit,
   });
   return (await waitForSocket(socket, startDeadlineMs)) ? server : undefined;

@@ -82,7 +82,7 @@ function readIfExists(path: string): string | undefined {
  * Returns a function that writes a report to where Kubernetes takes a container's termination message from.
  * It logs what goes wrong.
  */
-export function createTerminationLog(path: string, log: Logger): (report: StreamerTermination) => void {
+export function createTerminationLog(path: string, logger: Logger): (report: StreamerTermination) => void {
   return (report) => {
     try {
       const text = Buffer.from(JSON.stringify(report));
@@ -96,7 +96,7 @@ export function createTerminationLog(path: string, log: Logger): (report: Stream
         closeSync(file);
       }
     } catch (error) {
-      log.warn({ err: error, path }, "The termination message could not be written.");
+      logger.warn({ err: error, path }, "The termination message could not be written.");
     }
   };
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { clockPeriodMs, type TransportFeedback } from "../rtp/rtcp.ts";
 
 const windowMs = 1_000;
@@ -78,11 +79,11 @@ export interface Arrivals {
  * Returns the record of a connection's packets. `now` is in milliseconds, as is what lies between two
  * pictures.
  */
-export function createArrivals(now: () => number, pictureMs: () => number): Arrivals {
+export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () => number): Arrivals {
   const sent = new Array<{ at: number; bytes: number; isReportedLost?: boolean } | undefined>(sequenceCount);
   let sendings: { at: number; bytes: number }[] = [];
   let known: Known[] = [];
-  let base = { delayMs: Infinity, formerMs: Infinity, since: now() };
+  let base = { delayMs: Infinity, formerMs: Infinity, since: clock.monotonicMs() };
   const smallestDelayMs = () => Math.min(base.delayMs, base.formerMs);
   let lastArrivedAtMs: number | undefined;
 
@@ -125,7 +126,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
 
   return {
     sent(sequence, bytes) {
-      const packet = { at: now(), bytes };
+      const packet = { at: clock.monotonicMs(), bytes };
       sent[sequence] = packet;
       sendings.push(packet);
       // Some browsers never report. The packets of a whole second are dropped at a time: dropping them one by
@@ -134,7 +135,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
       if (packet.at - oldestAt > 2 * windowMs) forgetSendings(packet.at);
     },
     feedback(feedback) {
-      const at = now();
+      const at = clock.monotonicMs();
       const arrivals = feedback.flatMap(({ sequence, arrivedAtMs }) => note(sequence, arrivedAtMs, at) ?? []);
       known = known.filter((packet) => at - packet.at < windowMs);
       forgetSendings(at);
@@ -175,7 +176,7 @@ export function createArrivals(now: () => number, pictureMs: () => number): Arri
         : (waited.slice(1).reduce((sum, { bytes }) => sum + bytes, 0) * 8) / spanMs;
     },
     sentKbps(spanMs) {
-      const since = now() - spanMs;
+      const since = clock.monotonicMs() - spanMs;
       return (sendings.reduce((sum, { at, bytes }) => (at > since ? sum + bytes : sum), 0) * 8) / spanMs;
     },
     standingDelayMs() {

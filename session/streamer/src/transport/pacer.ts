@@ -1,4 +1,4 @@
-import type { Schedule } from "../schedule.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 
 /**
  * Sending faster than the rate lets a picture arrive early; several times as fast would fill the path's
@@ -15,9 +15,7 @@ const maxWaitingMs = 500;
 const minWaitingBytes = 250_000;
 
 export interface PacerOptions {
-  /** Milliseconds, monotonic. */
-  now: () => number;
-  schedule: Schedule;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
   rateKbps: () => number;
   send: (packet: Buffer) => void;
   /** Called when what waited was discarded. */
@@ -36,21 +34,21 @@ export interface Pacer {
 }
 
 /** Returns a pacer: a token bucket that fills at a multiple of the rate, and a queue in front of it. */
-export function createPacer({ now, schedule, rateKbps, send, onOverflow }: PacerOptions): Pacer {
+export function createPacer({ clock, rateKbps, send, onOverflow }: PacerOptions): Pacer {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let debtBytes = 0;
-  let paidAt = now();
-  let cancel: (() => void) | undefined;
+  let paidAt = clock.monotonicMs();
+  let timer: Timer | undefined;
 
   const burstBytes = () => Math.max(minBurstBytes, (rateKbps() / 8) * burstMs);
   const pay = () => {
-    const at = now();
+    const at = clock.monotonicMs();
     debtBytes = Math.max(0, debtBytes - (((at - paidAt) * rateKbps()) / 8) * pacingFactor);
     paidAt = at;
   };
   const drain = () => {
-    cancel = undefined;
+    timer = undefined;
     pay();
     while (waiting[0] && debtBytes < burstBytes()) {
       const packet = waiting.shift();
@@ -59,7 +57,7 @@ export function createPacer({ now, schedule, rateKbps, send, onOverflow }: Pacer
       debtBytes += packet.length;
       send(packet);
     }
-    if (waiting.length > 0) cancel = schedule(tickMs, drain);
+    if (waiting.length > 0) timer = clock.setTimer(tickMs, drain);
   };
   const clear = () => {
     waiting = [];
@@ -73,7 +71,7 @@ export function createPacer({ now, schedule, rateKbps, send, onOverflow }: Pacer
       if (waitingBytes > Math.max(minWaitingBytes, (rateKbps() / 8) * maxWaitingMs)) {
         clear();
         onOverflow();
-      } else if (!cancel) drain();
+      } else if (!timer) drain();
     },
     spend(bytes) {
       debtBytes += bytes;
@@ -81,7 +79,7 @@ export function createPacer({ now, schedule, rateKbps, send, onOverflow }: Pacer
     waitingBytes: () => waitingBytes,
     clear,
     close() {
-      cancel?.();
+      timer?.cancel();
       clear();
     },
   };

@@ -1,7 +1,8 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { randomInt } from "node:crypto";
 import nodeDataChannel, { type DataChannel, type PeerConnection, type Track } from "node-datachannel";
 import { codecEncodingNames } from "#contracts/videoCodec.ts";
-import { InvalidOffer } from "../errors.ts";
+import { rejectedOffer } from "../errors.ts";
 import { announceAddresses, extensionUris, type Offer, type OfferedCodec } from "./sdp.ts";
 import { connectionOn, gatherSdpAnswer } from "./sharedPort.ts";
 import { audioClockRate, videoClockRate, type TrackHeader } from "../rtp/rtpPacket.ts";
@@ -17,8 +18,7 @@ export interface PeerOptions {
   codec: OfferedCodec;
   addresses: readonly string[];
   udpPort: number;
-  /** Milliseconds, monotonic. */
-  now: () => number;
+  clock: Pick<Clock, "monotonicMs">;
 }
 
 /** A track, the header fields of its packets, and the reports that go with them. */
@@ -48,7 +48,7 @@ export interface Peer {
  * each that opens. Throws InvalidOffer.
  */
 export async function openPeer(
-  { id, offer, codec, addresses, udpPort, now }: PeerOptions,
+  { id, offer, codec, addresses, udpPort, clock }: PeerOptions,
   onDataChannel: (channel: DataChannel) => void,
 ): Promise<Peer> {
   const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
@@ -59,7 +59,7 @@ export async function openPeer(
         ssrc,
         clockRate,
         canonicalName: streamName,
-        wallMs: () => performance.timeOrigin + now(),
+        wallMs: () => performance.timeOrigin + clock.monotonicMs(),
       });
     const video = addVideo(connection, offer, codec, reportsOf);
     const audio = addAudio(connection, offer, reportsOf);
@@ -79,7 +79,7 @@ export async function openPeer(
     };
   } catch (error) {
     connection.close();
-    throw InvalidOffer.because(error);
+    throw rejectedOffer(error);
   }
 }
 

@@ -1,10 +1,10 @@
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import {
   qualityWithin,
   type QualityBounds,
   type QualityWish,
   type StreamQuality,
 } from "#contracts/streamQuality.ts";
-import type { Schedule } from "../schedule.ts";
 
 /** Between two changes: a new encoder costs a key frame and half a second of a processor. */
 const minGapMs = 1_000;
@@ -17,9 +17,7 @@ export interface QualityControlOptions {
   apply: (quality: StreamQuality) => Promise<boolean>;
   /** Called after each wish, with what holds then. */
   onSettled: (quality: StreamQuality) => void;
-  /** Milliseconds, monotonic. */
-  now: () => number;
-  schedule: Schedule;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
 /**
@@ -37,19 +35,18 @@ export function createQualityControl({
   initial,
   apply,
   onSettled,
-  now,
-  schedule,
+  clock,
 }: QualityControlOptions): QualityControl {
   let current = initial;
   let asked: QualityWish | undefined;
   let isChanging = false;
   let changedAt = -Infinity;
-  let cancel: (() => void) | undefined;
+  let timer: Timer | undefined;
 
   const change = async (wish: QualityWish): Promise<void> => {
     const wanted = qualityWithin(wish, bounds);
     isChanging = true;
-    changedAt = now();
+    changedAt = clock.monotonicMs();
     try {
       if (await apply(wanted)) current = wanted;
     } finally {
@@ -59,11 +56,11 @@ export function createQualityControl({
     next();
   };
   const next = () => {
-    if (asked === undefined || isChanging || cancel !== undefined) return;
-    const waitMs = changedAt + minGapMs - now();
+    if (asked === undefined || isChanging || timer !== undefined) return;
+    const waitMs = changedAt + minGapMs - clock.monotonicMs();
     if (waitMs > 0) {
-      cancel = schedule(waitMs, () => {
-        cancel = undefined;
+      timer = clock.setTimer(waitMs, () => {
+        timer = undefined;
         next();
       });
       return;
@@ -80,7 +77,7 @@ export function createQualityControl({
     },
     close() {
       asked = undefined;
-      cancel?.();
+      timer?.cancel();
     },
   };
 }

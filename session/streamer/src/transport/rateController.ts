@@ -1,3 +1,4 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { TransportFeedback } from "../rtp/rtcp.ts";
 import { createArrivals, type Arrival } from "./arrivals.ts";
 import { createDelayTrend } from "./delayTrend.ts";
@@ -110,8 +111,7 @@ interface RateControllerOptions extends Omit<RateLimits, "fps"> {
   startKbps: number;
   /** 60 unless given. */
   fps?: number;
-  /** Milliseconds, monotonic. */
-  now: () => number;
+  clock: Pick<Clock, "monotonicMs">;
   onRate: (kbps: number) => void;
   /**
    * Called when the path's queue overflows: nothing is to be sent for so many milliseconds, and a picture
@@ -146,25 +146,25 @@ export function createRateController({
   minKbps,
   maxKbps,
   fps = defaultFps,
-  now,
+  clock,
   onRate,
   onOverrun,
 }: RateControllerOptions): RateController {
   let limits: RateLimits = { minKbps, maxKbps, fps };
   const within = (kbps: number) => Math.min(limits.maxKbps, Math.max(limits.minKbps, kbps));
   const pictureMs = () => 1_000 / limits.fps;
-  const arrivals = createArrivals(now, pictureMs);
+  const arrivals = createArrivals(clock, pictureMs);
   const trend = createDelayTrend(pictureMs);
   const hold = createHold(onOverrun, () => arrivals.forgetLosses());
   let target = within(startKbps);
   let applied = target;
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
   let decreasedAt = -Infinity;
-  let changedAt = now();
+  let changedAt = clock.monotonicMs();
   /** When the first packet was sent that no report has followed. */
   let unreportedSince: number | undefined;
   /** When the delay last was short, or changed. */
-  let movedAt = now();
+  let movedAt = clock.monotonicMs();
   /**
    * What the path carried when it was last congested; undefined until then, and when more has been carried
    * since.
@@ -176,7 +176,7 @@ export function createRateController({
   /** Since when the queue last seen can have drained, at the earliest. */
   let drainingSince = -Infinity;
   let isQueueCaused = false;
-  let [queuedSince, emptySince] = [now(), now()];
+  let [queuedSince, emptySince] = [clock.monotonicMs(), clock.monotonicMs()];
   /** The target when the present congestion began; undefined without one. */
   let congestedFromKbps: number | undefined;
 
@@ -291,10 +291,10 @@ export function createRateController({
   return {
     sent(sequence, bytes) {
       arrivals.sent(sequence, bytes);
-      if (measured.receivedKbps > 0) slowDownInSilence(now()); // Some browsers never report.
+      if (measured.receivedKbps > 0) slowDownInSilence(clock.monotonicMs()); // Some browsers never report.
     },
     feedback(feedback) {
-      const at = now();
+      const at = clock.monotonicMs();
       unreportedSince = undefined;
       const reported = arrivals.feedback(feedback);
       if (hold.isStale(reported)) return;

@@ -1,3 +1,4 @@
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { sequenceOf } from "../rtp/rtpPacket.ts";
 
 /** A browser that misses a packet for longer than this is better served by a new key frame. */
@@ -17,8 +18,7 @@ const minBurstBytes = 12_000;
 const sequenceCount = 65_536;
 
 export interface RetransmitterOptions {
-  /** Milliseconds, monotonic. */
-  now: () => number;
+  clock: Pick<Clock, "monotonicMs">;
   /** What the path carries. */
   rateKbps: () => number;
   resend: (packet: Buffer) => void;
@@ -46,7 +46,7 @@ interface Sent {
  * same full queue as before, and asked for again: the path then carries nothing else.
  */
 export function createRetransmitter({
-  now,
+  clock,
   rateKbps,
   resend,
   requestKeyFrame,
@@ -54,7 +54,7 @@ export function createRetransmitter({
   const history = new Array<Sent | undefined>(sequenceCount);
   const sequences: number[] = [];
   let spentBytes = 0;
-  let refilledAt = now();
+  let refilledAt = clock.monotonicMs();
 
   const forgetWhile = (isPast: (sent: Sent, sequence: number) => boolean) => {
     for (let first = sequences[0]; first !== undefined; first = sequences[0]) {
@@ -74,7 +74,7 @@ export function createRetransmitter({
 
   return {
     sent(packet) {
-      const at = now();
+      const at = clock.monotonicMs();
       const sequence = sequenceOf(packet);
       forgetWhile(
         ({ sentAt }, first) => at - sentAt > maxAgeMs || ((sequence - first) & 0xffff) >= maxDistance,
@@ -83,7 +83,7 @@ export function createRetransmitter({
       sequences.push(sequence);
     },
     respond(lost) {
-      const at = now();
+      const at = clock.monotonicMs();
       forgetWhile(({ sentAt }) => at - sentAt > maxAgeMs);
       const missing = lost
         .flatMap((sequence) => history[sequence] ?? [])

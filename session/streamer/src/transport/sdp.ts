@@ -1,5 +1,5 @@
 import { codecEncodingNames, isSentFormat, VideoCodec } from "#contracts/videoCodec.ts";
-import { InvalidOffer } from "../errors.ts";
+import { invalidOffer } from "../errors.ts";
 import { audioClockRate, videoClockRate } from "../rtp/rtpPacket.ts";
 
 const maxSections = 16;
@@ -42,10 +42,10 @@ export function parseOffer(text: string): Offer {
   const lines = linesOfOffer(text);
   const sections = splitSections(lines);
   if (sections.length > maxSections)
-    throw new InvalidOffer(`The offer has more than ${maxSections} media sections.`);
+    throw invalidOffer(`The offer has more than ${maxSections} media sections.`);
   const video = onlySection(sections, "video");
   const audio = onlySection(sections, "audio");
-  if (!video) throw new InvalidOffer("The offer has no video.");
+  if (!video) throw invalidOffer("The offer has no video.");
   return {
     sdp: withoutCandidates(lines),
     video: { ...readMedia(video), codecs: readCodecs(video) },
@@ -60,11 +60,11 @@ export function parseOffer(text: string): Offer {
  */
 export function linesOfOffer(text: string): string[] {
   if (!text.startsWith("v=0") || /[^\t\r\n\x20-\x7e]|\r(?!\n)/.test(text))
-    throw new InvalidOffer("The body is not a session description.");
+    throw invalidOffer("The body is not a session description.");
   const lines = text.split(/\r?\n/).filter((line) => line !== "");
   for (const attribute of ["ice-ufrag", "ice-pwd", "fingerprint"]) {
     if (!lines.some((line) => line.startsWith(`a=${attribute}:`)))
-      throw new InvalidOffer(`The offer has no ${attribute}.`);
+      throw invalidOffer(`The offer has no ${attribute}.`);
   }
   return lines;
 }
@@ -88,14 +88,14 @@ function splitSections(lines: string[]): string[][] {
 
 function onlySection(sections: string[][], kind: string): string[] | undefined {
   const matching = sections.filter(([first]) => first?.startsWith(`m=${kind} `));
-  if (matching.length > 1) throw new InvalidOffer(`The offer has more than one ${kind} section.`);
+  if (matching.length > 1) throw invalidOffer(`The offer has more than one ${kind} section.`);
   return matching[0];
 }
 
 function readMedia(section: string[]): OfferedMedia {
   const mid = valuesOf(section, "mid")[0];
   if (mid === undefined || !/^[A-Za-z0-9_-]{1,32}$/.test(mid))
-    throw new InvalidOffer("A media section has no usable mid.");
+    throw invalidOffer("A media section has no usable mid.");
   const extensions: OfferedMedia["extensions"] = {};
   for (const value of valuesOf(section, "extmap")) {
     const [, number, uri] = /^(\d{1,2})(?:\/\w+)? (\S+)/.exec(value) ?? [];
@@ -125,7 +125,7 @@ function readAudio(section: string[]): Offer["audio"] {
   const [payloadType] = [`opus/${audioClockRate}/2`, `opus/${audioClockRate}`].flatMap((encoding) =>
     payloadTypesOf(section, encoding),
   );
-  if (payloadType === undefined) throw new InvalidOffer("The offer's audio has no Opus.");
+  if (payloadType === undefined) throw invalidOffer("The offer's audio has no Opus.");
   const redundantPayloadType = payloadTypesOf(section, `red/${audioClockRate}/2`).find((redundant) =>
     parametersOf(section, redundant)
       .split("/")

@@ -1,8 +1,9 @@
-import type { PacerOptions } from "./pacer.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 
 const checkEveryMs = 1_000;
 
-export interface SilenceDetectorOptions extends Pick<PacerOptions, "now" | "schedule"> {
+interface SilenceDetectorOptions {
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
   /** How long nothing has come when it is silent. */
   afterMs: number;
   /** The same before `start`. */
@@ -25,38 +26,37 @@ export interface SilenceDetector {
 }
 
 export function createSilenceDetector({
-  now,
-  schedule,
+  clock,
   afterMs,
   beforeStartMs,
   onSilent,
 }: SilenceDetectorOptions): SilenceDetector {
   // One more than fit into the time, because the first may follow the last packet at once.
   const silentChecks = Math.ceil(afterMs / checkEveryMs) + 1;
-  let heardAt = now();
+  let heardAt = clock.monotonicMs();
   // Checks since the last packet. A streamer that stood still itself has what came meanwhile yet to read: it
   // missed checks, and the time would be up at once.
   let quietChecks = 0;
-  let cancel: (() => void) | undefined;
+  let timer: Timer | undefined;
   let isStopped = false;
 
   const check = () => {
-    cancel = schedule(checkEveryMs, check);
+    timer = clock.setTimer(checkEveryMs, check);
     quietChecks++;
     if (quietChecks === silentChecks) onSilent();
   };
   return {
     start() {
-      if (!isStopped) cancel ??= schedule(checkEveryMs, check);
+      if (!isStopped) timer ??= clock.setTimer(checkEveryMs, check);
     },
     heard() {
-      heardAt = now();
+      heardAt = clock.monotonicMs();
       quietChecks = 0;
     },
-    isSilent: () => now() - heardAt >= (cancel === undefined ? beforeStartMs : afterMs),
+    isSilent: () => clock.monotonicMs() - heardAt >= (timer === undefined ? beforeStartMs : afterMs),
     stop() {
       isStopped = true;
-      cancel?.();
+      timer?.cancel();
     },
   };
 }

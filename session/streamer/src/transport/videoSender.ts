@@ -1,7 +1,7 @@
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { createPacer } from "./pacer.ts";
 import type { RateController } from "./rateController.ts";
 import { createRetransmitter } from "./retransmitter.ts";
-import type { Schedule } from "../schedule.ts";
 
 /** IP, UDP and SRTP around each packet, roughly. */
 const overheadBytes = 40;
@@ -10,10 +10,8 @@ const overheadBytes = 40;
 export const keyFrameGapMs = 200;
 
 export interface VideoSenderOptions {
-  /** Milliseconds, monotonic. */
-  now: () => number;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
   rate: RateController;
-  schedule: Schedule;
   /** Sends a packet under this number of the transport's own, by which the browser reports of it. */
   send: (packet: Buffer, transportSequence: number) => void;
   /** Returns false when one was asked for a moment ago. */
@@ -31,24 +29,18 @@ export interface VideoSender {
   close(): void;
 }
 
-export function createVideoSender({
-  now,
-  rate,
-  schedule,
-  send,
-  requestKeyFrame,
-}: VideoSenderOptions): VideoSender {
+export function createVideoSender({ clock, rate, send, requestKeyFrame }: VideoSenderOptions): VideoSender {
   let transportSequence = 0;
-  let endHold: (() => void) | undefined;
-  let endRetry: (() => void) | undefined;
+  let holdTimer: Timer | undefined;
+  let retryTimer: Timer | undefined;
   const rateKbps = () => rate.state().targetKbps;
   /**
    * What was discarded may have been the key frame that was asked for a moment ago, and which this request is
    * refused for: it is made once more then.
    */
   const goOnWithKeyFrame = () => {
-    endRetry?.();
-    endRetry = requestKeyFrame() ? undefined : schedule(keyFrameGapMs, requestKeyFrame);
+    retryTimer?.cancel();
+    retryTimer = requestKeyFrame() ? undefined : clock.setTimer(keyFrameGapMs, requestKeyFrame);
   };
   const transmit = (packet: Buffer) => {
     const sequence = transportSequence;
@@ -57,9 +49,8 @@ export function createVideoSender({
     send(packet, sequence);
   };
   const pacer = createPacer({
-    now,
+    clock,
     rateKbps,
-    schedule,
     send: (packet) => {
       retransmitter.sent(packet);
       transmit(packet);
@@ -67,7 +58,7 @@ export function createVideoSender({
     onOverflow: goOnWithKeyFrame,
   });
   const retransmitter = createRetransmitter({
-    now,
+    clock,
     rateKbps,
     requestKeyFrame,
     resend: (packet) => {
@@ -77,25 +68,25 @@ export function createVideoSender({
   });
   return {
     push(packet) {
-      if (endHold === undefined) pacer.push(packet);
+      if (holdTimer === undefined) pacer.push(packet);
     },
     resend(lost) {
-      if (endHold === undefined) retransmitter.respond(lost);
+      if (holdTimer === undefined) retransmitter.respond(lost);
     },
     hold(ms) {
-      endHold?.();
-      endRetry?.();
+      holdTimer?.cancel();
+      retryTimer?.cancel();
       pacer.clear();
-      endHold = schedule(ms, () => {
-        endHold = undefined;
+      holdTimer = clock.setTimer(ms, () => {
+        holdTimer = undefined;
         retransmitter.forget();
         goOnWithKeyFrame();
       });
     },
-    isHeld: () => endHold !== undefined,
+    isHeld: () => holdTimer !== undefined,
     close() {
-      endHold?.();
-      endRetry?.();
+      holdTimer?.cancel();
+      retryTimer?.cancel();
       pacer.close();
     },
   };

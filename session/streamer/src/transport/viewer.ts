@@ -1,4 +1,5 @@
 import type { DataChannel } from "node-datachannel";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { whep, type StreamNotice } from "#contracts/stream.ts";
 import type { ViewerRole } from "#contracts/viewerRole.ts";
 import { streamerMessages } from "#contracts/streamerLog.ts";
@@ -6,7 +7,7 @@ import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { playoutDelayMs } from "../media/encoders.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { OfferedCodec } from "./sdp.ts";
-import { NotReady } from "../errors.ts";
+import { notReady } from "../errors.ts";
 import { sendNotice } from "./notices.ts";
 import { openPeer, type OutgoingTrack, type Peer, type PeerOptions } from "./peer.ts";
 import { createRateController, type RateController } from "./rateController.ts";
@@ -14,7 +15,6 @@ import { createSilenceDetector } from "./silenceDetector.ts";
 import { createVideoSender, keyFrameGapMs } from "./videoSender.ts";
 import { readRtcp, type RtcpEvent } from "../rtp/rtcp.ts";
 import { rewritePacket } from "../rtp/rtpPacket.ts";
-import type { Schedule } from "../schedule.ts";
 
 const minKbps = 300;
 /**
@@ -34,12 +34,12 @@ const reconnectMs = 10_000;
 const lastNoticeMs = 500;
 
 export interface ViewerOptions extends PeerOptions {
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
   client: string | undefined;
   holder: TicketHolder;
   startKbps: number;
   quality: StreamQuality;
-  log: Logger;
-  schedule: Schedule;
+  logger: Logger;
   onInput: (message: string | Buffer | ArrayBuffer, reply: (notice: StreamNotice) => void) => void;
   onRtcp: (event: RtcpEvent) => void;
   /** Called when video can be sent. */
@@ -88,20 +88,20 @@ export interface Viewer {
 }
 
 export function createViewer(options: ViewerOptions): Viewer {
-  const { id, client, holder, codec, log, now } = options;
+  const { id, client, holder, codec, logger, clock } = options;
   // The peer is referenced for as long as it is needed: the transport closes what is garbage collected.
   let peer: Peer | undefined;
   let channel: DataChannel | undefined;
   let keyFrameRequestedAt = -Infinity;
   let isClosed = false;
-  let reconnectTimer: NodeJS.Timeout | undefined;
+  let reconnectTimer: Timer | undefined;
   let { quality } = options;
   const rate = createRateController({
     startKbps: options.startKbps,
     minKbps,
     maxKbps: options.quality.maxKbps,
     fps: options.quality.fps,
-    now,
+    clock,
     onRate: options.onRate,
     onOverrun: (ms) => video.hold(ms),
   });
@@ -109,19 +109,18 @@ export function createViewer(options: ViewerOptions): Viewer {
   // The transport notices after half a minute that the network is gone; a key must not be held for so long.
   // The connection stays, for it may recover.
   const silence = createSilenceDetector({
-    now,
-    schedule: options.schedule,
+    clock,
     afterMs: silenceMs,
     beforeStartMs: seldomHeardMs,
     onSilent: () => {
-      log.info({ viewer: id }, "A viewer fell silent; what it held is released.");
+      logger.info({ viewer: id }, "A viewer fell silent; what it held is released.");
       options.onLost();
     },
   });
   const requestKeyFrame = (): boolean => {
     if (video.isHeld()) return false; // It would not be sent, and one follows.
-    if (now() - keyFrameRequestedAt < keyFrameGapMs) return false;
-    keyFrameRequestedAt = now();
+    if (clock.monotonicMs() - keyFrameRequestedAt < keyFrameGapMs) return false;
+    keyFrameRequestedAt = clock.monotonicMs();
     options.onKeyFrameNeeded();
     return true;
   };
@@ -152,11 +151,11 @@ export function createViewer(options: ViewerOptions): Viewer {
     else channel.onOpen(options.onChannelOpen);
   };
   const followState = (state: string) => {
-    log.info({ viewer: id, state }, streamerMessages.viewerConnectionChanged);
-    clearTimeout(reconnectTimer);
+    logger.info({ viewer: id, state }, streamerMessages.viewerConnectionChanged);
+    reconnectTimer?.cancel();
     if (state === "disconnected") {
       options.onLost();
-      reconnectTimer = setTimeout(() => finish(), reconnectMs);
+      reconnectTimer = clock.setTimer(reconnectMs, () => finish());
     } else if (state === "failed" || state === "closed") {
       finish();
     }
@@ -165,7 +164,7 @@ export function createViewer(options: ViewerOptions): Viewer {
     try {
       if (channel) sendNotice(channel, notice);
     } catch (error) {
-      log.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel closed in between; its own event follows.
+      logger.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel closed in between; its own event follows.
     }
   };
   const send = ({ track, header, reports }: OutgoingTrack, packet: Buffer, sequence: number) => {
@@ -175,14 +174,13 @@ export function createViewer(options: ViewerOptions): Viewer {
       if (report) track.sendMessageBinary(report); // The transport tells RTCP from RTP by its type.
       track.sendMessageBinary(rewritePacket(packet, header, sequence));
     } catch (error) {
-      log.debug({ viewer: id, err: error }, "A packet could not be sent.");
+      logger.debug({ viewer: id, err: error }, "A packet could not be sent.");
     }
   };
   const video = createVideoSender({
-    now,
+    clock,
     rate,
     requestKeyFrame,
-    schedule: options.schedule,
     send: (packet, sequence) => {
       if (peer) send(peer.video, packet, sequence);
     },
@@ -193,8 +191,8 @@ export function createViewer(options: ViewerOptions): Viewer {
   const finish = () => {
     video.close();
     silence.stop();
-    clearTimeout(reconnectTimer);
-    clearTimeout(connectTimer);
+    reconnectTimer?.cancel();
+    connectTimer.cancel();
     peer?.close();
     // The transport does not tell of the end of a channel that it closed before callbacks were set, and holds
     // these for as long as the channel is referenced.
@@ -203,9 +201,9 @@ export function createViewer(options: ViewerOptions): Viewer {
     isClosed = true;
     options.onClosed();
   };
-  const connectTimer = setTimeout(() => {
+  const connectTimer = clock.setTimer(connectDeadlineMs, () => {
     if (peer?.connection.state() !== "connected") finish();
-  }, connectDeadlineMs);
+  });
 
   return {
     id,
@@ -217,14 +215,14 @@ export function createViewer(options: ViewerOptions): Viewer {
       const opened = await openPeer(options, acceptChannel);
       if (isClosed) {
         opened.close();
-        throw new NotReady();
+        throw notReady();
       }
       peer = opened;
       delayPlayout();
       peer.connection.onStateChange(followState);
       peer.video.track.onMessage(handleRtcp);
       peer.video.track.onOpen(() => {
-        keyFrameRequestedAt = now(); // Playing begins with a key frame.
+        keyFrameRequestedAt = clock.monotonicMs(); // Playing begins with a key frame.
         options.onMediaOpen();
       });
       return peer.sdpAnswer;
@@ -255,7 +253,7 @@ export function createViewer(options: ViewerOptions): Viewer {
       notify(lastNotice);
       isClosed = true; // Its input no longer counts.
       options.onClosed();
-      setTimeout(finish, lastNoticeMs);
+      clock.setTimer(lastNoticeMs, finish);
     },
   };
 }

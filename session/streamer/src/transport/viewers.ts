@@ -1,10 +1,11 @@
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { randomUUID } from "node:crypto";
 import type { HelloNotice, StreamNotice } from "#contracts/stream.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { streamerMessages } from "#contracts/streamerLog.ts";
 import type { QualityBounds, StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
-import { Forbidden, InvalidOffer, ViewerActive, WhepRequestError } from "../errors.ts";
+import { DomainError, forbidden, invalidOffer, rejectedOffer, viewerActive } from "../errors.ts";
 import type { InputRouter } from "../input/inputRouter.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { MediaSource } from "../media/mediaSource.ts";
@@ -13,7 +14,6 @@ import { parseOffer, type Offer, type OfferedCodec } from "./sdp.ts";
 import { reservePort } from "./sharedPort.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
 import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";
-import type { Schedule } from "../schedule.ts";
 
 /** Capture goes on for this long without a viewer, so that a reload finds it running. */
 const idleAfterMs = 5_000;
@@ -31,9 +31,8 @@ export interface ViewersOptions {
   bounds: QualityBounds;
   /** Until a player changes it. */
   quality: StreamQuality;
-  log: Logger;
-  now: () => number;
-  schedule: Schedule;
+  logger: Logger;
+  clock: Pick<Clock, "monotonicMs" | "setTimer">;
   /** The first notice a viewer gets. */
   describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
 }
@@ -84,10 +83,10 @@ export interface Viewers {
 }
 
 export function createViewers(options: ViewersOptions): Viewers {
-  const { media, input, codecs, log } = options;
+  const { media, input, codecs, logger } = options;
   const totals = { ...noTotals };
   let current: Viewer | undefined;
-  let cancelIdle: (() => void) | undefined;
+  let idleTimer: Timer | undefined;
   const releasePort = reservePort(options.udpPort);
 
   const rateNotices = setInterval(() => current?.notify(describeRate(current)), rateNoticeEveryMs);
@@ -95,15 +94,14 @@ export function createViewers(options: ViewersOptions): Viewers {
   const quality = createQualityControl({
     bounds: options.bounds,
     initial: options.quality,
-    now: options.now,
-    schedule: options.schedule,
+    clock: options.clock,
     apply: async (wanted) => {
       const isApplied = await media.reshape(wanted);
       if (isApplied) current?.setQuality(wanted);
       return isApplied;
     },
     onSettled: (held) => {
-      log.info({ quality: held }, "The picture's quality was asked for.");
+      logger.info({ quality: held }, "The picture's quality was asked for.");
       current?.notify(describeQuality(held, options.bounds));
     },
   });
@@ -115,8 +113,8 @@ export function createViewers(options: ViewersOptions): Viewers {
     if (viewer !== current) return;
     current = undefined;
     input.releaseAll();
-    cancelIdle?.();
-    cancelIdle = options.schedule(idleAfterMs, () => media.stopPlaying());
+    idleTimer?.cancel();
+    idleTimer = options.clock.setTimer(idleAfterMs, () => media.stopPlaying());
   };
   const replaceCurrentFor = ({ client, takeover, holder }: ViewRequest) => {
     const old = current;
@@ -125,7 +123,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     const isSameTab = mayReplace && client !== undefined && client === old.client;
     // A browser that plays may come back from a silence. One that only watches waits until the connection has
     // ended.
-    if (!isSameTab && !(mayReplace && (takeover || !old.isPresent()))) throw new ViewerActive(mayReplace);
+    if (!isSameTab && !(mayReplace && (takeover || !old.isPresent()))) throw viewerActive(mayReplace);
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
   const play = (viewer: Viewer) => {
@@ -151,9 +149,8 @@ export function createViewers(options: ViewersOptions): Viewers {
       holder,
       offer,
       codec,
-      log,
-      now: options.now,
-      schedule: options.schedule,
+      logger,
+      clock: options.clock,
       addresses: options.addresses,
       udpPort: options.udpPort,
       quality: quality.current(),
@@ -187,24 +184,24 @@ export function createViewers(options: ViewersOptions): Viewers {
       const viewer = buildViewer(offer, codec, request);
       current = viewer;
       totals.connections++;
-      cancelIdle?.();
+      idleTimer?.cancel();
       media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
       try {
         const sdpAnswer = await viewer.open();
-        log.info(
+        logger.info(
           { viewer: viewer.id, role: request.holder.role, codec: codec.codec, takeover: request.takeover },
           streamerMessages.viewerAnswered,
         );
         return { id: viewer.id, sdpAnswer };
       } catch (error) {
         viewer.close();
-        throw error instanceof WhepRequestError ? error : InvalidOffer.because(error);
+        throw error instanceof DomainError ? error : rejectedOffer(error);
       }
     },
     disconnect(id, holder) {
       if (current?.id !== id) return false;
       if (holder.viewer !== current.holder.viewer || !mayEnd(holder, current.holder))
-        throw new Forbidden("This connection is another viewer's.");
+        throw forbidden("This connection is another viewer's.");
       current.close();
       return true;
     },
@@ -215,7 +212,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       clearInterval(rateNotices);
       quality.close();
       current?.close();
-      cancelIdle?.(); // Closing the viewer has set it.
+      idleTimer?.cancel(); // Closing the viewer has set it.
       releasePort();
     },
   };
@@ -231,7 +228,7 @@ function chooseCodec(offer: Offer, codecs: readonly VideoCodec[]): OfferedCodec 
     const offered = offer.video.codecs.find((candidate) => candidate.codec === codec);
     if (offered) return offered;
   }
-  throw new InvalidOffer(`The offer's video has none of ${codecs.join(", ")} in a form that can be sent.`);
+  throw invalidOffer(`The offer's video has none of ${codecs.join(", ")} in a form that can be sent.`);
 }
 
 function describeQuality(

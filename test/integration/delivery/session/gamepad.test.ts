@@ -6,6 +6,7 @@ import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { openGamepad, type Gamepad, readGamepad, restingGamepad } from "#streamer/input/gamepad.ts";
 
 /** Of a `struct input_event`, the kernel's record of one change. */
@@ -35,7 +36,7 @@ describe("the gamepad of a hostile game", () => {
     mkdirSync(join(path, "in", "the", "way"), { recursive: true });
     sockets = [];
     lines = 0;
-    const log = pino(
+    const logger = pino(
       new Writable({
         write(_line, _encoding, done) {
           lines++;
@@ -43,7 +44,7 @@ describe("the gamepad of a hostile game", () => {
         },
       }),
     );
-    gamepad = await openGamepad({ socketPath: path, log, wallMs: Date.now });
+    gamepad = await openGamepad({ socketPath: path, logger, clock: systemClock });
   });
   afterEach(() => {
     for (const socket of sockets) socket.destroy();

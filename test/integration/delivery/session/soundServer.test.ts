@@ -32,7 +32,7 @@ describe("the sound server under a hostile game", function () {
     server = await startSoundServer({
       socket,
       env,
-      log: pino({ enabled: false }),
+      logger: pino({ enabled: false }),
       onExit: () => {
         isDead = true;
       },

@@ -41,7 +41,7 @@ describe("the display under a hostile game", function () {
   before(async () => {
     lines = 0;
     isLost = false;
-    const log = pino(
+    const logger = pino(
       new Writable({
         write(_line, _encoding, done) {
           lines++;
@@ -54,7 +54,7 @@ describe("the display under a hostile game", function () {
       width,
       height,
       env: { PATH: process.env.PATH ?? "" },
-      log,
+      logger,
       onExit: () => {
         isLost = true;
       },
@@ -64,7 +64,7 @@ describe("the display under a hostile game", function () {
       isLost = true;
     });
     manager.size = { width: 1, height: 1 }; // As where a game has changed it before the manager listens.
-    windows = await startWindowManager({ connection: manager, log });
+    windows = await startWindowManager({ connection: manager, logger });
     expect(manager.size).to.deep.equal({ width, height });
     expect(windows.hasWindow()).to.equal(false);
     game = await connectGame(display);

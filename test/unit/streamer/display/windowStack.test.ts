@@ -1,37 +1,37 @@
 import { expect } from "chai";
-import { WindowStack } from "#streamer/display/windowStack.ts";
+import { createWindowStack, type WindowStack } from "#streamer/display/windowStack.ts";
 
 const [game, launcher, dialog, question] = [1, 2, 3, 4];
 
-describe("WindowStack", () => {
+describe("createWindowStack", () => {
   let stack: WindowStack;
 
   beforeEach(() => {
-    stack = new WindowStack();
+    stack = createWindowStack();
   });
 
-  /** Takes the windows off one by one, and returns them, the lowest first. */
+  /** Removes the windows one by one and returns them, lowest first. */
   function order(): number[] {
     const windows: number[] = [];
-    while (stack.top !== undefined) {
-      windows.unshift(stack.top);
-      stack.remove(stack.top);
+    for (let top = stack.top(); top !== undefined; top = stack.top()) {
+      windows.unshift(top);
+      stack.remove(top);
     }
     return windows;
   }
 
-  it("has the window on top that was opened last", () => {
-    expect(stack.top).to.equal(undefined);
+  it("returns the last opened window as the top", () => {
+    expect(stack.top()).to.equal(undefined);
     stack.add(game);
     stack.add(launcher);
-    expect(stack.top).to.equal(launcher);
+    expect(stack.top()).to.equal(launcher);
     expect(stack.remove(launcher)).to.equal(true);
     expect(stack.remove(launcher)).to.equal(false);
-    expect(stack.top).to.equal(game);
-    expect(stack.size).to.equal(1);
+    expect(stack.top()).to.equal(game);
+    expect(stack.size()).to.equal(1);
   });
 
-  it("tells dialogs from the windows that they belong to", () => {
+  it("distinguishes dialogs from their owners", () => {
     stack.add(game);
     stack.add(dialog, game);
     expect([game, dialog, launcher].map((window) => stack.isDialog(window))).to.deep.equal([
@@ -42,15 +42,15 @@ describe("WindowStack", () => {
     expect([game, dialog, launcher].map((window) => stack.has(window))).to.deep.equal([true, true, false]);
   });
 
-  it("lists windows in the order of their opening, whichever was raised since", () => {
+  it("lists windows in opening order, even after one was raised", () => {
     stack.add(game);
     stack.add(launcher);
     expect(stack.raise(game)).to.deep.equal([]);
-    expect(stack.windows).to.deep.equal([game, launcher]);
+    expect(stack.windows()).to.deep.equal([game, launcher]);
     expect(order()).to.deep.equal([launcher, game]);
   });
 
-  it("raises with a window its dialogs and theirs, in the order that they have", () => {
+  it("raises a window together with its dialogs and their dialogs, in their current order", () => {
     stack.add(game);
     stack.add(dialog, game);
     stack.add(question, dialog);
@@ -59,7 +59,7 @@ describe("WindowStack", () => {
     expect(order()).to.deep.equal([launcher, game, dialog, question]);
   });
 
-  it("raises a dialog without the window that it belongs to", () => {
+  it("raises a dialog without its owner", () => {
     stack.add(game);
     stack.add(dialog, game);
     stack.add(launcher);
@@ -67,7 +67,7 @@ describe("WindowStack", () => {
     expect(order()).to.deep.equal([game, launcher, dialog]);
   });
 
-  it("puts a window under its dialogs that is hidden and shown again", () => {
+  it("keeps dialogs above a window that is hidden and shown again", () => {
     stack.add(game);
     stack.add(dialog, game);
     stack.remove(game);
@@ -76,7 +76,7 @@ describe("WindowStack", () => {
     expect(order()).to.deep.equal([game, dialog]);
   });
 
-  it("bears windows that belong to each other, or to themselves", () => {
+  it("accepts windows that own each other or themselves", () => {
     stack.add(game);
     stack.add(dialog, game);
     stack.add(game, dialog);

@@ -14,12 +14,16 @@ describe("createInputPacer", () => {
     applied = [];
     pacer = createInputPacer({
       apply: (input) => applied.push([now - 1_000, short(input)]),
-      now: () => now,
-      schedule: (ms, callback) => {
-        const set = (timer = { at: now + ms, callback });
-        return () => {
-          if (timer === set) timer = undefined;
-        };
+      clock: {
+        monotonicMs: () => now,
+        setTimer: (ms, callback) => {
+          const set = (timer = { at: now + ms, callback });
+          return {
+            cancel: () => {
+              if (timer === set) timer = undefined;
+            },
+          };
+        },
       },
     });
   });

@@ -37,8 +37,11 @@ describe("createInputRouter", () => {
           pad = state;
         },
       },
-      wallMs: () => now,
-      pacing: { now: () => now, schedule: () => () => undefined },
+      clock: {
+        now: () => new Date(now),
+        monotonicMs: () => now,
+        setTimer: () => ({ cancel: () => undefined }),
+      },
     });
   });
   const handle = (message: StreamInput) =>

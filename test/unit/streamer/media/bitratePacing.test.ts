@@ -12,11 +12,7 @@ describe("createBitratePacing", () => {
     set = [];
     pacing = createBitratePacing({
       set: (kbps) => void set.push(kbps),
-      now: () => clock.monotonicMs(),
-      schedule(ms, callback) {
-        const timer = clock.setTimer(ms, callback);
-        return () => timer.cancel();
-      },
+      clock,
     });
     pacing.begin(4_000);
   });

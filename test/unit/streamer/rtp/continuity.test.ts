@@ -23,13 +23,13 @@ describe("createContinuity", () => {
   });
 
   it("keeps the sequence numbers and timestamps of the first encoder", () => {
-    const continuity = createContinuity(90_000, () => now);
+    const continuity = createContinuity(90_000, { monotonicMs: () => now });
     expect(apply(continuity, 7, 1_000)).to.deep.equal([7, 1_000]);
     expect(apply(continuity, 8, 2_500)).to.deep.equal([8, 2_500]);
   });
 
   it("numbers a new encoder's packets after the old ones, with timestamps advanced by the time passed", () => {
-    const continuity = createContinuity(90_000, () => now);
+    const continuity = createContinuity(90_000, { monotonicMs: () => now });
     apply(continuity, 100, 5_000);
     now = 500;
     continuity.restart();
@@ -38,7 +38,7 @@ describe("createContinuity", () => {
   });
 
   it("wraps sequence numbers and timestamps over several restarts", () => {
-    const continuity = createContinuity(90_000, () => now);
+    const continuity = createContinuity(90_000, { monotonicMs: () => now });
     apply(continuity, 65_535, 0xffff_ffff);
     continuity.restart();
     expect(apply(continuity, 12, 12)).to.deep.equal([0, 0xffff_ffff]);
@@ -48,7 +48,7 @@ describe("createContinuity", () => {
   });
 
   it("keeps gaps in an encoder's sequence numbers, which are losses to repair", () => {
-    const continuity = createContinuity(90_000, () => now);
+    const continuity = createContinuity(90_000, { monotonicMs: () => now });
     apply(continuity, 10, 0);
     continuity.restart();
     apply(continuity, 50, 0);

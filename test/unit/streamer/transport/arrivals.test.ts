@@ -11,10 +11,7 @@ describe("createArrivals", () => {
   it("keeps the last second of what was sent, and two seconds at most, for a browser that never reports", () => {
     let now = 0;
     let sequence = 0;
-    const arrivals = createArrivals(
-      () => now,
-      () => 1_000 / 60,
-    );
+    const arrivals = createArrivals({ monotonicMs: () => now }, () => 1_000 / 60);
     for (let endsAt = minuteMs; endsAt <= playedMs; endsAt += minuteMs) {
       for (; now < endsAt; now += packetEveryMs) {
         arrivals.sent(sequence, packetBytes);
@@ -31,10 +28,7 @@ describe("createArrivals", () => {
   });
 
   it("counts a packet as lost once, however often it is reported so, and as arrived when it comes after all", () => {
-    const arrivals = createArrivals(
-      () => 0,
-      () => 1_000 / 60,
-    );
+    const arrivals = createArrivals({ monotonicMs: () => 0 }, () => 1_000 / 60);
     for (let sequence = 0; sequence < 100; sequence++) arrivals.sent(sequence, packetBytes);
     const halfLost = Array.from({ length: 100 }, (_, sequence) => ({
       sequence,
@@ -47,10 +41,7 @@ describe("createArrivals", () => {
 
   it("sees no jump where the browser's clock begins anew, every twelve days", () => {
     let now = 0;
-    const arrivals = createArrivals(
-      () => now,
-      () => 1_000 / 60,
-    );
+    const arrivals = createArrivals({ monotonicMs: () => now }, () => 1_000 / 60);
     const clockPeriodMs = 2 ** 24 * 64;
     const beforeItsEndMs = clockPeriodMs / 2 - 100;
     const seen: number[] = [];
@@ -71,10 +62,7 @@ describe("createArrivals", () => {
   });
 
   it("tells no queue of less than nothing once a delay counts as the path's own", () => {
-    const arrivals = createArrivals(
-      () => 0,
-      () => 1_000 / 60,
-    );
+    const arrivals = createArrivals({ monotonicMs: () => 0 }, () => 1_000 / 60);
     for (let sequence = 0; sequence < 20; sequence++) arrivals.sent(sequence, packetBytes);
     arrivals.feedback(Array.from({ length: 20 }, (_, sequence) => ({ sequence, arrivedAtMs: sequence })));
     arrivals.acceptDelay(30);
@@ -84,10 +72,7 @@ describe("createArrivals", () => {
   it("knows a queue for one whenever it comes, and a longer path for the path's own after a while", () => {
     let now = 0;
     let sequence = 0;
-    const arrivals = createArrivals(
-      () => now,
-      () => 1_000 / 60,
-    );
+    const arrivals = createArrivals({ monotonicMs: () => now }, () => 1_000 / 60);
     const queuesSeen = (ms: number, delayMs: number): number[] => {
       const seen: number[] = [];
       for (const end = now + ms; now < end; now += 50) {

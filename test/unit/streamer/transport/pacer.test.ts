@@ -9,12 +9,16 @@ function aPacer(rateKbps: number) {
   let due: { at: number; callback: () => void } | undefined;
   const sentAt: number[] = [];
   const pacer = createPacer({
-    now: () => now,
-    schedule: (ms, callback) => {
-      due = { at: now + ms, callback };
-      return () => {
-        due = undefined;
-      };
+    clock: {
+      monotonicMs: () => now,
+      setTimer: (ms, callback) => {
+        due = { at: now + ms, callback };
+        return {
+          cancel: () => {
+            due = undefined;
+          },
+        };
+      },
     },
     rateKbps: () => rateKbps,
     send: () => sentAt.push(now),

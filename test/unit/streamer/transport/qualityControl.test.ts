@@ -22,15 +22,19 @@ describe("createQualityControl", () => {
     return createQualityControl({
       bounds,
       initial,
-      now: () => now,
       apply: (quality) => new Promise((finish) => applied.push({ quality, finish })),
       onSettled: (quality) => settled.push(quality),
-      schedule: (ms, callback) => {
-        const timer = { at: now + ms, callback };
-        timers.push(timer);
-        return () => {
-          timers = timers.filter((other) => other !== timer);
-        };
+      clock: {
+        monotonicMs: () => now,
+        setTimer: (ms, callback) => {
+          const timer = { at: now + ms, callback };
+          timers.push(timer);
+          return {
+            cancel: () => {
+              timers = timers.filter((other) => other !== timer);
+            },
+          };
+        },
       },
     });
   }

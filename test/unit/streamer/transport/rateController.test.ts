@@ -42,7 +42,7 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     startKbps,
     minKbps: 300,
     maxKbps,
-    now: () => now,
+    clock: { monotonicMs: () => now },
     onRate: (kbps) => {
       rate = kbps;
     },

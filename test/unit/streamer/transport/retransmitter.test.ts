@@ -9,7 +9,7 @@ function aSender({ rateKbps = 4_000, mayRequestKeyFrame = true } = {}) {
   let keyFrames = 0;
   const resent: number[] = [];
   const retransmitter = createRetransmitter({
-    now: () => now,
+    clock: { monotonicMs: () => now },
     rateKbps: () => rateKbps,
     resend: (packet) => resent.push(sequenceOf(packet)),
     requestKeyFrame: () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { InvalidOffer } from "#streamer/errors.ts";
+import { DomainError } from "#streamer/errors.ts";
 import { announceAddresses, parseOffer } from "#streamer/transport/sdp.ts";
 
 const chromium = `v=0
@@ -98,7 +98,9 @@ describe("parseOffer", () => {
 
   it("refuses a carriage return that ends no line, which the transport would drop from before a candidate", () => {
     const smuggled = chromium.replace("m=audio", "a=\rcandidate:1 1 UDP 1 192.0.2.1 53 typ host\r\nm=audio");
-    expect(() => parseOffer(smuggled)).to.throw(InvalidOffer, "not a session description");
+    expect(() => parseOffer(smuggled))
+      .to.throw(DomainError, "not a session description")
+      .with.property("code", "invalid_offer");
   });
 
   it("takes Opus whose number of channels is left out, for it has two always", () => {
@@ -119,7 +121,9 @@ describe("parseOffer", () => {
     ["audio without Opus", "opus/48000/2", "PCMU/8000"],
   ] as const) {
     it(`rejects ${what}`, () => {
-      expect(() => parseOffer(chromium.replace(from, to))).to.throw(InvalidOffer);
+      expect(() => parseOffer(chromium.replace(from, to)))
+        .to.throw(DomainError)
+        .with.property("code", "invalid_offer");
     });
   }
 });

@@ -16,11 +16,7 @@ describe("createSilenceDetector", () => {
     detector = createSilenceDetector({
       afterMs,
       beforeStartMs,
-      now: () => clock.monotonicMs(),
-      schedule: (ms, callback) => {
-        const timer = clock.setTimer(ms, callback);
-        return () => timer.cancel();
-      },
+      clock,
       onSilent: () => silentAt.push(clock.monotonicMs()),
     });
   });
@@ -71,10 +67,12 @@ describe("createSilenceDetector", () => {
     const stalled = createSilenceDetector({
       afterMs,
       beforeStartMs,
-      now: () => now,
-      schedule: (_ms, callback) => {
-        due.push(callback);
-        return () => undefined;
+      clock: {
+        monotonicMs: () => now,
+        setTimer: (_ms, callback) => {
+          due.push(callback);
+          return { cancel: () => undefined };
+        },
       },
       onSilent: () => expect.fail("What came meanwhile was yet to be read."),
     });

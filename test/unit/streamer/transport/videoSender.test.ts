@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { Clock } from "#runtime/scheduling/clock.ts";
 import { createRateController } from "#streamer/transport/rateController.ts";
 import { createVideoSender } from "#streamer/transport/videoSender.ts";
 import { sequenceOf } from "#streamer/rtp/rtpPacket.ts";
@@ -9,23 +10,28 @@ function aSender({ startKbps = 4_000, refused = 0 } = {}) {
   let timers: { at: number; callback: () => void }[] = [];
   const sent: number[] = [];
   const keyFramesAt: number[] = [];
+  const clock: Pick<Clock, "monotonicMs" | "setTimer"> = {
+    monotonicMs: () => now,
+    setTimer: (ms, callback) => {
+      const timer = { at: now + ms, callback };
+      timers.push(timer);
+      return {
+        cancel: () => {
+          timers = timers.filter((other) => other !== timer);
+        },
+      };
+    },
+  };
   const sender = createVideoSender({
-    now: () => now,
+    clock,
     rate: createRateController({
       startKbps,
       minKbps: 300,
       maxKbps: 4_000,
-      now: () => now,
+      clock,
       onRate: () => undefined,
       onOverrun: () => undefined,
     }),
-    schedule: (ms, callback) => {
-      const timer = { at: now + ms, callback };
-      timers.push(timer);
-      return () => {
-        timers = timers.filter((other) => other !== timer);
-      };
-    },
     send: (packet) => sent.push(sequenceOf(packet)),
     requestKeyFrame: () => {
       keyFramesAt.push(now);
