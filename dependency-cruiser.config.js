@@ -40,12 +40,9 @@ const rooms = {
     "videoCodec.ts",
     "viewerRole.ts",
     "termination.ts",
-    "terminationMessage.ts",
     "connectionTest.ts",
     "nodeLayout.ts",
     "objectKeys.ts",
-    "packerMessages.ts",
-    "streamerLog.ts",
   ],
   api: [
     // Programs, and what puts them together: the configuration knows what every noun is told.

@@ -1,5 +1,7 @@
 import { leaderLeases } from "#contracts/crd/names.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { gameNodes } from "#contracts/crd/gameNode.ts";
+import { gameCaches } from "#contracts/crd/gameCache.ts";
+import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { configMaps, leases, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 

@@ -1,7 +1,7 @@
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { ageText, bytesText } from "./output/quantities.ts";
 import { table } from "./output/table.ts";
 

@@ -1,5 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { gameNodes } from "#contracts/crd/gameNode.ts";
+import { gameCaches } from "#contracts/crd/gameCache.ts";
+import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { leases } from "#kube/api/builtin.ts";
 import type { KubeObject, Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";

@@ -1,7 +1,7 @@
 import { foreignBecause } from "#contracts/crd/installation.ts";
 import { eventControllers } from "#contracts/crd/names.ts";
-import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { gameNodeEventReasons } from "#contracts/crd/gameNodeReasons.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { Controller } from "#kube/controllers/controller.ts";
 import { EventRecorder } from "#kube/controllers/eventRecorder.ts";
 import { fromCache } from "#kube/cache/source.ts";

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import { CacheEntryState } from "#contracts/crd/gameNode.ts";
-import { contentReasons } from "#contracts/crd/reasons.ts";
+import { contentReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { KubeMetrics } from "#kube/controllers/metrics.ts";
 import type { CacheMetrics } from "./cache/contentCache.ts";
 

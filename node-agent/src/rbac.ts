@@ -1,6 +1,6 @@
-import { gameNodeConditions, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { gameSessionConditions, type GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { gameNodeConditions, type GameNodeStatus, gameNodes } from "#contracts/crd/gameNode.ts";
+import { gameSessionConditions, type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
+import { gameCaches } from "#contracts/crd/gameCache.ts";
 import { events, leases, pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /** Everywhere; an admission policy holds the agent to the GameNode and the sessions of its own node. */

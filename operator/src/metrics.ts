@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { StopReason } from "#contracts/crd/gameSession.ts";
+import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { clusterLaunchSteps } from "#contracts/crd/launchStep.ts";
-import { failureReasons } from "#contracts/crd/reasons.ts";
+import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { RenderingObstacle } from "#contracts/stream.ts";
 
 /** What the operator counts about sessions. */

@@ -1,6 +1,8 @@
 import { group } from "#contracts/crd/kind.ts";
 import { leaderLeases } from "#contracts/crd/names.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { gameNodes } from "#contracts/crd/gameNode.ts";
+import { gameCaches } from "#contracts/crd/gameCache.ts";
+import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { events, leases, nodes, pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
-import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { conditionStatus } from "#contracts/crd/sessionState.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import { Reflector } from "#kube/cache/reflector.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { conditionStatus } from "#contracts/crd/sessionState.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { launchBrowser } from "#test/support/browser/browser.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";

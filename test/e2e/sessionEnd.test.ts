@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";

@@ -1,6 +1,6 @@
-import type { Condition } from "#contracts/crd/condition.ts";
-import type { GameSession, GameSessionSpec, GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
+import { type Condition, apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
+import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Stored } from "#kube/api/object.ts";

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 
-const sourcePath = join(import.meta.dirname, "../../packages/contracts/src/crd/reasons.ts");
+const folder = join(import.meta.dirname, "../../packages/contracts/src/crd");
+/** The files that declare reasons. */
+const sourceNames = ["gameSessionReasons.ts", "gameCache.ts", "gameNodeReasons.ts"];
 
 /** One exported object of reasons, with its doc comment. */
 interface ReasonList {
@@ -11,15 +13,16 @@ interface ReasonList {
 }
 
 /**
- * Returns Markdown tables of the named reason lists of packages/contracts/src/crd/reasons.ts, by their doc
- * comments. Throws when one is missing.
+ * Returns Markdown tables of the named reason lists, built from their doc comments.
+ *
+ * @throws Error When a list or a doc comment is missing.
  */
 export function reasonTables(names: readonly string[]): string {
   const lists = readReasonLists();
   return names
     .map((name) => {
       const list = lists.get(name);
-      if (list === undefined) throw new Error(`${sourcePath} exports no reasons named ${name}`);
+      if (list === undefined) throw new Error(`${folder} has no reasons named ${name}`);
       const rows = list.reasons.map(({ reason, meaning }) => `| ${reason} | ${meaning} |`);
       return [list.meaning, "", "| Reason | Meaning |", "|---|---|", ...rows].join("\n");
     })
@@ -27,14 +30,8 @@ export function reasonTables(names: readonly string[]): string {
 }
 
 function readReasonLists(): Map<string, ReasonList> {
-  const source = ts.createSourceFile(
-    sourcePath,
-    readFileSync(sourcePath, "utf8"),
-    ts.ScriptTarget.Latest,
-    true,
-  );
   const lists = new Map<string, ReasonList>();
-  for (const statement of source.statements) {
+  for (const statement of sourceNames.flatMap((name) => parse(name).statements)) {
     const declaration = ts.isVariableStatement(statement)
       ? statement.declarationList.declarations[0]
       : undefined;
@@ -53,10 +50,11 @@ function readReasonLists(): Map<string, ReasonList> {
   return lists;
 }
 
-/**
- * Returns the text of the node's doc comment on one line. Throws when it has none: a reason without meaning
- * is of no use to an admin.
- */
+function parse(name: string): ts.SourceFile {
+  return ts.createSourceFile(name, readFileSync(join(folder, name), "utf8"), ts.ScriptTarget.Latest, true);
+}
+
+/** Returns the text of the node's doc comment on one line. */
 function docCommentOf(node: ts.Node): string {
   const comment = ts
     .getJSDocCommentsAndTags(node)
@@ -64,6 +62,7 @@ function docCommentOf(node: ts.Node): string {
     .join(" ")
     .replace(/\s+/g, " ")
     .trim();
-  if (comment === "") throw new Error(`${sourcePath}: ${node.getText().slice(0, 60)} has no doc comment`);
+  if (comment === "")
+    throw new Error(`${node.getSourceFile().fileName}: ${node.getText().slice(0, 60)} has no doc comment`);
   return comment;
 }

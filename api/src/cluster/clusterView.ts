@@ -1,6 +1,6 @@
-import type { GameCache } from "#contracts/crd/gameCache.ts";
-import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { type GameCache, gameCaches } from "#contracts/crd/gameCache.ts";
+import { type GameNode, gameNodes } from "#contracts/crd/gameNode.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
 import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { KubeMetrics } from "#kube/controllers/metrics.ts";
@@ -11,7 +11,6 @@ import { SessionLoads } from "./sessionLoads.ts";
 import type { ResourceType } from "#kube/api/resourceType.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 
 /** Where and as whom the cluster is watched. */
 export interface ClusterViewOptions {

@@ -1,9 +1,8 @@
-import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
+import { type ArchiveSource, type GameCache, gameCaches } from "#contracts/crd/gameCache.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import { isNotFound } from "#kube/api/errors.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
-import { gameCaches } from "#contracts/crd/resources.ts";
 
 const deadlineMs = 3_000;
 

@@ -1,11 +1,11 @@
-import type { GameSession, GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { fieldManagers, finalizers, keptAliveUntilAnnotation, labels } from "#contracts/crd/names.ts";
 import { isAlreadyExists, isInvalid, isNotFound, isUnreachable } from "#kube/api/errors.ts";
 import { removeFinalizer } from "#kube/controllers/finalizers.ts";
 import type { Draft, Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
-import { gameSessions } from "#contracts/crd/resources.ts";
 
 /** The timeout of a request that players wait for: the relay and the recorder finish what failed. */
 const deadlineMs = 3_000;

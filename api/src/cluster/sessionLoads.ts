@@ -8,7 +8,7 @@ import {
   subtractShares,
   type NodeShare,
 } from "#contracts/crd/nodeShare.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Stored } from "#kube/api/object.ts";
 

@@ -1,4 +1,4 @@
-import { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { limits } from "#contracts/limits.ts";
 import type { LaunchQuality } from "#contracts/http/streamQuality.ts";
 import type { SiteBounds } from "#contracts/streamQuality.ts";

@@ -1,6 +1,6 @@
-import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
-import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
-import { stopReasons } from "#contracts/crd/reasons.ts";
+import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSessionSpec.ts";
+import type { PublicStatus } from "#contracts/crd/sessionState.ts";
+import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A session's row as the recorder reads it. */

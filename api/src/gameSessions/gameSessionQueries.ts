@@ -1,6 +1,6 @@
 import { limits } from "#contracts/limits.ts";
-import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
-import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSession.ts";
+import type { PublicStatus } from "#contracts/crd/sessionState.ts";
+import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A user's session as the HTTP interface shows it. */

@@ -1,5 +1,5 @@
 import { limits } from "#contracts/limits.ts";
-import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";

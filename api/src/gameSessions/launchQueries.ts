@@ -1,4 +1,4 @@
-import type { GameSessionSpec, SessionResources } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec, SessionResources } from "#contracts/crd/gameSessionSpec.ts";
 import type { GameNeeds } from "./resourceProfile.ts";
 import type { Slot } from "./slotChoice.ts";
 import type { Queryable } from "../stores/queryable.ts";

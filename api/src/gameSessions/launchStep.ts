@@ -1,7 +1,7 @@
 import type { CacheEntry, GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionConditionType } from "#contracts/crd/gameSession.ts";
 import { hasContent } from "#contracts/crd/launchStep.ts";
-import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { conditionStatus } from "#contracts/crd/sessionState.ts";
 import type { LaunchStage as LaunchStep } from "#contracts/http/gameSessions.ts";
 
 /** The step that a launch is at; `progressPercent` is of the download. */

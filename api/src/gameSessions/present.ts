@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { hasEnded, isOngoing, publicStatusOf, type PublicStatus } from "#contracts/crd/publicStatus.ts";
+import { hasEnded, isOngoing, publicStatusOf, type PublicStatus } from "#contracts/crd/sessionState.ts";
 import type {
   GameSessionsResponse,
   GameSessionStatusResponse,

@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
-import { isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import type { DatabaseOutages } from "../stores/databaseFailure.ts";

@@ -1,4 +1,4 @@
-import { recordedFailureReasons, stopReasons } from "#contracts/crd/reasons.ts";
+import { recordedFailureReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { lockWhetherCreated, updateGameSessionEnded } from "./gameSessionLifecycleQueries.ts";
 import { uncountLaunch } from "./launchQueries.ts";

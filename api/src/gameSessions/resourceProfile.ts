@@ -1,4 +1,4 @@
-import type { SessionResources } from "#contracts/crd/gameSession.ts";
+import type { SessionResources } from "#contracts/crd/gameSessionSpec.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 import type { DeclaredResources, SiteResources } from "../games/siteResources.ts";
 

@@ -1,4 +1,4 @@
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 
 /**

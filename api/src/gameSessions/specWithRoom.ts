@@ -1,4 +1,4 @@
-import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { sessionShare, type NodeShare } from "#contracts/crd/nodeShare.ts";
 import type { ServerLack } from "#contracts/http/errors.ts";
 import { limits } from "#contracts/limits.ts";

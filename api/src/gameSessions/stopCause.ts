@@ -1,5 +1,5 @@
-import { isUnreadableSaveReason } from "#contracts/crd/conditionReasons.ts";
-import { StopReason } from "#contracts/crd/gameSession.ts";
+import { isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
+import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import type { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 
 /** How a stop reason of the cluster appears to the player. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { hasEnded } from "#contracts/crd/publicStatus.ts";
-import { stopReasons } from "#contracts/crd/reasons.ts";
+import { hasEnded } from "#contracts/crd/sessionState.ts";
+import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { hasFinalizer } from "#kube/controllers/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { StreamCodec } from "#contracts/crd/gameSession.ts";
+import { StreamCodec } from "#contracts/crd/gameSessionSpec.ts";
 import { codecEncodingNames, softwareCodecs } from "#contracts/videoCodec.ts";
 import { listed } from "#runtime/program/readEnvironment.ts";
 

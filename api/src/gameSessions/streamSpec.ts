@@ -1,4 +1,4 @@
-import { clusterPresetOf, presetOfCluster, type GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import { clusterPresetOf, presetOfCluster, type GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import type { KeptQuality, LaunchQuality } from "#contracts/http/streamQuality.ts";
 import {
   qualityWithin,

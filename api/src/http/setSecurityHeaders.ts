@@ -1,6 +1,6 @@
 import type { Next } from "koa";
 import type { AppContext, HttpDeps } from "./appContext.ts";
-import { apiVersion } from "#contracts/http/version.ts";
+import { apiVersion } from "#contracts/http/service.ts";
 import { playerHeader } from "#contracts/http/auth.ts";
 import { forbidden } from "../errors.ts";
 

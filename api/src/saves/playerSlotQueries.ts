@@ -1,4 +1,4 @@
-import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A game as far as its saves are concerned. */

@@ -1,4 +1,4 @@
-import { isOngoing } from "#contracts/crd/publicStatus.ts";
+import { isOngoing } from "#contracts/crd/sessionState.ts";
 import { limits } from "#contracts/limits.ts";
 import type {
   SaveSlotHistory,

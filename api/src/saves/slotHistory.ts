@@ -10,7 +10,7 @@ import {
   type SlotsOf,
 } from "./playerSlotQueries.ts";
 import { listSaveVersions, type SaveVersion } from "./saveVersionQueries.ts";
-import { isOngoing } from "#contracts/crd/publicStatus.ts";
+import { isOngoing } from "#contracts/crd/sessionState.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 
 /** What reading histories needs. */

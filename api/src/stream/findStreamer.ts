@@ -1,4 +1,4 @@
-import { isOngoing, type PublicStatus } from "#contracts/crd/publicStatus.ts";
+import { isOngoing, type PublicStatus } from "#contracts/crd/sessionState.ts";
 import { DomainError, notFound, unavailable } from "../errors.ts";
 import { currentStatus } from "../gameSessions/present.ts";
 import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/readGameSession.ts";

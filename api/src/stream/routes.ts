@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
 import { errors } from "#contracts/http/errors.ts";
-import { IceServersResponse } from "#contracts/http/iceServers.ts";
-import { StreamTicketRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import {
+  IceServersResponse,
+  StreamTicketRequest,
+  StreamTicketResponse,
+} from "#contracts/http/gameSessions.ts";
 import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
 import { findStreamer, streamUnavailable } from "./findStreamer.ts";
 import { offerStream, type OfferDeps } from "./offerStream.ts";

@@ -1,7 +1,6 @@
-import type { GameCache } from "#contracts/crd/gameCache.ts";
-import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { type GameCache, gameCaches } from "#contracts/crd/gameCache.ts";
+import { type GameNode, gameNodes } from "#contracts/crd/gameNode.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
 import type { Maintenance } from "#contracts/maintenance.ts";
 import { leases, pods, type Lease, type Pod } from "#kube/api/builtin.ts";
 import type { KubeObject, Stored } from "#kube/api/object.ts";

@@ -1,7 +1,7 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { gameSessionEventReasons } from "#contracts/crd/reasons.ts";
+import { gameSessionEventReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
-import { streamerMessages } from "#contracts/streamerLog.ts";
+import { streamerMessages } from "#contracts/termination.ts";
 import type { Event, Pod } from "#kube/api/builtin.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 import { timeOfEvent } from "../cluster/eventTime.ts";

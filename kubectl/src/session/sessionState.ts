@@ -1,7 +1,6 @@
 import type { GameSession, GameSessionPhase } from "#contracts/crd/gameSession.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { failureReasons } from "#contracts/crd/reasons.ts";
-import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { publicStatusOf, conditionStatus } from "#contracts/crd/sessionState.ts";
+import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { gameSessions } from "#contracts/crd/resources.ts";
+import { type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, pods, type Event } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";

@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { stopReasons } from "#contracts/crd/reasons.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { ageText } from "../output/quantities.ts";
 import { table } from "../output/table.ts";
 import { failureText, phaseOf } from "./sessionState.ts";

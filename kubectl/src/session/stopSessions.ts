@@ -1,6 +1,5 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { gameSessions } from "#contracts/crd/resources.ts";
-import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import { isNotFound } from "#kube/api/errors.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";

@@ -1,5 +1,4 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { gameSessions } from "#contracts/crd/resources.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
 import { Reflector } from "#kube/cache/reflector.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";

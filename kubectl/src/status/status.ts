@@ -1,4 +1,4 @@
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { GameSessionPhase, type GameSession } from "#contracts/crd/gameSession.ts";
 import type { Installation } from "../cluster/installation.ts";
 import type { Observed } from "../cluster/observe.ts";

@@ -1,7 +1,7 @@
 import { gameNodeChecks, type GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { leaderLeases } from "#contracts/crd/names.ts";
-import { conditionStatus, isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
+import { conditionStatus, isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import type { Lease, Pod } from "#kube/api/builtin.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 import { ageText } from "../output/quantities.ts";

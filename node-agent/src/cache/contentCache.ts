@@ -1,6 +1,6 @@
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import { contentReasons } from "#contracts/crd/reasons.ts";
+import { contentReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../objectStore/objectStore.ts";

@@ -1,4 +1,4 @@
-import { contentReasons } from "#contracts/crd/reasons.ts";
+import { contentReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { type BackOff, backOffMs } from "#runtime/scheduling/backOff.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 

@@ -1,7 +1,7 @@
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { acceptedArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import { contentReasons } from "#contracts/crd/reasons.ts";
+import { contentReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { messageOf } from "#runtime/errors.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";

@@ -7,7 +7,7 @@ import {
   rootExecutableReasons,
   rootWritableReasons,
   spaceLeftReasons,
-} from "#contracts/crd/reasons.ts";
+} from "#contracts/crd/gameNodeReasons.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 import type { ConditionUpdate } from "#kube/api/conditions.ts";
 import { systemErrorCode } from "#runtime/errors.ts";

@@ -1,6 +1,6 @@
-import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
+import { type GameNode, gameNodes } from "#contracts/crd/gameNode.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
+import { gameCaches } from "#contracts/crd/gameCache.ts";
 import { leases, pods, type Pod } from "#kube/api/builtin.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
 import { Reflector } from "#kube/cache/reflector.ts";

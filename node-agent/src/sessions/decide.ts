@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished, isPrepared, wasReady } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isPrepared, wasReady } from "#contracts/crd/sessionState.ts";
 import {
   hasGameStarted,
   isEnding,

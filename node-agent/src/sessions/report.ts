@@ -1,13 +1,13 @@
-import type { Condition } from "#contracts/crd/condition.ts";
-import type { NodeAgentReasons } from "#contracts/crd/conditionReasons.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import {
+  type NodeAgentReasons,
   gameSessionConditions,
   type GameSession,
   type NodeAgentConditionType,
   type StoredSave,
 } from "#contracts/crd/gameSession.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
-import { unsetReasons } from "#contracts/crd/reasons.ts";
+import { unsetReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { findCondition, setCondition } from "#kube/api/conditions.ts";
 import { isNotFound } from "#kube/api/errors.ts";

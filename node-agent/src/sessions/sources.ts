@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { isTerminal, type Pod } from "#kube/api/builtin.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Source } from "#kube/cache/source.ts";

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import { type GameNode, gameNodeConditions, type GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import {
   diskPressureReasons,
   sessionsSetAsideReasons,
   storeReachableReasons,
-} from "#contracts/crd/reasons.ts";
+} from "#contracts/crd/gameNodeReasons.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Lease } from "#kube/api/builtin.ts";
 import { type ConditionUpdate, findCondition, setCondition } from "#kube/api/conditions.ts";

@@ -1,10 +1,9 @@
-import type { GameCache } from "#contracts/crd/gameCache.ts";
-import type { GameNode } from "#contracts/crd/gameNode.ts";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { type GameCache, gameCaches } from "#contracts/crd/gameCache.ts";
+import { type GameNode, gameNodes } from "#contracts/crd/gameNode.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
 import { gameNodeSelectorOf, heartbeatSelectorOf, type Installation } from "#contracts/crd/installation.ts";
 import { labels } from "#contracts/crd/names.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { type Lease, leases, type Node, nodes, type Pod } from "#kube/api/builtin.ts";
 import type { KubeObject } from "#kube/api/object.ts";
 import type { ResourceType } from "#kube/api/resourceType.ts";

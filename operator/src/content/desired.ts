@@ -1,7 +1,7 @@
 import type { ArchiveSource, GameCache } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionState.ts";
 import { limits } from "#contracts/limits.ts";
 import { compareNames, type FillNode, spread, stateOn, targetsOf, type Turn, turnsOf } from "./fill.ts";
 

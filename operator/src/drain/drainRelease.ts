@@ -1,8 +1,8 @@
 import PQueue from "p-queue";
-import { type GameSession, gameSessionKind } from "#contracts/crd/gameSession.ts";
+import { type GameSession, gameSessionKind, gameSessions } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
-import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { gameCaches } from "#contracts/crd/gameCache.ts";
+import { conditionStatus } from "#contracts/crd/sessionState.ts";
 import { pods } from "#kube/api/builtin.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "#kube/api/errors.ts";
 import type { KubeObject, Stored } from "#kube/api/object.ts";

@@ -1,4 +1,5 @@
-import { gameCaches, gameSessions } from "#contracts/crd/resources.ts";
+import { gameCaches } from "#contracts/crd/gameCache.ts";
+import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 import { quotaName } from "./drainRelease.ts";
 

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession, GameSessionPhase } from "#contracts/crd/gameSession.ts";
-import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";

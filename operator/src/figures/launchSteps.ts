@@ -4,7 +4,7 @@ import {
   clusterLaunchSteps,
   type ClusterLaunchStep,
 } from "#contracts/crd/launchStep.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";

@@ -1,4 +1,4 @@
-import { gpuNotSharedReasons } from "#contracts/crd/reasons.ts";
+import { gpuNotSharedReasons } from "#contracts/crd/gameNodeReasons.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import { parseQuantity } from "#kube/api/quantity.ts";
 import type { GpuConfig } from "./gpuConfig.ts";

@@ -2,7 +2,7 @@
 // environment is the operator's, as far as it is about session pods.
 import PQueue from "p-queue";
 import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
-import { gameNodes } from "#contracts/crd/resources.ts";
+import { gameNodes } from "#contracts/crd/gameNode.ts";
 import { pods } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { KubeTransport } from "#kube/client/transport.ts";

@@ -1,4 +1,4 @@
-import { gameNodes } from "#contracts/crd/resources.ts";
+import { gameNodes } from "#contracts/crd/gameNode.ts";
 import { pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /** The test reads which game nodes there are. */

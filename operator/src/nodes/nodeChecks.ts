@@ -1,8 +1,12 @@
 import { BlockList, isIP } from "node:net";
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import { gameNodeChecks } from "#contracts/crd/gameNode.ts";
 import { announceAddressAnnotation } from "#contracts/crd/names.ts";
-import { architectureSupportedReasons, portsFreeReasons, reachableReasons } from "#contracts/crd/reasons.ts";
+import {
+  architectureSupportedReasons,
+  portsFreeReasons,
+  reachableReasons,
+} from "#contracts/crd/gameNodeReasons.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import type { ConditionUpdate } from "#kube/api/conditions.ts";
 import { addressesOf } from "./addresses.ts";

@@ -1,6 +1,6 @@
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import type { DesiredContent, GameNode } from "#contracts/crd/gameNode.ts";
-import { filledReasons } from "#contracts/crd/reasons.ts";
+import { filledReasons } from "#contracts/crd/gameNodeReasons.ts";
 import { findCondition, type ConditionUpdate } from "#kube/api/conditions.ts";
 import type { Stored } from "#kube/api/object.ts";
 

@@ -6,7 +6,7 @@ import {
   type NodeShare,
   type PodResources,
 } from "#contracts/crd/nodeShare.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { keyOf } from "#kube/api/object.ts";
 import { isTerminal } from "#kube/api/builtin.ts";
 import type { Cluster } from "../cluster/cluster.ts";

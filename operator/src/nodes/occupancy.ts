@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { hostPortsOf } from "../sessionPods/podState.ts";

@@ -1,4 +1,4 @@
-import { nodeReadyReasons, type NodeReadyReason } from "#contracts/crd/reasons.ts";
+import { nodeReadyReasons, type NodeReadyReason } from "#contracts/crd/gameNodeReasons.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import { matchesLabels, type LabelRequirement } from "#kube/api/labelSelector.ts";
 import type { GpuConfig, Toleration } from "../gpu/gpuConfig.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { RenderingObstacle } from "./stream.ts";
 import { VideoCodec } from "./videoCodec.ts";
-import { parseTerminationMessage } from "./terminationMessage.ts";
+import { parseTerminationMessage } from "./termination.ts";
 
 /** A driver calls itself what it likes; the kubelet keeps 4096 bytes of a termination message. */
 const word = z.string().max(200);

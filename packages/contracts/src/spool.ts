@@ -70,3 +70,18 @@ export const SpoolManifest = z.strictObject({
   refused: z.strictObject({ reason: reasonName, message }).optional(),
 });
 export type SpoolManifest = z.infer<typeof SpoolManifest>;
+
+/** The messages between the streamer and the packer, its child process. */
+
+/** Streamer → packer: the game has ended, and its saves are final. */
+export interface PackerCommand {
+  t: "ended";
+}
+
+/**
+ * Packer → streamer. `restored`: the launch no longer waits for the packer. `done`: the last pack, or the
+ * reason why there is none, is in the spool.
+ */
+export interface PackerReport {
+  t: "restored" | "done";
+}

@@ -4,7 +4,7 @@
  * one object each, discriminated by `t`.
  */
 import { z } from "zod";
-import { acceleratedReasons } from "./crd/reasons.ts";
+import { acceleratedReasons } from "./crd/gameSessionReasons.ts";
 import type { ErrorCode } from "./http/errors.ts";
 import { hasBothSides, qualityFields, QualityMaximum, StreamQuality } from "./streamQuality.ts";
 import { GameEndReason } from "./termination.ts";

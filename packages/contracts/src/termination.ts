@@ -6,7 +6,15 @@
  * counts them bounds them by what was possible.
  */
 import { z } from "zod";
-import { parseTerminationMessage } from "./terminationMessage.ts";
+
+/** Returns what a container left in its termination message as JSON; undefined for any other text. */
+export function parseTerminationMessage<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined; // Not JSON: a message of another kind is ordinary, not an error.
+  }
+}
 
 /** Name of the game's report, in the directory of GAME_REPORT_DIR. */
 export const gameReportFile = "game.json";
@@ -85,3 +93,14 @@ export function parseGameTermination(text: string): GameTermination | undefined 
 export function parseStreamerTermination(text: string): StreamerTermination | undefined {
   return parseTerminationMessage(StreamerTermination, text);
 }
+
+/**
+ * Lines of the streamer's log, one JSON object each, that others read: `kubectl joypod session` takes a
+ * launch's last moments from them. Sessions of other versions say the same, so none is reworded.
+ */
+export const streamerMessages = {
+  /** A viewer's offer has its SDP answer. */
+  viewerAnswered: "A viewer was answered.",
+  /** A viewer's connection has come into the state that the line names in `state`. */
+  viewerConnectionChanged: "A viewer's connection changed.",
+} as const;

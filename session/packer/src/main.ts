@@ -1,4 +1,4 @@
-import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
+import type { PackerCommand, PackerReport } from "#contracts/spool.ts";
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { onStopSignal, orExit } from "#runtime/program/program.ts";
 import { readConfig } from "./config.ts";

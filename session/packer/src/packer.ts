@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { PackerReport } from "#contracts/packerMessages.ts";
+import type { PackerReport } from "#contracts/spool.ts";
 import type { PackerConfig } from "./config.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { createSavePacker, type SavePacker } from "./pack/savePacker.ts";

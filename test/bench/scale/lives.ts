@@ -1,7 +1,6 @@
-import type { GameSession, GameSessionSpec } from "#contracts/crd/gameSession.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { gameSessions } from "#contracts/crd/resources.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
+import { publicStatusOf, isFinished } from "#contracts/crd/sessionState.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import { Reflector } from "#kube/cache/reflector.ts";

@@ -15,8 +15,7 @@ import {
   type V1Pod,
 } from "@kubernetes/client-node";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { isFinished, isPrepared, publicStatusOf } from "#contracts/crd/sessionState.ts";
 import { fieldManagers } from "#contracts/crd/names.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { readConfig } from "#operator/config.ts";

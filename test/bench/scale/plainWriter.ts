@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Condition } from "#contracts/crd/condition.ts";
-import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
+import { type GameSession, type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
-import { gameSessions } from "#contracts/crd/resources.ts";
 import { events as eventType, pods as podType, type Event, type Pod } from "#kube/api/builtin.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";

@@ -1,4 +1,4 @@
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/sessionState.ts";
 import { aGame } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

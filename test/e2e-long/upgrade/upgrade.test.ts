@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
-import { apiVersion } from "#contracts/http/version.ts";
+import { apiVersion } from "#contracts/http/service.ts";
 import { programPath, repositoryRoot } from "#test/support/processes/programs.ts";
 import { runYielding } from "#test/support/processes/yieldingProgram.ts";
 import type { FrameGap } from "#test/support/session/frameGap.ts";

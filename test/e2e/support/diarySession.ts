@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";

@@ -1,4 +1,4 @@
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isConditionTrue } from "#kube/api/conditions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

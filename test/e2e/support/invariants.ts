@@ -1,5 +1,5 @@
 import { labels } from "#contracts/crd/names.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { GameNodeHost } from "./gameNodeHost.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import {
   aGame,

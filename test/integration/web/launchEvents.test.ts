@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Page, Route } from "playwright-core";
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";

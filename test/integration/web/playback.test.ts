@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import { launchBrowser, openWindow, type TestWindow } from "#test/support/browser/browser.ts";

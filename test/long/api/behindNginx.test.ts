@@ -15,7 +15,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { expect } from "chai";
 import { Agent, request, type Dispatcher } from "undici";
-import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
+import { gameSessionEvents } from "#contracts/http/gameSessions.ts";
 import { aGame, aPartner, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { operatorOf, type FakeOperator } from "#test/support/cluster/fakeOperator.ts";

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import { limits } from "#contracts/limits.ts";
 import { contentDirectory, objectDirectory, spoolNames } from "#contracts/nodeLayout.ts";
 import { aGameTar, aTarGz } from "#test/factories/tarArchive.ts";

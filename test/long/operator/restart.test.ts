@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { publicStatusOf, isFinished } from "#contracts/crd/sessionState.ts";
 import { isNotFound } from "#kube/api/errors.ts";
 import type { Operator } from "#operator/operator.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";

@@ -1,4 +1,4 @@
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 
 /** Status of an object's condition, or undefined when it was never set. */
 export function conditionStatusOf(

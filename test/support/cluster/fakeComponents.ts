@@ -1,6 +1,6 @@
-import type { Condition } from "#contracts/crd/condition.ts";
-import type { CacheEntry, GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
+import { type CacheEntry, type GameNode, type GameNodeStatus, gameNodes } from "#contracts/crd/gameNode.ts";
+import { type GameSession, type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
 import { fieldManagers, finalizers, labels } from "#contracts/crd/names.ts";
 import { leases, pods as podType, type Pod } from "#kube/api/builtin.ts";
 import { isConditionTrue } from "#kube/api/conditions.ts";
@@ -15,7 +15,6 @@ import { fromCache } from "#kube/cache/source.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { aTerminationReport, containerStatus } from "#test/factories/sessionPod.ts";
-import { gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { nodeOfPod } from "#operator/sessionPods/podState.ts";
 import type { CountedTransport } from "./countedTransport.ts";
 import { loopbackIp } from "../processes/loopbackIp.ts";

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { GameCache, GameCacheStatus } from "#contracts/crd/gameCache.ts";
-import type { GameNode, GameNodeStatus } from "#contracts/crd/gameNode.ts";
-import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import { type GameCache, type GameCacheStatus, gameCaches } from "#contracts/crd/gameCache.ts";
+import { type GameNode, type GameNodeStatus, gameNodes } from "#contracts/crd/gameNode.ts";
+import { type GameSession, type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
 import { isNotFound } from "#kube/api/errors.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
-import { gameCaches, gameNodes, gameSessions } from "#contracts/crd/resources.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 
 const readyConditions = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"];

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { nodeReadyReasons } from "#contracts/crd/reasons.ts";
+import { nodeReadyReasons } from "#contracts/crd/gameNodeReasons.ts";
 import { limits } from "#contracts/limits.ts";
 import {
   clusterRules as agentClusterRules,

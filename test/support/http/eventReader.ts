@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { GameSessionEventName } from "#contracts/http/gameSessionEvents.ts";
+import type { GameSessionEventName } from "#contracts/http/gameSessions.ts";
 import type { ApiClient } from "./apiClient.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { checkAgainstDocument } from "../openapi/documentCheck.ts";

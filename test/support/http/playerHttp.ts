@@ -2,13 +2,13 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { gameSessionEvents } from "#contracts/http/gameSessionEvents.ts";
-import type { IceServersResponse } from "#contracts/http/iceServers.ts";
-import type {
-  GameSessionsResponse,
-  GameSessionStatusResponse,
-  LaunchRequest,
-  StreamTicketResponse,
+import {
+  gameSessionEvents,
+  type GameSessionsResponse,
+  type GameSessionStatusResponse,
+  type LaunchRequest,
+  type StreamTicketResponse,
+  type IceServersResponse,
 } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import type { KeptQuality } from "#contracts/http/streamQuality.ts";

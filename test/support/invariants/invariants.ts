@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import type { Pod } from "#kube/api/builtin.ts";

@@ -1,4 +1,4 @@
-import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 
 /** A save slot as it has to be. */
 export interface ModelSlot {

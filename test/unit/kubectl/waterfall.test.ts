@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { streamerMessages } from "#contracts/streamerLog.ts";
+import { streamerMessages } from "#contracts/termination.ts";
 import { launchSteps } from "#kubectl/session/launchMoments.ts";
 import { waterfall } from "#kubectl/session/waterfall.ts";
 import { after, aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";

@@ -1,6 +1,6 @@
 /** The API's calls of a connection test. All of them throw ApiError and nothing else. */
 
-import { IceServersResponse } from "#contracts/http/iceServers.ts";
+import { IceServersResponse } from "#contracts/http/gameSessions.ts";
 import { whep } from "#contracts/stream.ts";
 import { anySignal } from "./browser.ts";
 import { ApiError } from "./apiError.ts";

@@ -8,15 +8,13 @@ import {
   StopPendingResponse,
   StopResponse,
   type LaunchRequest,
+  gameSessionEvents,
+  GameSessionEventStatus,
+  GameSessionExpiring,
 } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { ApiError } from "./apiError.ts";
 import { request, requestDated, requestOnce } from "./request.ts";
-import {
-  gameSessionEvents,
-  GameSessionEventStatus,
-  GameSessionExpiring,
-} from "#contracts/http/gameSessionEvents.ts";
 
 /** Pause before the events are requested again after an error response. */
 const errorRetryMs = 30_000;

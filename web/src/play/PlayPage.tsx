@@ -1,6 +1,6 @@
 import { useCallback, useEffect } from "react";
 import { useParams, useSearchParams } from "react-router";
-import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { Notice, Spinner } from "../components/Notice.tsx";

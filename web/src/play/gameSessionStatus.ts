@@ -1,7 +1,7 @@
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError } from "../client/apiError.ts";
-import { publicStatuses } from "#contracts/crd/publicStatus.ts";
+import { publicStatuses } from "#contracts/crd/sessionState.ts";
 
 const maxPauseMs = limits.gameSession.keepaliveIntervalSeconds * 1_000;
 

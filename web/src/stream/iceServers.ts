@@ -1,4 +1,4 @@
-import { IceServersResponse } from "#contracts/http/iceServers.ts";
+import { IceServersResponse } from "#contracts/http/gameSessions.ts";
 import { iceServersAddress, rtcIceServersOf } from "../client/connectionTests.ts";
 
 /** A connection is not held up for longer: most players reach the game's server without a relay. */

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { hasEnded } from "#contracts/crd/publicStatus.ts";
+import { hasEnded } from "#contracts/crd/sessionState.ts";
 import {
   gameSessionEvents,
   type GameSessionEventName,
   type GameSessionExpiring,
-} from "#contracts/http/gameSessionEvents.ts";
-import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+  type GameSessionStatusResponse,
+} from "#contracts/http/gameSessions.ts";
 
 /**
  * One event about a session. Its id holds what its reader knows after it, so that any replica can continue: a

@@ -1,7 +1,7 @@
 import { limits } from "#contracts/limits.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/sessionState.ts";
 import { jittered } from "#runtime/scheduling/backOff.ts";
 import { slept, type Clock } from "#runtime/scheduling/clock.ts";
 import { hasFinalizer } from "#kube/controllers/finalizers.ts";

@@ -1,4 +1,4 @@
-import { hasEnded } from "#contracts/crd/publicStatus.ts";
+import { hasEnded } from "#contracts/crd/sessionState.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import type { GameSessionRow } from "../gameSessionQueries.ts";

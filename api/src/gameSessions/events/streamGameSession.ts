@@ -1,4 +1,4 @@
-import { hasEnded } from "#contracts/crd/publicStatus.ts";
+import { hasEnded } from "#contracts/crd/sessionState.ts";
 import { limits } from "#contracts/limits.ts";
 import { slept } from "#runtime/scheduling/clock.ts";
 import { presentGameSession } from "../present.ts";

@@ -1,6 +1,7 @@
-import { memoryLimitOf, type GameSession, type SessionUsage } from "#contracts/crd/gameSession.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { failureReasons, stopReasons } from "#contracts/crd/reasons.ts";
+import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
+import { publicStatusOf } from "#contracts/crd/sessionState.ts";
+import { failureReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 import { raiseGameMemory, updateResourceProfile, type ResourceUse } from "../resourceProfileQueries.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "../saveSlotQueries.ts";

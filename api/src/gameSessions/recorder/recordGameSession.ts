@@ -1,8 +1,7 @@
 import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
-import { hasEnded, isOngoing, publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { stopReasons } from "#contracts/crd/reasons.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { hasEnded, isOngoing, publicStatusOf, isFinished } from "#contracts/crd/sessionState.ts";
+import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { isSaveKeyOf } from "#contracts/objectKeys.ts";
 import { hasFinalizer } from "#kube/controllers/finalizers.ts";
 import type { Stored } from "#kube/api/object.ts";

@@ -1,5 +1,4 @@
-import { isUnreadableSaveReason } from "#contracts/crd/conditionReasons.ts";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isUnreadableSaveReason, type GameSession } from "#contracts/crd/gameSession.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { updateObjectReadable } from "../../saves/saveVersionQueries.ts";

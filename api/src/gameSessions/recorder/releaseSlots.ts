@@ -1,4 +1,4 @@
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { isConditionTrue } from "#kube/api/conditions.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";

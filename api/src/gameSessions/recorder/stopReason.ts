@@ -1,5 +1,6 @@
-import type { GameSession, StopReason } from "#contracts/crd/gameSession.ts";
-import { stopReasons } from "#contracts/crd/reasons.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import type { StopReason } from "#contracts/crd/gameSessionSpec.ts";
+import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 
 /** Returns why a session is stopping, by its object. */
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {

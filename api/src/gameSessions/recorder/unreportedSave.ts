@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { failureReasons } from "#contracts/crd/reasons.ts";
-import { conditionStatus } from "#contracts/crd/sessionConditions.ts";
+import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { conditionStatus } from "#contracts/crd/sessionState.ts";
 
 /**
  * Returns whether a finished session may have a save that was not reported, because its agent has not said

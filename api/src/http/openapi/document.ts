@@ -1,5 +1,5 @@
 import { createDocument, type CreateDocumentOptions } from "zod-openapi";
-import { apiVersion } from "#contracts/http/version.ts";
+import { apiVersion } from "#contracts/http/service.ts";
 import { type RateLimitConfig, policiesOf, type RateLimitName } from "../rateLimits.ts";
 import type { BodySizeConfig, Method, Route } from "../route.ts";
 import { headerComponents } from "./headers.ts";

@@ -1,5 +1,5 @@
 import type { GameSession, StoredSave } from "#contracts/crd/gameSession.ts";
-import { saveReasons, type SaveReason } from "#contracts/crd/reasons.ts";
+import { saveReasons, type SaveReason } from "#contracts/crd/gameSessionReasons.ts";
 import type { PackedSave, SpoolManifest } from "#contracts/spool.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 import { keyOfRef } from "#kube/api/object.ts";

@@ -9,10 +9,10 @@ import {
   restoreReasons,
   type ContentReason,
   type RestoreReason,
-} from "#contracts/crd/reasons.ts";
+} from "#contracts/crd/gameSessionReasons.ts";
 import { contentDirectory } from "#contracts/nodeLayout.ts";
 import type { EventNote } from "#kube/controllers/eventRecorder.ts";
-import { isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { isPrepared } from "#contracts/crd/sessionState.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import { isDiskFull } from "../../disk/files.ts";

@@ -1,4 +1,5 @@
-import { gameNodeEventReasons, saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { gameNodeEventReasons } from "#contracts/crd/gameNodeReasons.ts";
 import type { ReconcileResult } from "#kube/controllers/controller.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";

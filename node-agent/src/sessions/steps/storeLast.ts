@@ -1,5 +1,5 @@
-import { saveEventReason, saveReasons } from "#contracts/crd/reasons.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { saveEventReason, saveReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
 import { isOwnedBy, keyOfRef } from "#kube/api/object.ts";
 import { SpoolUnreadable } from "../../spool/readSpool.ts";

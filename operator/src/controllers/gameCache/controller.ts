@@ -1,7 +1,6 @@
-import type { GameCache } from "#contracts/crd/gameCache.ts";
+import { type GameCache, cacheReadyReasons } from "#contracts/crd/gameCache.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
-import { cacheReadyReasons } from "#contracts/crd/reasons.ts";
 import { isConditionTrue } from "#kube/api/conditions.ts";
 import { isNotFound } from "#kube/api/errors.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";

@@ -1,20 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Condition } from "#contracts/crd/condition.ts";
-import type {
-  GameCache,
-  GameCacheConditionType,
-  GameCacheNodeState,
-  GameCacheStatus,
-} from "#contracts/crd/gameCache.ts";
-import type { CacheEntry } from "#contracts/crd/gameNode.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import {
+  type GameCache,
+  type GameCacheConditionType,
+  type GameCacheNodeState,
+  type GameCacheStatus,
   cacheProgressReasons,
   cacheReadyReasons,
   cacheStalledReasons,
   type CacheProgressReason,
   type CacheReadyReason,
   type CacheStalledReason,
-} from "#contracts/crd/reasons.ts";
+} from "#contracts/crd/gameCache.ts";
+import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import { setCondition } from "#kube/api/conditions.ts";
 import { fillOf, type FillNode } from "../../content/fill.ts";
 

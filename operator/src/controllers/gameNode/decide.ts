@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import {
   gameNodeConditions,
   type DesiredContent,
@@ -7,7 +7,7 @@ import {
   type GameNodeStatus,
 } from "#contracts/crd/gameNode.ts";
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
-import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/reasons.ts";
+import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/gameNodeReasons.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import { findCondition, setCondition, type ConditionUpdate } from "#kube/api/conditions.ts";
 import type { Stored } from "#kube/api/object.ts";

@@ -1,6 +1,6 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished, isSavePending } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import type { PodResources } from "#contracts/crd/nodeShare.ts";
 import {
   agentLabelValueOf,
@@ -10,7 +10,7 @@ import {
   type Installation,
 } from "#contracts/crd/installation.ts";
 import { fieldManagers, nodeAgentLabel } from "#contracts/crd/names.ts";
-import { gameNodeEventReasons } from "#contracts/crd/reasons.ts";
+import { gameNodeEventReasons } from "#contracts/crd/gameNodeReasons.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";

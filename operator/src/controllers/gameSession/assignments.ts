@@ -6,8 +6,8 @@ import {
   subtractShares,
   type NodeShare,
 } from "#contracts/crd/nodeShare.ts";
-import { scheduledReasons, type ScheduledReason } from "#contracts/crd/reasons.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { scheduledReasons, type ScheduledReason } from "#contracts/crd/gameSessionReasons.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { isOlderVersion, keyOf, type Stored } from "#kube/api/object.ts";
 import type { Cluster } from "../../cluster/cluster.ts";

@@ -6,7 +6,7 @@ import { isConditionTrue } from "#kube/api/conditions.ts";
 import { keyOf } from "#kube/api/object.ts";
 import { fromCache, fromWideChanges, type Source, type WatchedCache } from "#kube/cache/source.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionState.ts";
 import type { Change } from "#kube/cache/cache.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../../cluster/cluster.ts";

@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import type { Stored } from "#kube/api/object.ts";

@@ -1,4 +1,4 @@
-import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionState.ts";
 import {
   stopCauseOf,
   canHaveAnotherPod,

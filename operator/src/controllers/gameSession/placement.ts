@@ -1,5 +1,5 @@
 import { lackOf, type Lack, type NodeShare, type PodResources } from "#contracts/crd/nodeShare.ts";
-import { scheduledReasons } from "#contracts/crd/reasons.ts";
+import { scheduledReasons } from "#contracts/crd/gameSessionReasons.ts";
 
 /** A game node that could take a session. */
 export interface Candidate {

@@ -1,4 +1,5 @@
-import { memoryLimitOf, presetOfCluster, type GameSession } from "#contracts/crd/gameSession.ts";
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf, presetOfCluster } from "#contracts/crd/gameSessionSpec.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import {
   containerNames,

@@ -1,5 +1,5 @@
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { ignoreDeleted, isConflict, isNotFound } from "#kube/api/errors.ts";
 import { keyOf, refOf } from "#kube/api/object.ts";
 import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";

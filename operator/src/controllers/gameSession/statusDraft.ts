@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Condition } from "#contracts/crd/condition.ts";
-import type { GameSessionEventReason, OperatorReasons } from "#contracts/crd/conditionReasons.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import {
+  type GameSessionEventReason,
+  type OperatorReasons,
   gameSessionConditions,
   type GameSession,
   type GameSessionPhase,
@@ -9,8 +10,8 @@ import {
   type NodeAgentConditionType,
   type OperatorConditionType,
 } from "#contracts/crd/gameSession.ts";
-import { unsetReasons } from "#contracts/crd/reasons.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { unsetReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { findCondition, isConditionTrue, setCondition } from "#kube/api/conditions.ts";
 import type { EventNote } from "#kube/controllers/eventRecorder.ts";
 import type { Stored } from "#kube/api/object.ts";

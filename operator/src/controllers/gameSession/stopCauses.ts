@@ -1,13 +1,14 @@
 import { limits } from "#contracts/limits.ts";
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
+import { type FailureReason, isTerminalReason, type TerminalReason } from "#contracts/crd/gameSession.ts";
+import type { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import {
-  type FailureReason,
-  isTerminalReason,
-  type TerminalReason,
-} from "#contracts/crd/conditionReasons.ts";
-import type { StopReason } from "#contracts/crd/gameSession.ts";
-import { failureReasons, restoreReasons, scheduledReasons, stopReasons } from "#contracts/crd/reasons.ts";
-import { isPrepared } from "#contracts/crd/sessionConditions.ts";
+  failureReasons,
+  restoreReasons,
+  scheduledReasons,
+  stopReasons,
+} from "#contracts/crd/gameSessionReasons.ts";
+import { isPrepared } from "#contracts/crd/sessionState.ts";
 import type { GameTermination } from "#contracts/termination.ts";
 import { type Pod, isTerminal } from "#kube/api/builtin.ts";
 import { findCondition } from "#kube/api/conditions.ts";

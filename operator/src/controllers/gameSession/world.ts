@@ -1,7 +1,7 @@
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { podReadyReasons } from "#contracts/crd/reasons.ts";
-import { isPrepared } from "#contracts/crd/sessionConditions.ts";
+import { podReadyReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { isPrepared } from "#contracts/crd/sessionState.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import { findCondition, isConditionTrue } from "#kube/api/conditions.ts";
 import { isOwnedBy, type Stored } from "#kube/api/object.ts";

@@ -1,6 +1,14 @@
 import { z } from "zod";
-import { conditions } from "./condition.ts";
-import { group, version, type Kind, type KindObject } from "./kind.ts";
+import {
+  conditions,
+  group,
+  version,
+  type Kind,
+  type KindObject,
+  type ValueOf,
+  type KindResource,
+  resourceOf,
+} from "./kind.ts";
 import {
   byteCount,
   listMap,
@@ -175,3 +183,51 @@ export const gameCacheKind: Kind = {
   ],
   selectableFields: [".spec.source.sha256", ".spec.placement.policy"],
 };
+
+/** Condition Ready of a GameCache, and the event when it changes. */
+export const cacheReadyReasons = {
+  /** `True`, by the operator: every wanted node holds the current version. */
+  allNodesCached: "AllNodesCached",
+  /** `True`, by the operator: the policy is OnDemand, and no node holds the game. */
+  onDemand: "OnDemand",
+  /** `False`, by the operator: some nodes have yet to fetch the current version. */
+  filling: "Filling",
+  /** `False`, by the operator: some nodes could not fetch it. */
+  nodesFailed: "NodesFailed",
+  /** `False`, by the operator: no game node matches the placement. */
+  noGameNodes: "NoGameNodes",
+} as const;
+
+/** Condition Progressing of a GameCache. */
+export const cacheProgressReasons = {
+  /** `True`, by the operator: nodes fetch the current version, or wait for their turn. */
+  filling: "Filling",
+  /** `False`, by the operator: `spec.suspend` is set. */
+  suspended: "Suspended",
+  /** `False`, by the operator: some nodes could not fetch it. */
+  nodesFailed: "NodesFailed",
+  /** `False`, by the operator: there is nothing left to fetch. */
+  settled: "Settled",
+} as const;
+
+/** Condition Stalled of a GameCache, which tools that wait for objects read as a failure. */
+export const cacheStalledReasons = {
+  /**
+   * `True`, by the operator: some nodes could not fetch the current version, no other node fetches it, and
+   * `spec.suspend` is not set. The failed ones try again by themselves.
+   */
+  nodesFailed: "NodesFailed",
+  /**
+   * `False`, by the operator: nodes hold the version, fetch it, or wait for their turn, or `spec.suspend` is
+   * set.
+   */
+  noFailure: "NoFailure",
+} as const;
+
+export type CacheReadyReason = ValueOf<typeof cacheReadyReasons>;
+
+export type CacheProgressReason = ValueOf<typeof cacheProgressReasons>;
+
+export type CacheStalledReason = ValueOf<typeof cacheStalledReasons>;
+
+export const gameCaches: KindResource<GameCache> = resourceOf(gameCacheKind);

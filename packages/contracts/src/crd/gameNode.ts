@@ -1,8 +1,15 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
-import { conditions } from "./condition.ts";
+import {
+  conditions,
+  group,
+  version,
+  type Kind,
+  type KindObject,
+  type KindResource,
+  resourceOf,
+} from "./kind.ts";
 import { ArchiveSource } from "./gameCache.ts";
-import { group, version, type Kind, type KindObject } from "./kind.ts";
 import { byteCount, listMap, message, sha256Hex, timestamp } from "./schema.ts";
 
 export const DesiredContent = z.strictObject({
@@ -230,3 +237,5 @@ export const gameNodeKind: Kind = {
   ],
   selectableFields: [],
 };
+
+export const gameNodes: KindResource<GameNode> = resourceOf(gameNodeKind);

@@ -1,5 +1,5 @@
 import type { GameSession, GameSessionConditionType } from "./gameSession.ts";
-import { conditionStatus } from "./sessionConditions.ts";
+import { conditionStatus } from "./sessionState.ts";
 
 /**
  * The steps of a launch that the cluster goes through, in order; the browser's connection comes after them.

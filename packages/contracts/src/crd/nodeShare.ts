@@ -1,5 +1,5 @@
 import type { GameNode } from "./gameNode.ts";
-import type { GameSessionSpec } from "./gameSession.ts";
+import type { GameSessionSpec } from "./gameSessionSpec.ts";
 
 /** Processors and memory that pods request. */
 export interface PodResources {

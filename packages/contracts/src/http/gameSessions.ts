@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { clusterLaunchSteps } from "../crd/launchStep.ts";
-import { publicStatuses } from "../crd/publicStatus.ts";
+import { publicStatuses } from "../crd/sessionState.ts";
 import { limits } from "../limits.ts";
-import { ViewerRole } from "../viewerRole.ts";
 import { StreamQuality } from "../streamQuality.ts";
+import { ViewerRole } from "../viewerRole.ts";
 import { LaunchQuality } from "./streamQuality.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
@@ -191,3 +191,65 @@ export const StreamTicketResponse = z
   })
   .meta({ id: "StreamTicket", description: "What a WHEP player needs to connect without a cookie." });
 export type StreamTicketResponse = z.infer<typeof StreamTicketResponse>;
+
+/** Names of the server-sent events about one session, in the order of its life. */
+export const gameSessionEvents = {
+  /** The launch has come further. */
+  stage: "stage",
+  /** The game can be played; again when an expected idle end was put off. */
+  running: "running",
+  /** Without a keepalive the session stops as idle soon. */
+  expiring: "expiring",
+  stopping: "stopping",
+  /** The session has ended, as its data says why; the last event. */
+  end: "end",
+} as const;
+export type GameSessionEventName = (typeof gameSessionEvents)[keyof typeof gameSessionEvents];
+
+/** Data of every event but `expiring`: what `session-status` would answer now. */
+export const GameSessionEventStatus = GameSessionStatusResponse;
+
+/** Data of `expiring`. */
+export const GameSessionExpiring = z.object({
+  sessionId: z.string(),
+  expiresAt: z.iso.datetime(),
+  secondsLeft: z.int().min(0),
+});
+export type GameSessionExpiring = z.infer<typeof GameSessionExpiring>;
+
+export const IceServer = z
+  .object({
+    urls: z
+      .array(z.string())
+      .min(1)
+      .meta({
+        examples: [
+          ["turn:turn.joypod.example:3478?transport=udp", "turns:turn.joypod.example:443?transport=tcp"],
+        ],
+      }),
+    username: z
+      .string()
+      .optional()
+      .meta({ examples: ["1800000000:cm3qk1x2v0001"] }),
+    credential: z.string().optional(),
+  })
+  .meta({ id: "IceServer", description: "A relay, as `RTCPeerConnection` takes it." });
+export type IceServer = z.infer<typeof IceServer>;
+
+export const IceServersResponse = z
+  .object({
+    iceServers: z.array(IceServer).meta({ description: "Empty where there is no relay." }),
+    expiresInSeconds: z
+      .int()
+      .min(1)
+      .meta({
+        description:
+          "No new connection is relayed with these credentials after this; one that was made goes on.",
+        examples: [3600],
+      }),
+  })
+  .meta({
+    id: "IceServers",
+    description: "Relays for a connection that does not reach a game server directly.",
+  });
+export type IceServersResponse = z.infer<typeof IceServersResponse>;

@@ -23,3 +23,9 @@ export const ServiceStatusResponse = z
   })
   .meta({ id: "ServiceStatus", description: "What players should know of the service." });
 export type ServiceStatusResponse = z.infer<typeof ServiceStatusResponse>;
+
+/**
+ * Day of the interface's newest change, told by every response and by the OpenAPI document. Nothing is ever
+ * taken away without notice.
+ */
+export const apiVersion = "2026-11-28";

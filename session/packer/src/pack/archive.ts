@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { Transform, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { SaveError } from "../errors.ts";
 import { tarSave, type SaveTar, type TarContent } from "./tarSave.ts";

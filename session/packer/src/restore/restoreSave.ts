@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync } from "node:fs";
-import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
+import { packerRestoreReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave, RestoreOrder } from "#contracts/spool.ts";
 import { systemErrorCode } from "#runtime/errors.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream, closeSync, futimesSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { packerRestoreReasons } from "#contracts/crd/reasons.ts";
+import { packerRestoreReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { createArchiveReader, type ArchiveSink } from "#archive/archiveReader.ts";
 import { storedSaveRules } from "#archive/archiveRules.ts";

@@ -1,4 +1,4 @@
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { SaveError } from "../errors.ts";
 

@@ -1,5 +1,5 @@
 import { closeSync, constants, lstatSync, openSync, opendirSync, type BigIntStats } from "node:fs";
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 import type { SaveQuota } from "./saveQuota.ts";

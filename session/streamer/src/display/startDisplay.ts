@@ -1,4 +1,4 @@
-import { acceleratedReasons } from "#contracts/crd/reasons.ts";
+import { acceleratedReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { RenderingObstacle } from "#contracts/stream.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { fork, type ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { setPriority } from "node:os";
-import type { PackerCommand, PackerReport } from "#contracts/packerMessages.ts";
+import type { PackerCommand, PackerReport } from "#contracts/spool.ts";
 import type { SavesConfig } from "../config.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { beginNewPlaythrough } from "#packer/restore/saveDirectory.ts";

@@ -2,7 +2,7 @@ import type { DataChannel } from "node-datachannel";
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { whep, type StreamNotice } from "#contracts/stream.ts";
 import type { ViewerRole } from "#contracts/viewerRole.ts";
-import { streamerMessages } from "#contracts/streamerLog.ts";
+import { streamerMessages } from "#contracts/termination.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { playoutDelayMs } from "../media/encoders.ts";
 import type { Logger } from "#runtime/logger.ts";

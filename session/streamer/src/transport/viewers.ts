@@ -2,7 +2,7 @@ import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { randomUUID } from "node:crypto";
 import type { HelloNotice, StreamNotice } from "#contracts/stream.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
-import { streamerMessages } from "#contracts/streamerLog.ts";
+import { streamerMessages } from "#contracts/termination.ts";
 import type { QualityBounds, StreamQuality } from "#contracts/streamQuality.ts";
 import type { z } from "zod";
 import { DomainError, forbidden, invalidOffer, rejectedOffer, viewerActive } from "../errors.ts";

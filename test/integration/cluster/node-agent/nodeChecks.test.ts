@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { publicStatusOf, isFinished } from "#contracts/crd/sessionState.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 

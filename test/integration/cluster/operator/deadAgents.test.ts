@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";

@@ -1,7 +1,6 @@
 import { expect } from "chai";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf, isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import { containerStatus } from "#test/factories/sessionPod.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { beforeEachWithFaultyApi } from "#test/support/fixtures/faultyOperatorFixture.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type { CacheEntry, DesiredContent } from "#contracts/crd/gameNode.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { anArchiveSource } from "#test/factories/gameCache.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { Operator } from "#operator/operator.ts";
 import { CountedTransport } from "#test/support/cluster/countedTransport.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { installationLabel, sessionsNamespaceAnnotation } from "#contracts/crd/installation.ts";
 import { nodeAgentLabel } from "#contracts/crd/names.ts";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { events } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf, isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FaultyApi, type SeenRequest } from "#test/support/cluster/faultyApi.ts";

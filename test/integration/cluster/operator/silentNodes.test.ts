@@ -1,7 +1,6 @@
 import { expect } from "chai";
-import { publicStatusOf } from "#contracts/crd/publicStatus.ts";
+import { publicStatusOf, isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { isFinished } from "#contracts/crd/sessionConditions.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { aCacheEntry } from "#test/factories/gameNode.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";

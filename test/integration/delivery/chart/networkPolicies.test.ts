@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { aGameSession } from "#test/factories/gameSession.ts";
 import { render as renderChart, values } from "#test/support/chart/helmTemplate.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { GameSessionSpec } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { isNotFound } from "#kube/api/errors.ts";
 import type { KubeRequest } from "#kube/client/request.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";

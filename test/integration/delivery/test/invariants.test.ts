@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import Mocha from "mocha";
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
-import { gameSessions } from "#contracts/crd/resources.ts";
 import { pods as podType, type Pod } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";

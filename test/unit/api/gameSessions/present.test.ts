@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { PublicStatus } from "#contracts/crd/publicStatus.ts";
+import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import { currentStatus, presentStop } from "#api/gameSessions/present.ts";
 import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Condition } from "#contracts/crd/condition.ts";
-import { saveReasons } from "#contracts/crd/reasons.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { saveNoticeOf } from "#api/gameSessions/saveNotice.ts";
 import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 

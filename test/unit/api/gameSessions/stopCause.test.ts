@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { StopReason } from "#contracts/crd/gameSession.ts";
+import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 import { publicEndOf } from "#api/gameSessions/stopCause.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { gameSessions } from "#contracts/crd/resources.ts";
+import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { decodeObject } from "#kube/client/decode.ts";
 
 const sent = {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Condition } from "#contracts/crd/condition.ts";
+import type { Condition } from "#contracts/crd/kind.ts";
 import type { CacheEntry, DesiredContent, GameNodeStatus } from "#contracts/crd/gameNode.ts";
 import { setCondition } from "#kube/api/conditions.ts";
 import { fillEndsInMs, filledOf, isFilling } from "#operator/nodes/nodeFill.ts";

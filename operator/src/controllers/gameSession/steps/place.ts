@@ -1,5 +1,9 @@
-import type { GameSessionEventReason } from "#contracts/crd/conditionReasons.ts";
-import { failureReasons, gameSessionEventReasons, scheduledReasons } from "#contracts/crd/reasons.ts";
+import type { GameSessionEventReason } from "#contracts/crd/gameSession.ts";
+import {
+  failureReasons,
+  gameSessionEventReasons,
+  scheduledReasons,
+} from "#contracts/crd/gameSessionReasons.ts";
 import { limits } from "#contracts/limits.ts";
 import { addFinalizer, hasFinalizer } from "#kube/controllers/finalizers.ts";
 import { finalizers } from "#contracts/crd/names.ts";

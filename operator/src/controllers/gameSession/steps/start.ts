@@ -6,8 +6,8 @@ import {
   readyReasons,
   streamReadyReasons,
   unsetReasons,
-} from "#contracts/crd/reasons.ts";
-import { isFinished, isPrepared } from "#contracts/crd/sessionConditions.ts";
+} from "#contracts/crd/gameSessionReasons.ts";
+import { isFinished, isPrepared } from "#contracts/crd/sessionState.ts";
 import type { RenderingObstacle } from "#contracts/stream.ts";
 import { codecEncodingNames } from "#contracts/videoCodec.ts";
 import { isConditionTrue } from "#kube/api/conditions.ts";

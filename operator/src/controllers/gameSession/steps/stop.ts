@@ -1,4 +1,5 @@
-import { type GameSession, memoryLimitOf, type SessionUsage } from "#contracts/crd/gameSession.ts";
+import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
+import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
 import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import {
@@ -7,7 +8,7 @@ import {
   readyReasons,
   stopReasons,
   unsetReasons,
-} from "#contracts/crd/reasons.ts";
+} from "#contracts/crd/gameSessionReasons.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import type { Node, Pod } from "#kube/api/builtin.ts";
 import { ignoreDeleted, isConflict, isKubeError, isNotFound } from "#kube/api/errors.ts";

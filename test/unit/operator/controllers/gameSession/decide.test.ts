@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import type { GameSessionSpec, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import type { Stored } from "#kube/api/object.ts";
 import {
