@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import { migrationOf, recordBaseline, type Migration } from "./baseline.ts";
 import { isDatabaseOutOfReach, isDatabaseUnavailable } from "./databaseFailure.ts";
 import { jittered } from "#runtime/scheduling/backOff.ts";
 import { messageOf } from "#runtime/errors.ts";
@@ -43,13 +43,6 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
   }
 }
 
-interface Migration {
-  name: string;
-  script: string;
-  /** As Prisma's own tool takes it. */
-  checksum: string;
-}
-
 /** Prisma's own table, so that `prisma migrate` finds what it knows. */
 const createHistory = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ, migration_name VARCHAR(255) NOT NULL, logs TEXT,
@@ -59,6 +52,11 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
   await requireOwnDatabase(client);
   await client.query(createHistory);
   const checksums = await readHistory(client);
+  const [baseline] = migrations;
+  if (baseline !== undefined && checksums.size > 0 && !checksums.has(baseline.name)) {
+    await recordBaseline(client, baseline, [...checksums.keys()]);
+    checksums.set(baseline.name, baseline.checksum);
+  }
   const edited = migrations.filter(
     ({ name, checksum }) => checksums.has(name) && checksums.get(name) !== checksum,
   );
@@ -102,11 +100,6 @@ async function apply(client: pg.Client, { name, script, checksum }: Migration): 
       cause: error,
     });
   });
-  // Releases before this one left a record of a failed attempt, which Prisma's tool would want to be told of.
-  await client.query(
-    "UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL",
-    [name],
-  );
   await client.query(
     `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
     VALUES (gen_random_uuid(), $1, $2, now(), clock_timestamp(), 1)`,
@@ -122,10 +115,9 @@ async function readMigrations(directory: string): Promise<Migration[]> {
     .map((entry) => entry.name)
     .sort();
   return Promise.all(
-    names.map(async (name) => {
-      const script = await readFile(join(directory, name, "migration.sql"), "utf8");
-      return { name, script, checksum: createHash("sha256").update(script).digest("hex") };
-    }),
+    names.map(async (name) =>
+      migrationOf(name, await readFile(join(directory, name, "migration.sql"), "utf8")),
+    ),
   );
 }
 

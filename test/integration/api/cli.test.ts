@@ -33,7 +33,7 @@ describe("joypod, the command line", function () {
     const applied = [first, second].map(
       ({ stdout }) => (JSON.parse(stdout) as { applied: string[] }).applied,
     );
-    expect(applied.flat()).to.include("20261121000000_init");
+    expect(applied.flat()).to.include("20261129000000_baseline");
     expect(
       applied.filter((names) => names.length === 0),
       "one of two at once finds nothing to do",

@@ -62,19 +62,10 @@ describe("migrations", function () {
     expect(await migrate(database.url, folder)).to.deep.equal(["2_broken"]);
   });
 
-  it("are recorded as Prisma's own tool does, also where a release before this one left a failed attempt", async () => {
+  it("are recorded as Prisma's own tool records them", async () => {
     await write("1_made", "CREATE TABLE made (id int)");
     await migrate(database.url, folder);
-    await client.query(
-      "INSERT INTO _prisma_migrations (id, checksum, migration_name, logs) VALUES ('failed', 'of another form', '2_filled', 'an error')",
-    );
-    await write("2_filled", "INSERT INTO made VALUES (1)");
-    expect(await migrate(database.url, folder)).to.deep.equal(["2_filled"]);
-    expect(await history()).to.deep.equal([
-      { name: "1_made", steps: 1, finished: true, rolledBack: false },
-      { name: "2_filled", steps: 0, finished: null, rolledBack: true },
-      { name: "2_filled", steps: 1, finished: true, rolledBack: false },
-    ]);
+    expect(await history()).to.deep.equal([{ name: "1_made", steps: 1, finished: true, rolledBack: false }]);
     const sha256 = "cee254aaa03c5824"; // So begins what `sha256sum` says of "CREATE TABLE made (id int)".
     expect(
       (

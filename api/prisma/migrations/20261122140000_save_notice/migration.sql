@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "game_sessions" ADD COLUMN "save_notice" TEXT;

@@ -1,3 +1,0 @@
--- AlterTable
-ALTER TABLE "auth_sessions" ADD COLUMN "device" TEXT,
-ADD COLUMN "ip_prefix" TEXT;
