@@ -142,9 +142,9 @@ function successKeyOf(subject: string): string {
 }
 
 /**
- * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `lockedBy`, `f:<attempt>` = time of each counted
- * failure, and `u:<attempt>` = the same of each attempt that is still undecided. Returns two numbers: for how
- * many milliseconds the subject is still locked, 0 when this attempt may be made, -1 when that depends on
+ * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `f:<attempt>` = time of each counted failure, and
+ * `u:<attempt>` = the same of each attempt that is still undecided. Returns two numbers: for how many
+ * milliseconds the subject is still locked, 0 when this attempt may be made, -1 when that depends on
  * undecided ones; and when a password was last right, -1 when that is not known. Same rules as LocalLockout.
  */
 const beginScript = `
@@ -172,7 +172,7 @@ if count + 1 >= failures then
   local level = redis.call('HINCRBY', key, 'level', 1)
   local steps = #ARGV - 6
   local lock = tonumber(ARGV[6 + math.min(level, steps)])
-  redis.call('HSET', key, 'lockedAt', now, 'lockedUntil', now + lock, 'lockedBy', attempt)
+  redis.call('HSET', key, 'lockedAt', now, 'lockedUntil', now + lock)
 end
 redis.call('PEXPIRE', key, memory)
 return { 0, succeededAt }`;
@@ -183,10 +183,6 @@ redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 0`;
 
-/**
- * `lockedBy` is for the release before, which lifts a lock by it alone: it must find none that is lifted
- * already.
- */
 const takeBackScript = `
 local key, attempt, failures = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local at = tonumber(redis.call('HGET', key, 'f:' .. attempt) or '')
@@ -200,7 +196,6 @@ end
 if count < failures then
   redis.call('HINCRBY', key, 'level', -1)
   redis.call('HSET', key, 'lockedAt', -1, 'lockedUntil', 0)
-  redis.call('HDEL', key, 'lockedBy')
 end
 return 0`;
 

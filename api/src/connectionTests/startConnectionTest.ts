@@ -28,14 +28,9 @@ export async function startConnectionTest(
   const outcome = await testResponders.ask(offer, userId);
   if ("sdpAnswer" in outcome) {
     const { sdp, addresses, nodeName, udpPort } = outcome.sdpAnswer;
-    const { announced, external } = cluster.gameNode(nodeName)?.status?.addresses ?? {};
-    // What sessions announce, so that the test finds what a game would. An operator of an earlier release
-    // says no more of it than one address.
-    return withCandidates(
-      sdp,
-      announced ?? [...addresses, ...(external === undefined ? [] : [external])],
-      udpPort,
-    );
+    // The addresses that sessions announce, so the test finds what a game would.
+    const announced = cluster.gameNode(nodeName)?.status?.addresses?.announced ?? addresses;
+    return withCandidates(sdp, announced, udpPort);
   }
   switch (outcome.refused) {
     case "offer":

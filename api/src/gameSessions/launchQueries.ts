@@ -29,10 +29,10 @@ export interface LaunchContext extends GameNeeds {
   now: Date;
 }
 
-/** What a session that was just stored asks for; sessions of the release before shares of GPUs name none. */
+/** What a session that was just stored asks for. */
 export interface UnseenSession {
   id: string;
-  resources: Omit<SessionResources, "gpuShare"> & { gpuShare?: number };
+  resources: SessionResources;
   saveVolumeBytes: number;
 }
 

@@ -24,7 +24,7 @@ export async function recordVanished({ postgres }: { postgres: Postgres }, id: s
       undefined,
     );
     if (isRecorded && row.slotId !== null && row.slotReleasedAt === null)
-      await updateSlotPlayed(transaction, row.slotId, id, true);
+      await updateSlotPlayed(transaction, row.slotId);
   });
 }
 

@@ -65,17 +65,12 @@ export async function updateSlotSave(
   return rows[0].hasMoved ? "moved" : "known";
 }
 
-/** Notes that the slot was played until now; `isPending` while its last save is still on its node. */
-export async function updateSlotPlayed(
-  db: Queryable,
-  slotId: string,
-  gameSession: string,
-  isPending: boolean,
-): Promise<void> {
+/** Records that the slot was played until now. */
+export async function updateSlotPlayed(db: Queryable, slotId: string): Promise<void> {
   await db.query({
     name: "mark-slot-played",
-    text: "UPDATE save_slots SET last_played_at = now(), pending_session = CASE WHEN $3 THEN $2 END WHERE id = $1",
-    values: [slotId, gameSession, isPending],
+    text: "UPDATE save_slots SET last_played_at = now() WHERE id = $1",
+    values: [slotId],
   });
 }
 
@@ -101,11 +96,7 @@ export async function releaseSlot(db: Queryable, gameSession: string, hasRun: bo
   if (!hasRun) await deleteUnusedSlot(db, gameSession);
   await db.query({
     name: "release-slot",
-    text: `
-      WITH released AS (
-        UPDATE game_sessions SET slot_released_at = now() WHERE id = $1 AND slot_released_at IS NULL RETURNING slot_id
-      )
-      UPDATE save_slots s SET pending_session = NULL FROM released WHERE s.id = released.slot_id AND s.pending_session = $1`,
+    text: "UPDATE game_sessions SET slot_released_at = now() WHERE id = $1 AND slot_released_at IS NULL",
     values: [gameSession],
   });
 }

@@ -48,7 +48,7 @@ export async function updateSlowStopsEnded(db: Queryable, seconds: number): Prom
         WHERE status = 'stopping' AND stopping_at < now() - make_interval(secs => $1)
         RETURNING id, slot_id
       ), slot AS (
-        UPDATE save_slots s SET last_played_at = GREATEST(last_played_at, now()), pending_session = freed.id FROM freed WHERE s.id = freed.slot_id
+        UPDATE save_slots s SET last_played_at = GREATEST(last_played_at, now()) FROM freed WHERE s.id = freed.slot_id
       )
       SELECT id FROM freed`,
     values: [seconds],

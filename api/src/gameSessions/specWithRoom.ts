@@ -49,10 +49,7 @@ function shortageFor(
 }
 
 function shareOfUnseen({ resources, saveVolumeBytes }: UnseenSession): NodeShare {
-  return sessionShare(
-    { resources: { ...resources, gpuShare: resources.gpuShare ?? 1 }, saveVolumeBytes },
-    noOverhead,
-  );
+  return sessionShare({ resources, saveVolumeBytes }, noOverhead);
 }
 
 /**

@@ -211,12 +211,7 @@ export async function findOutdatedGame(db: Queryable, gameId: string): Promise<O
   return rows[0];
 }
 
-/**
- * Notes that the GameCache has the game's changes up to that revision. Where a later one is noted already, a
- * replica of a release that does not take the lock has been before: the cluster may have the earlier change
- * for good, so that the game counts as changed once more. Those who take the lock never meet that, and one
- * who does makes a revision that nobody else has applied, so that it ends there.
- */
+/** Records that the GameCache has the game's changes up to that revision. */
 export async function updateCacheApplied(
   transaction: Queryable,
   gameId: string,
@@ -224,9 +219,7 @@ export async function updateCacheApplied(
 ): Promise<void> {
   await transaction.query({
     name: "mark-cache-applied",
-    text: `UPDATE games SET cache_applied_revision = GREATEST(cache_applied_revision, $2),
-        cache_revision = cache_revision + (cache_applied_revision > $2)::int
-      WHERE id = $1 AND cache_applied_revision <> $2`,
+    text: "UPDATE games SET cache_applied_revision = $2 WHERE id = $1 AND cache_applied_revision < $2",
     values: [gameId, revision],
   });
 }

@@ -22,10 +22,7 @@ import type { AppContext, HttpDeps } from "./appContext.ts";
  */
 type StoredResponse =
   | { status: number; text: string; location?: string }
-  | { [storedErrorCode]: ErrorCode; options: HttpErrorOptions };
-
-/** By this name rows of earlier releases have an error's code. */
-const storedErrorCode = "refusal";
+  | { errorCode: ErrorCode; options: HttpErrorOptions };
 
 /** What a route says of its requests and responses. */
 interface Description {
@@ -215,15 +212,15 @@ async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>):
 
 function storedError({ code, message, hasMessage, details, headers, extra }: HttpError): StoredResponse {
   return {
-    [storedErrorCode]: code,
+    errorCode: code,
     options: { headers, extra, ...(hasMessage && { message }), ...(details !== undefined && { details }) },
   };
 }
 
 function replay(ctx: AppContext, response: StoredResponse): void {
   const replayed = { "Idempotency-Replayed": "true" };
-  if (storedErrorCode in response)
-    throw new HttpError(response[storedErrorCode], {
+  if ("errorCode" in response)
+    throw new HttpError(response.errorCode, {
       ...response.options,
       headers: { ...response.options.headers, ...replayed },
     });

@@ -53,31 +53,6 @@ export async function findSweptSlot(db: Queryable, slotId: string): Promise<Swep
   return rows[0];
 }
 
-/**
- * Stores the version of the slot's own save that is missing because a process of the release before moved the
- * slot.
- */
-export async function insertMissingSlotVersion(db: Queryable, slotId: string): Promise<void> {
-  await db.query({
-    name: "insert-missing-version",
-    text: `
-      WITH version AS (
-        INSERT INTO save_versions AS v (slot_id, kind, game_session, object_key, sha256, bytes, unpacked_bytes, generation, sequence, attempt, stored_at)
-        SELECT s.id, 'played', s.saved_by_session, s.object_key, s.sha256, s.bytes, s.unpacked_bytes, s.generation, s.sequence, s.attempt, s.last_played_at
-        FROM save_slots s
-        WHERE s.id = $1 AND s.object_key IS NOT NULL
-          AND NOT EXISTS (SELECT FROM save_versions known WHERE known.slot_id = s.id AND known.object_key = s.object_key)
-        ON CONFLICT (slot_id, game_session, kind) WHERE kind IN ('played', 'conflict') DO UPDATE SET
-          object_key = EXCLUDED.object_key, sha256 = EXCLUDED.sha256, bytes = EXCLUDED.bytes, unpacked_bytes = EXCLUDED.unpacked_bytes,
-          generation = EXCLUDED.generation, sequence = EXCLUDED.sequence, attempt = EXCLUDED.attempt, stored_at = EXCLUDED.stored_at, superseded_at = NULL
-        RETURNING v.id
-      )
-      UPDATE save_versions v SET superseded_at = now() FROM version
-      WHERE v.slot_id = $1 AND v.superseded_at IS NULL AND v.kind <> 'conflict' AND v.id <> version.id`,
-    values: [slotId],
-  });
-}
-
 /** Deletes these versions of a slot; all of them where none are named. */
 export async function deleteSaveVersions(
   db: Queryable,

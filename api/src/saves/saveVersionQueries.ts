@@ -142,15 +142,6 @@ interface LateSave {
   attempt: number;
 }
 
-/** As what a late save is kept. */
-export interface LateSaveKind {
-  kind: "conflict" | "played";
-  /**
-   * When it came; now, unless given. Saves from before there were versions came earlier, and are superseded.
-   */
-  storedAt?: Date;
-}
-
 /**
  * SQL that is true of a save (slot, session, key, sequence and attempt are the parameters 1 to 5) whose
  * session does not own the slot, and of which no record is left: neither of that object, nor of a later save
@@ -174,21 +165,15 @@ export async function isLateSaveUnrecorded(
 }
 
 /**
- * Keeps the save as a version of its own, in the place of an earlier one of that kind and session; false when
- * the session owns the slot, or when this save or a later one of the session is recorded. May be repeated.
+ * Keeps the save as a conflict copy, and replaces an earlier one of the session. Returns false when the
+ * session owns the slot, or when this save or a later one of the session is recorded. Idempotent.
  */
-export async function insertLateSave(
-  db: Queryable,
-  save: LateSave,
-  { kind, storedAt }: LateSaveKind,
-): Promise<boolean> {
+export async function insertLateSave(db: Queryable, save: LateSave): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "insert-late-save",
     text: `
-      INSERT INTO save_versions AS v (slot_id, game_session, object_key, sequence, attempt, kind, sha256, bytes, unpacked_bytes, generation,
-        stored_at, superseded_at)
-      SELECT $1, $2, $3, $4::int, $5::int, $6::save_version_kind, $7, $8, $9, $10, COALESCE($11, now()),
-        CASE WHEN $6::save_version_kind = 'played' THEN now() END
+      INSERT INTO save_versions AS v (slot_id, game_session, object_key, sequence, attempt, kind, sha256, bytes, unpacked_bytes, generation)
+      SELECT $1, $2, $3, $4::int, $5::int, 'conflict', $6, $7, $8, $9
       WHERE ${isUnrecorded}
       ON CONFLICT (slot_id, game_session, kind) WHERE kind IN ('played', 'conflict') DO UPDATE SET
         object_key = EXCLUDED.object_key, sha256 = EXCLUDED.sha256, bytes = EXCLUDED.bytes, unpacked_bytes = EXCLUDED.unpacked_bytes,
@@ -200,12 +185,10 @@ export async function insertLateSave(
       save.objectKey,
       save.sequence,
       save.attempt,
-      kind,
       save.sha256,
       save.bytes,
       save.unpackedBytes,
       save.generation,
-      storedAt ?? null,
     ],
   });
   return rowCount === 1;

@@ -11,19 +11,12 @@ import {
   deleteSaveVersions,
   deleteSweep,
   findSweptSlot,
-  insertMissingSlotVersion,
   lockDueSweep,
   updateSweepDue,
   type SaveSweep,
   type SweptSlotRecord,
 } from "./saveSweepQueries.ts";
-import {
-  listSaveVersions,
-  lockSlot,
-  type SaveVersion,
-  insertLateSave,
-  type LateSaveKind,
-} from "./saveVersionQueries.ts";
+import { listSaveVersions, lockSlot, type SaveVersion, insertLateSave } from "./saveVersionQueries.ts";
 import { limits } from "#contracts/limits.ts";
 
 /** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
@@ -147,7 +140,6 @@ async function sweepHistory(
   const slotId = sweep.slotId;
   // The records are read before the objects are listed, and only ever advance: a save that they supersede
   // stays superseded, and a save that they name is in the list.
-  await insertMissingSlotVersion(pool, slotId);
   const versions = await listSaveVersions(pool, [slotId]);
   const objects = await saveObjects.list(slotId);
   if (slot.objectKey !== null && !objects.some(({ key }) => key === slot.objectKey)) {
@@ -155,7 +147,7 @@ async function sweepHistory(
     return updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey);
   }
   const plan = planSweep(objects, { ...slot, versions }, now);
-  const adopted = await adoptUnrecordedSaves(deps, slotId, { ...slot, versions }, plan.unrecorded);
+  const adopted = await adoptUnrecordedSaves(deps, slotId, plan.unrecorded);
   await saveObjects.remove(plan.superseded);
   const { kept, removed } = await removeUnkeptVersions(deps, saveObjects, {
     slotId,
@@ -229,13 +221,12 @@ interface AdoptUnrecordedSavesDeps {
 }
 
 /**
- * Keeps saves that were stored and never recorded as versions of their slot; returns how many. One that
- * cannot be read is left for the next sweep.
+ * Keeps saves that were stored and never recorded as conflict copies of their slot; returns how many. One
+ * that cannot be read is left for the next sweep.
  */
 async function adoptUnrecordedSaves(
   { logger, metrics, postgres, objectStore }: AdoptUnrecordedSavesDeps,
   slotId: string,
-  record: SlotRecord,
   saves: readonly NamedSaveObject[],
 ): Promise<number> {
   let adopted = 0;
@@ -245,12 +236,11 @@ async function adoptUnrecordedSaves(
       const inspected = await new SaveObjectStore(objectStore).inspect(save.key, limits.save.packedBytes);
       const { gameSession, generation, sequence, attempt } = save;
       const late = { slotId, gameSession, objectKey: save.key, ...inspected, generation, sequence, attempt };
-      const kind = kindOf(save, record);
-      if (!(await insertLateSave(postgres.pool, late, kind))) continue;
+      if (!(await insertLateSave(postgres.pool, late))) continue;
       adopted++;
-      if (kind.kind === "conflict") metrics.saveConflictStored();
+      metrics.saveConflictStored();
       logger.warn(
-        { ...keys, kind: kind.kind, unpackedBytes: inspected.unpackedBytes },
+        { ...keys, kind: "conflict", unpackedBytes: inspected.unpackedBytes },
         "The sweeper found a save that nobody had recorded, and keeps it as a version.",
       );
     } catch (error) {
@@ -258,15 +248,4 @@ async function adoptUnrecordedSaves(
     }
   }
   return adopted;
-}
-
-/**
- * The saves that releases without versions kept of earlier sessions are these sessions' last; all others came
- * when the slot was not their own.
- */
-function kindOf({ gameSession, generation, storedAt }: NamedSaveObject, record: SlotRecord): LateSaveKind {
-  const isFromBefore =
-    generation < record.generation &&
-    record.versions.every((version) => version.gameSession !== gameSession && storedAt < version.storedAt);
-  return isFromBefore ? { kind: "played", storedAt } : { kind: "conflict" };
 }

@@ -69,8 +69,8 @@ async function compareWithBaseline(client: pg.Client, { script }: Migration): Pr
     await client.query(script);
     const expected = await describeSchema(client);
     return [
-      ...[...expected.difference(actual)].map((object) => `missing ${object}`),
-      ...[...actual.difference(expected)].map((object) => `unexpected ${object}`),
+      ...[...expected].filter((object) => !actual.has(object)).map((object) => `missing ${object}`),
+      ...[...actual].filter((object) => !expected.has(object)).map((object) => `unexpected ${object}`),
     ];
   } finally {
     await client.query("ROLLBACK");

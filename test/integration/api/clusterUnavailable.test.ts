@@ -162,36 +162,6 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     expect(cacheAppliedRevision).to.equal(cacheRevision);
   });
 
-  it("a later change stands in the end, though a replica of the release before took it to the cluster meanwhile", async () => {
-    const { prisma } = api.deps.postgres;
-    const game = await aPartnersGame();
-    const deletion = await heldDeletion(game);
-    expect((await game.client.post(`${game.path}/restore`)).status).to.equal(200);
-    // That release asks for no right to do so. What it made of the GameCache, the held change undoes.
-    const { cacheRevision } = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
-    await prisma.game.update({ where: { id: game.id }, data: { cacheAppliedRevision: cacheRevision } });
-    deletion.release();
-    expect((await deletion.deleted).status).to.equal(204);
-    await syncGameCaches(api.deps);
-    await eventually(
-      () => api.deps.cluster.gameCaches.cache.list().some(({ metadata }) => metadata.name === game.slug),
-      { what: "the restored game's cache" },
-    );
-    const settled = await eventually(
-      async () => {
-        const { cacheRevision: wanted, cacheAppliedRevision: applied } = await prisma.game.findUniqueOrThrow({
-          where: { id: game.id },
-        });
-        return wanted === applied ? { cacheRevision: wanted } : undefined;
-      },
-      { what: "the cache's change to be noted" },
-    );
-    await syncGameCaches(api.deps);
-    expect(await prisma.game.findUniqueOrThrow({ where: { id: game.id } }), "once is enough").to.include(
-      settled,
-    );
-  });
-
   it("no more than two changes hold a connection to the database", async () => {
     const { auditEvent } = api.deps.postgres.prisma;
     // All before the first one is held: the cluster is waited for only for three seconds.

@@ -129,21 +129,6 @@ describe(`POST ${path}`, function () {
     expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal(announced);
   });
 
-  it("has the responder's own addresses and the node's external one, where an operator of the release before writes no list of announced ones", async () => {
-    const nodeName = await operator.addNode(1, {
-      addresses: { internal: "10.1.1.1", external: "203.0.113.7" },
-    });
-    await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.external !== undefined, {
-      what: "the node's addresses to be known",
-    });
-    responder.response.body = { ...sdpAnswer, nodeName, addresses: ["192.0.2.1"] };
-    const { text } = await post();
-    expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal([
-      "192.0.2.1",
-      "203.0.113.7",
-    ]);
-  });
-
   it("is for signed-in players on the service's own pages", async () => {
     expectErrorResponse(await api.anonymous().post(path, "v=0 offer", sdp), 401, "unauthorized");
     expectErrorResponse(

@@ -327,7 +327,6 @@ describe("game sessions", function () {
         generation: 1,
         savedBySession: id,
         objectKey: save.objectKey,
-        pendingSession: null,
       });
       expect(others).to.be.empty;
       const { profileSessions, profileCpuMillicores } = await prisma.game.findUniqueOrThrow({

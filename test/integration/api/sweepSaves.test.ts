@@ -225,11 +225,11 @@ describe("sweepSaves", function () {
           /gs-[a-z]+/,
           sessionId(session),
         ) + ".tar.gz";
-      await insertLateSave(
-        api.deps.postgres.pool,
-        { ...late, gameSession: sessionId(session), objectKey: key },
-        { kind: "conflict" },
-      );
+      await insertLateSave(api.deps.postgres.pool, {
+        ...late,
+        gameSession: sessionId(session),
+        objectKey: key,
+      });
       names[session] = shortNameOf(key);
     }
     // The last two stay as such; of each day before one does.
@@ -398,36 +398,6 @@ describe("sweepSaves", function () {
     await sweep(30 * dayMs);
     expect(await saves()).to.deep.equal([kept]);
     expect(hasLogged("A slot's save is not in the object store.")).to.be.true;
-  });
-
-  it("stores the version of a save to which a process of the release before has moved the slot", async () => {
-    const first = await save(1, "a", 1);
-    const second = await save(2, "b", 1, { isRecorded: false });
-    const objectKey = saveKey(slotId, {
-      generation: 2,
-      gameSession: sessionId("b"),
-      sequence: 1,
-      attempt: 1,
-    });
-    await api.deps.postgres.prisma.saveSlot.update({
-      where: { id: slotId },
-      data: {
-        objectKey,
-        sha256: "b".repeat(64),
-        bytes: 20n,
-        generation: 2,
-        savedBySession: sessionId("b"),
-        sequence: 1,
-        attempt: 1,
-      },
-    });
-    await sweep(2 * hourMs);
-    expect(
-      (await versions()).map(({ name, kind, supersededAt }) => [name, kind, supersededAt === null]),
-    ).to.have.deep.members([
-      [second, "played", true],
-      [first, "played", false],
-    ]);
   });
 
   it("gives each slot to one sweeper at a time, and forgets no change that comes meanwhile", async () => {

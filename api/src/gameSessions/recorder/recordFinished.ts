@@ -30,7 +30,7 @@ export async function recordFinished(
     const times = { readyAt: status?.readyAt, endedAt: status?.finishedAt };
     if (!(await updateGameSessionEnded(transaction, id, end, times, status?.nodeName))) return false;
     if (isReleased && status?.readyAt === undefined) await deleteUnusedSlot(transaction, id);
-    else if (slotId !== null) await updateSlotPlayed(transaction, slotId, id, !isReleased);
+    else if (slotId !== null) await updateSlotPlayed(transaction, slotId);
     const usage = averageUse(status?.usage);
     if (usage !== undefined)
       await updateResourceProfile(transaction, gameId, usage, limits.resources.newestWeight);

@@ -31,7 +31,7 @@ export async function recordLateSave(
     attempt: attemptOf(objectKey),
   };
   if (!(await isLateSaveUnrecorded(postgres.pool, late)) || (await isRemoved(deps, save))) return;
-  if (!(await insertLateSave(postgres.pool, late, { kind: "conflict" }))) return;
+  if (!(await insertLateSave(postgres.pool, late))) return;
   metrics.saveConflictStored();
   logger.warn(
     { gameSession, slot: slotId, sequence },
