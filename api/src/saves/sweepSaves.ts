@@ -5,7 +5,7 @@ import type { ObjectStore } from "../stores/objectStore.ts";
 import { idleTransactionMs, type Postgres } from "../stores/postgres.ts";
 import { findDatabaseNow, type Queryable } from "../stores/queryable.ts";
 import { refusedPerPassMax, RefusedRows } from "../stores/sweepRows.ts";
-import { graceMs, keptVersions, type HistoryRule, planSweep, type SlotRecord } from "./sweepPlan.ts";
+import { graceMs, keptVersions, type HistoryRule, planSweep } from "./sweepPlan.ts";
 import { SaveObjectStore, type NamedSaveObject } from "./saveObjectStore.ts";
 import {
   deleteSaveVersions,

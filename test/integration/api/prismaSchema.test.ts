@@ -51,7 +51,7 @@ function blocksOf(schema: string): Block[] {
 
 const columnName = (line: string): string => / @map\("(\w+)"\)/.exec(line)?.[1] ?? line.split(/\s+/)[0]!;
 
-/** Returns what the database must have for the schema: one line for each column, key, index and enum value. */
+/** Returns a line for each column, key, index and enum value that the database must have. */
 function expectedObjects(blocks: readonly Block[]): string[] {
   const enums = new Map(
     blocks.filter(({ kind }) => kind === "enum").map((block) => [block.name, block.table]),
