@@ -415,9 +415,7 @@ describe("a player's account", () => {
           await keepalive();
         }
       });
-      expect(forgetful.filter((name) => name.includes("auth-session"))).to.deep.equal(
-        Array.from({ length: requests }, () => "touch-auth-session"),
-      );
+      expect(forgetful.filter((name) => name.includes("auth-session"))).to.have.length(requests);
       const written = await versionOf();
       expect(written).to.not.equal(before);
       await api.deps.redis.flushdb();

@@ -2,26 +2,25 @@ import { expect } from "chai";
 import { listAuditRows, type AuditFilter } from "#api/audit/auditQueries.ts";
 import { countUnreadable } from "#api/saves/saveVersionQueries.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
+import { visitedRows } from "#test/support/stores/visitedRows.ts";
 import { TestApi } from "#test/support/http/api.ts";
 
-/** The plan of each statement that the work asks for, in place of its rows. */
-async function plansOf(pool: Queryable, work: (db: Queryable) => Promise<unknown>): Promise<string> {
-  const plans: string[] = [];
+/** Runs the statements of `work` and returns how many rows they visit. */
+async function visitedBy(pool: Queryable, work: (db: Queryable) => Promise<unknown>): Promise<number> {
+  let visited = 0;
   const query = async (
     statement: string | { text: string; values?: unknown[] },
-    values: unknown[] = [],
+    parameters: unknown[] = [],
   ): Promise<{ rows: never[] }> => {
-    const [text, given] =
-      typeof statement === "string" ? [statement, values] : [statement.text, statement.values ?? []];
-    const { rows } = await pool.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, given);
-    plans.push(...rows.map((row) => row["QUERY PLAN"]));
+    const { text, values = parameters } = typeof statement === "string" ? { text: statement } : statement;
+    visited += await visitedRows(pool, text, values);
     return { rows: [] };
   };
   await work({ query } as unknown as Queryable);
-  return plans.join("\n");
+  return visited;
 }
 
-describe("looking for what is rare among what is much", function () {
+describe("queries for few of many rows", function () {
   this.timeout(60_000);
   let api: TestApi;
 
@@ -37,17 +36,13 @@ describe("looking for what is rare among what is much", function () {
   });
   after(() => api.stop());
 
-  it("finds what somebody did, and what was done to them, by the trail's indexes", async () => {
+  it("visit 200 of 50,000 audit events at most to list what a user did and what was done to them", async () => {
     const principals = [
       { kind: "user", id: "user-17" },
       { kind: "account", id: "none" },
     ];
     const filter: AuditFilter = { since: undefined, principals, before: undefined, limit: 101 };
-    const plan = await plansOf(api.deps.postgres.pool, (db) => listAuditRows(db, filter));
-    expect(plan)
-      .to.contain("audit_events_actor_kind_actor_id_at_idx")
-      .and.contain("audit_events_subject_kind_subject_id_at_idx")
-      .and.not.contain("Seq Scan");
+    expect(await visitedBy(api.deps.postgres.pool, (db) => listAuditRows(db, filter))).to.be.at.most(200);
     const rows = await listAuditRows(api.deps.postgres.pool, filter);
     expect(rows.map(({ actorId }) => actorId)).to.deep.equal(Array(10).fill("user-17"));
     expect(rows.map(({ id }) => Number(id))).to.deep.equal(
@@ -55,17 +50,15 @@ describe("looking for what is rare among what is much", function () {
     );
   });
 
-  it("shows the newest events first, by their number and not by its digits", async () => {
+  it("list the newest audit events first, in numeric order, and visit 200 at most", async () => {
     const filter: AuditFilter = { since: undefined, principals: undefined, before: "10050", limit: 100 };
     expect((await listAuditRows(api.deps.postgres.pool, filter)).map(({ id }) => Number(id))).to.deep.equal(
       Array.from({ length: 100 }, (_, index) => 10_049 - index),
     );
-    expect(await plansOf(api.deps.postgres.pool, (db) => listAuditRows(db, filter))).to.contain(
-      "audit_events_pkey",
-    );
+    expect(await visitedBy(api.deps.postgres.pool, (db) => listAuditRows(db, filter))).to.be.at.most(200);
   });
 
-  it("shows an event once that somebody did to themselves", async () => {
+  it("list an audit event once when its actor is also its subject", async () => {
     const own = { kind: "user", id: "narcissus" };
     await api.deps.postgres.pool.query(
       "INSERT INTO audit_events (action, actor_kind, actor_id, subject_kind, subject_id) VALUES ('user.passwordChanged', $1, $2, $1, $2)",
@@ -81,9 +74,8 @@ describe("looking for what is rare among what is much", function () {
     ).to.have.length(1);
   });
 
-  it("counts unreadable saves without a look at those that can be read", async () => {
-    const plan = await plansOf(api.deps.postgres.pool, countUnreadable);
-    expect(plan).to.contain("save_versions_unreadable").and.not.contain("Seq Scan");
+  it("count unreadable saves without visiting the readable ones", async () => {
+    expect(await visitedBy(api.deps.postgres.pool, countUnreadable)).to.be.at.most(10);
     expect(await countUnreadable(api.deps.postgres.pool)).to.equal(1);
   });
 });
