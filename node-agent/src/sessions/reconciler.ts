@@ -1,79 +1,91 @@
-import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";
+import type { Reconcile } from "#kube/controllers/controller.ts";
+import { createReconciler, type Step, type StepOutcome } from "#kube/controllers/reconciler.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { isOwnedBy, refOf } from "#kube/api/object.ts";
 import { SpoolUnreadable, type Spool } from "../spool/readSpool.ts";
 import { stepFor, type StepName } from "./decide.ts";
 import { withReported, type SessionRecord } from "./record.ts";
 import { RecordUnreadable } from "./sessionFiles.ts";
 import { keepStored } from "./steps/keepStored.ts";
-import { readSpoolOf, retryMs, type SessionDeps, type Step } from "./steps/step.ts";
+import { readSpoolOf, retryMs, type SessionDeps, type Step as SessionStep } from "./steps/step.ts";
 import { prepare, recordOf } from "./steps/prepare.ts";
 import { resolveAbsence } from "./steps/resolveAbsence.ts";
 import { packFormerSaves, refuseSpool, reportNothing, settle, storeLast } from "./steps/storeLast.ts";
-import { NoTurnYet } from "./transferTurns.ts";
-import { LaunchCancelled, type SessionWorld } from "./world.ts";
+import type { SessionWorld } from "./world.ts";
 
-const steps: Record<Exclude<StepName, "wait" | "nothing" | "leaveAlone" | "resolveAbsence">, Step> = {
-  prepare,
-  keepStored,
-  packFormerSaves,
-  storeLast,
-  refuseSpool,
-  reportNothing,
-  settle,
+/** What the steps of a pass work with. */
+interface Pass {
+  key: string;
+  world: SessionWorld;
+  deps: SessionDeps;
+  /** Keys of the sessions for which the log already says that they are left alone. */
+  leftAlone: Set<string>;
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+const steps: Record<StepName, Step<Pass>> = {
+  prepare: onSession(prepare),
+  keepStored: onSession(keepStored),
+  wait: () => ({ requeueAfterMs: retryMs }),
+  packFormerSaves: onSession(packFormerSaves),
+  storeLast: onSession(storeLast),
+  refuseSpool: onSession(refuseSpool),
+  reportNothing: onSession(reportNothing),
+  leaveAlone,
+  settle: onSession(settle),
+  resolveAbsence: async ({ world, deps, signal, logger }) =>
+    (world.record && (await resolveAbsence({ deps, record: world.record, world, signal, logger }))) ?? "wait",
+  nothing: forget,
 };
 
 /**
- * Returns the function that brings what this node holds of a session nearer to what the session needs: it
+ * Returns the reconcile that brings what this node holds of a session closer to what the session needs: it
  * observes, decides, and takes one step.
  */
-export function createSessionReconciler(
-  deps: SessionDeps,
-): (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined> {
+export function createSessionReconciler(deps: SessionDeps): Reconcile {
   const leftAlone = new Set<string>();
-  return async (key, context) => {
-    try {
-      return await takeStep(deps, { key, leftAlone }, context);
-    } catch (error) {
-      if (error instanceof NoTurnYet || error instanceof LaunchCancelled) return { requeueAfterMs: 0 };
-      throw error;
-    }
+  return createReconciler({
+    observe: (key): Promise<SessionWorld> => observe(deps, key),
+    decide: (world): { steps: readonly StepName[] } => ({ steps: [stepFor(world)] }),
+    begin(world, { steps: [step] }, { key, signal, logger }): Pass {
+      if (step !== "leaveAlone") leftAlone.delete(key);
+      return { key, world, deps, leftAlone, signal, logger };
+    },
+    steps,
+  });
+}
+
+/** Returns the step of a session that the cluster still has. */
+function onSession(step: SessionStep): Step<Pass> {
+  return async ({ world, deps, signal, logger }) => {
+    const { session } = world;
+    if (session === undefined) return "wait";
+    // A session that is prepared again replaces the record of the previous release.
+    const record =
+      world.record !== undefined && !(step === prepare && world.record.version === 1)
+        ? world.record
+        : recordOf(session, deps.node);
+    return (await step({ deps, session, record, world, signal, logger })) ?? "wait";
   };
 }
 
-/** `leftAlone`: keys of the sessions of which the log says so. */
-async function takeStep(
-  deps: SessionDeps,
-  { key, leftAlone }: { key: string; leftAlone: Set<string> },
-  { signal, logger }: ReconcileContext,
-): Promise<ReconcileResult | undefined> {
-  const world = await observe(deps, key);
-  const step = stepFor(world);
-  const { session } = world;
-  if (step !== "leaveAlone") leftAlone.delete(key);
-  else if (!leftAlone.has(key)) {
+function leaveAlone(pass: Pass): StepOutcome {
+  const { key, deps, leftAlone, logger } = pass;
+  if (!leftAlone.has(key)) {
     leftAlone.add(key);
     logger.warn(
       { gameSession: refOf(key).name, root: deps.root },
-      "A session was played whose folder is not below this agent's root; its save is left to the agent that has it.",
+      "A session was played whose folder is not below this agent's root. Its save is left to the agent that has it.",
     );
   }
-  // Also after a restart of the agent, when the packer has long been at work.
-  if (world.record !== undefined) deps.watcher.follow(key, deps.files.packedFolder(world.record.gameSession));
-  if (step === "nothing" || step === "leaveAlone") {
-    // Of a launch that was stopped before there was a record, this is all that is kept.
-    if (session !== undefined) deps.reporter.forget(session.metadata.uid);
-    return undefined;
-  }
-  if (step === "wait") return { requeueAfterMs: retryMs };
-  if (step === "resolveAbsence")
-    return world.record && resolveAbsence({ deps, record: world.record, world, signal, logger });
-  if (session === undefined) return undefined;
-  // When a session is prepared anew, its record replaces that of the previous release.
-  const record =
-    world.record !== undefined && !(step === "prepare" && world.record.version === 1)
-      ? world.record
-      : recordOf(session, deps.node);
-  return steps[step]({ deps, session, record, world, signal, logger });
+  return forget(pass);
+}
+
+/** Forgets what was reported: it is all that is kept of a launch that was stopped before it had a record. */
+function forget({ world: { session }, deps }: Pass): StepOutcome {
+  if (session !== undefined) deps.reporter.forget(session.metadata.uid);
+  return "wait";
 }
 
 async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
@@ -91,6 +103,8 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
     ofName !== undefined && isOwnedBy(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
   const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(deps, record);
+  // Repeated in each pass: after a restart of the agent the packer has long been at work.
+  if (record !== undefined) deps.watcher.follow(key, files.packedFolder(record.gameSession));
   return {
     session,
     record,

@@ -10,8 +10,8 @@ import { fieldManagers } from "#contracts/crd/names.ts";
 import { unsetReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { findCondition, setCondition } from "#kube/api/conditions.ts";
-import { isNotFound } from "#kube/api/errors.ts";
 import type { Stored } from "#kube/api/object.ts";
+import { writeStatus } from "#kube/controllers/reconciler.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
 
 /** What the agent has found about one condition. */
@@ -68,14 +68,11 @@ export function createSessionReporter(client: ResourceClient<GameSession>, clock
       }
       const { name, namespace } = session.metadata;
       const status = { conditions: next.conditions, ...(next.save === undefined ? {} : { save: next.save }) };
-      try {
-        await client.applyStatus(
-          { metadata: { name, namespace, uid }, status },
-          { fieldManager: fieldManagers.nodeAgent, signal },
-        );
-      } catch (error) {
-        if (!isNotFound(error)) throw error; // The session is gone, and nobody is left to be told.
-      }
+      await writeStatus(
+        client,
+        { metadata: { name, namespace, uid }, status },
+        { fieldManager: fieldManagers.nodeAgent, signal },
+      );
       said.set(uid, { ...next, writtenAt: clock.now() });
       return true;
     },

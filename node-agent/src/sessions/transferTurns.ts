@@ -1,3 +1,4 @@
+import { PassInterrupted } from "#kube/controllers/reconciler.ts";
 import { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 
 /** More at once would only make each of them later. */
@@ -10,7 +11,7 @@ const awaitedFirst = 1e15;
 /**
  * Thrown to a pass that has waited long enough for its turn: it is to come again, and loses no place by that.
  */
-export class NoTurnYet extends Error {
+export class NoTurnYet extends PassInterrupted {
   constructor() {
     super("Other sessions' saves are on their way to or from the object store.");
     this.name = "NoTurnYet";

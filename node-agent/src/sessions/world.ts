@@ -2,6 +2,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
 import { isTerminal, type Pod } from "#kube/api/builtin.ts";
+import { PassInterrupted } from "#kube/controllers/reconciler.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Spool } from "../spool/readSpool.ts";
@@ -78,7 +79,7 @@ function gameOf(pod: Pod) {
  * Thrown to work for a launch that was cancelled meanwhile: the session's next pass sees what it needs by
  * then.
  */
-export class LaunchCancelled extends Error {
+export class LaunchCancelled extends PassInterrupted {
   constructor() {
     super("The session is to end, or is this node's no longer: what its launch was waiting for is given up.");
     this.name = "LaunchCancelled";

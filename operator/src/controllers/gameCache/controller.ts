@@ -6,13 +6,9 @@ import { isNotFound } from "#kube/api/errors.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import { fromCache, fromWideChanges, type WatchedCache } from "#kube/cache/source.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
-import {
-  Controller,
-  type ControllerOptions,
-  type ReconcileContext,
-  type ReconcileResult,
-} from "#kube/controllers/controller.ts";
+import { Controller, type ControllerOptions, type Reconcile } from "#kube/controllers/controller.ts";
 import type { EventSink } from "#kube/controllers/eventRecorder.ts";
+import { createReconciler, writeStatus, type StepOutcome } from "#kube/controllers/reconciler.ts";
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
@@ -57,48 +53,52 @@ interface CacheDeps {
 /** How far apart writes are that only say how far downloads are. */
 const progressWriteMs = 2_000;
 
-/**
- * Returns a reconcile that keeps a cache's status like its nodes' reports. What nodes shall hold is written
- * by the GameNode controller: one writer per node.
- */
-function createCacheReconciler(deps: CacheDeps) {
-  return async (key: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> => {
-    const cache = deps.cluster.gameCaches.get(key);
-    if (!cache) {
-      deps.progressThrottle.forget(key);
-      return undefined;
-    }
-    if (isDeleting(cache)) return releaseCache(cache, deps, signal);
-    const held = await holdCache(cache, deps, signal);
-    return held && reportStatus(key, held, deps, signal);
-  };
+/** What the steps of a pass work with. */
+interface CachePass {
+  key: string;
+  cache: Stored<GameCache>;
+  deps: CacheDeps;
+  signal: AbortSignal;
 }
 
-async function holdCache(
-  cache: Stored<GameCache>,
-  { caches, cluster }: CacheDeps,
-  signal: AbortSignal,
-): Promise<Stored<GameCache> | undefined> {
-  if (hasFinalizer(cache, finalizers.cache)) return cache;
+/**
+ * Returns a reconcile that aggregates the nodes' reports in a cache's status. What each node should hold is
+ * written by the GameNode controller: one writer per node.
+ */
+function createCacheReconciler(deps: CacheDeps): Reconcile {
+  return createReconciler({
+    observe(key): Stored<GameCache> | undefined {
+      const cache = deps.cluster.gameCaches.get(key);
+      if (!cache) deps.progressThrottle.forget(key);
+      return cache;
+    },
+    decide: (cache): { steps: readonly ("hold" | "reportStatus" | "release")[] } => ({
+      steps: isDeleting(cache) ? ["release"] : ["hold", "reportStatus"],
+    }),
+    begin: (cache, _plan, { key, signal }): CachePass => ({ key, cache, deps, signal }),
+    steps: { hold, reportStatus, release },
+  });
+}
+
+/** Adds the operator's finalizer, so that the nodes are released before the cache is gone. */
+async function hold(pass: CachePass): Promise<StepOutcome> {
+  const { cache, deps, signal } = pass;
+  if (hasFinalizer(cache, finalizers.cache)) return "done";
   try {
-    const held = await addFinalizer(caches, cache, finalizers.cache, { signal });
-    cluster.gameCaches.upsert(held);
-    return held;
+    pass.cache = await addFinalizer(deps.caches, cache, finalizers.cache, { signal });
+    deps.cluster.gameCaches.upsert(pass.cache);
+    return "done";
   } catch (error) {
-    if (isNotFound(error)) return undefined;
+    if (isNotFound(error)) return "wait";
     throw error;
   }
 }
 
 /**
- * Removes the finalizer once no node is asked for the cache's versions any more; sessions that play keep
- * their copy on the node.
+ * Removes the finalizer once no node is asked for the cache's versions. Running sessions keep their copy on
+ * the node.
  */
-async function releaseCache(
-  cache: Stored<GameCache>,
-  { caches, cluster }: CacheDeps,
-  signal: AbortSignal,
-): Promise<undefined> {
+async function release({ cache, deps: { caches, cluster }, signal }: CachePass): Promise<StepOutcome> {
   const isAskedFor = cluster.gameNodes
     .list()
     .some(({ spec }) =>
@@ -106,36 +106,26 @@ async function releaseCache(
     );
   if (!isAskedFor && hasFinalizer(cache, finalizers.cache))
     await removeFinalizer(caches, cache, finalizers.cache, { signal });
-  return undefined;
+  return "wait";
 }
 
-async function reportStatus(
-  key: string,
-  cache: Stored<GameCache>,
-  deps: CacheDeps,
-  signal: AbortSignal,
-): Promise<ReconcileResult | undefined> {
+async function reportStatus({ key, cache, deps, signal }: CachePass): Promise<StepOutcome> {
   const { cluster, caches, events, clock, heartbeats, progressThrottle } = deps;
   const status = statusOf(cache, fillNodesOf(cluster, heartbeats), clock.now());
   const difference = differenceOf(cache.status, status);
-  if (difference === "none") return undefined;
+  if (difference === "none") return "wait";
   const waitMs = difference === "progress" ? progressThrottle.waitMs(key, progressWriteMs) : 0;
   if (waitMs > 0) return { requeueAfterMs: waitMs };
   const { name, namespace } = cache.metadata;
-  try {
-    cluster.gameCaches.upsert(
-      await caches.applyStatus(
-        { metadata: { name, namespace }, status },
-        { fieldManager: fieldManagers.operator, signal },
-      ),
-    );
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return undefined;
-  }
+  const written = await writeStatus(
+    caches,
+    { metadata: { name, namespace }, status },
+    { fieldManager: fieldManagers.operator, signal, cache: cluster.gameCaches },
+  );
+  if (!written) return "wait";
   progressThrottle.written(key);
   announce(cache, status, events);
-  return undefined;
+  return "wait";
 }
 
 function announce(

@@ -18,6 +18,7 @@ import { isConditionTrue } from "#kube/api/conditions.ts";
 import { ignoreDeleted, isAlreadyExists, isNotFound } from "#kube/api/errors.ts";
 import type { EventSink } from "#kube/controllers/eventRecorder.ts";
 import { isDeleting } from "#kube/controllers/finalizers.ts";
+import { soonestMs, writeStatus } from "#kube/controllers/reconciler.ts";
 import { ownedBy, type Draft, type Stored } from "#kube/api/object.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
@@ -115,7 +116,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     await ensureLease(gameNode, deps, signal);
     const silentMs = deps.nodeLosses.isSilent(name) ? silentRetryMs : 0;
     const fillMs = fillEndsInMs(deps.cluster.gameNodes.get(name), deps.fillDeadlineMs, world.now);
-    return requeue([waitMs, staleInMs, silentMs, fillMs]);
+    return { requeueAfterMs: soonestMs([waitMs, staleInMs, silentMs, fillMs].filter((ms) => ms > 0)) };
   };
 }
 
@@ -301,20 +302,11 @@ async function reportStatus(
   if (difference === "none") return 0;
   const waitMs = deps.throttle.waitMs(name, apartMs[difference]);
   if (waitMs > 0) return waitMs;
-  try {
-    const written = await deps.gameNodes.applyStatus(
-      { metadata: { name }, status },
-      { fieldManager: fieldManagers.operator, signal },
-    );
-    deps.cluster.gameNodes.upsert(written);
-    deps.throttle.written(name);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  const written = await writeStatus(
+    deps.gameNodes,
+    { metadata: { name }, status },
+    { fieldManager: fieldManagers.operator, signal, cache: deps.cluster.gameNodes },
+  );
+  if (written) deps.throttle.written(name);
   return 0;
-}
-
-function requeue(waits: readonly number[]): ReconcileResult | undefined {
-  const due = waits.filter((wait) => wait > 0);
-  return due.length === 0 ? undefined : { requeueAfterMs: Math.min(...due) };
 }

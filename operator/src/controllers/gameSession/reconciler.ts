@@ -1,13 +1,14 @@
 import { fieldManagers, finalizers } from "#contracts/crd/names.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
-import { ignoreDeleted, isConflict, isNotFound } from "#kube/api/errors.ts";
+import { ignoreDeleted, isConflict } from "#kube/api/errors.ts";
 import { keyOf, refOf } from "#kube/api/object.ts";
-import type { ReconcileContext, ReconcileResult } from "#kube/controllers/controller.ts";
+import type { Reconcile } from "#kube/controllers/controller.ts";
 import { isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
+import { createReconciler, soonestMs, writeStatus, type Step } from "#kube/controllers/reconciler.ts";
 import { isContentCached } from "../../content/fill.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
 import { deadlinesOf, nextDeadlineMs, notedMoments } from "./deadlines.ts";
-import { planFor, restsOnAbsentPod, type StepName } from "./decide.ts";
+import { planFor, restsOnAbsentPod, type Plan, type StepName } from "./decide.ts";
 import { type OperatorStatus, StatusDraft } from "./statusDraft.ts";
 import {
   awaitGameEnd,
@@ -28,7 +29,7 @@ import {
   moveToAnotherNode,
 } from "./steps/place.ts";
 import { awaitContent, awaitNetwork, createPod, removeObsoletePod, reportReadiness } from "./steps/start.ts";
-import type { SessionDeps, Step, StepContext } from "./steps/step.ts";
+import type { SessionDeps, StepContext } from "./steps/step.ts";
 import type { SessionWorld } from "./world.ts";
 
 /** A session that waits for a slot is looked at again at least this often. */
@@ -36,25 +37,61 @@ const unplacedRetryMs = 5000;
 /** A session whose node's health signals disagree is looked at again at least this often. */
 const unknownRetryMs = 5000;
 
+const steps: Record<StepName, Step<StepContext>> = {
+  holdSession,
+  assignNode,
+  adoptPod,
+  moveToAnotherNode,
+  leaveForImage,
+  changePort,
+  awaitContent,
+  awaitNetwork,
+  createPod,
+  reportReadiness,
+  removeObsoletePod,
+  recordStopping,
+  deletePod,
+  awaitGameEnd,
+  awaitSave,
+  finish,
+  releasePod,
+  releaseSession,
+  deleteExpired,
+};
+
 /** Returns a reconcile that observes one session, plans, takes the steps, and writes the status once. */
-export function createSessionReconciler(deps: SessionDeps) {
-  return async (key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
-    const seen = observe(key, deps);
-    if (!seen) return removeOrphan(key, deps, signal);
-    const world = (await findsMissedPod(seen, deps, signal)) ? (observe(key, deps) ?? seen) : seen;
-    const plan = planFor(world);
-    const draft = StatusDraft.from(world.session, world.now);
-    const sessionLogger = logger.child({
-      gameSession: world.session.metadata.name,
-      user: world.session.spec.userId,
-    });
-    await runSteps(plan.steps, { world, draft, cause: plan.cause, deps, signal, logger: sessionLogger });
-    if (!(await patchStatus(world, draft, deps, signal))) return { requeueAfterMs: 50 };
-    for (const event of draft.events) deps.events.record(world.session, event);
-    for (const count of draft.counts) count(deps.metrics);
-    if (draft.failure) throw draft.failure;
-    return { requeueAfterMs: requeueAfterMs(world, deps) };
-  };
+export function createSessionReconciler(deps: SessionDeps): Reconcile {
+  return createReconciler<SessionWorld, Plan, StepName, StepContext>({
+    async observe(key, { signal }) {
+      const seen = observe(key, deps);
+      if (!seen) return removeOrphan(key, deps, signal);
+      return (await findsMissedPod(seen, deps, signal)) ? (observe(key, deps) ?? seen) : seen;
+    },
+    decide: planFor,
+    begin: (world, { cause }, { signal, logger }) => ({
+      world,
+      draft: StatusDraft.from(world.session, world.now),
+      cause,
+      deps,
+      signal,
+      logger: logger.child({ gameSession: world.session.metadata.name, user: world.session.spec.userId }),
+    }),
+    steps,
+    commit,
+    nextLookMs: ({ world }) => nextLookMs(world, deps),
+  });
+}
+
+/**
+ * Writes the status, and then records the events and counts that go with it. Returns false if the session has
+ * changed since it was observed. @throws the failure that a step has left in the draft
+ */
+async function commit({ world, draft, deps, signal }: StepContext): Promise<boolean> {
+  if (!(await patchStatus(world, draft, deps, signal))) return false;
+  for (const event of draft.events) deps.events.record(world.session, event);
+  for (const count of draft.counts) count(deps.metrics);
+  if (draft.failure) throw draft.failure;
+  return true;
 }
 
 function observe(
@@ -119,14 +156,14 @@ async function patchStatus(
 ): Promise<boolean> {
   const status = draft.close();
   if (!status) return true;
-  const isWritten = await writeStatus(session, status, draft, deps, signal);
+  const isWritten = await isStatusWritten(session, status, draft, deps, signal);
   // What this pass notes began with it, and not with the next one. What it could not write has not begun, and
   // what it would have ended goes on.
   if (isWritten) deps.moments.note(keyOf(session), notedMoments({ ...session, status }, pod), nowMs);
   return isWritten;
 }
 
-async function writeStatus(
+async function isStatusWritten(
   { metadata }: SessionWorld["session"],
   status: OperatorStatus,
   draft: StatusDraft,
@@ -134,16 +171,15 @@ async function writeStatus(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { name, namespace, resourceVersion } = metadata;
+  const cache = deps.cluster.gameSessions;
   try {
     const intent = { metadata: { name, namespace, resourceVersion }, status };
-    const written = await deps.sessions.applyStatus(intent, { fieldManager: fieldManagers.operator, signal });
-    deps.cluster.gameSessions.upsert(written);
+    await writeStatus(deps.sessions, intent, { fieldManager: fieldManagers.operator, signal, cache });
     return true;
   } catch (error) {
-    if (isNotFound(error)) return true;
     if (!isConflict(error)) throw error;
     const live = await deps.sessions.find(metadata, { signal });
-    if (live) deps.cluster.gameSessions.upsert(live);
+    if (live) cache.upsert(live);
     return live?.metadata.uid === metadata.uid && draft.isWritten(status, live.status);
   }
 }
@@ -163,42 +199,13 @@ async function removeOrphan(key: string, deps: SessionDeps, signal: AbortSignal)
   return undefined;
 }
 
-function requeueAfterMs(world: SessionWorld, { heartbeats }: SessionDeps): number | undefined {
+/** Returns the time until a deadline passes, or until the session is looked at again anyway. */
+function nextLookMs(world: SessionWorld, { heartbeats }: SessionDeps): number | undefined {
   const { session, nodeHealth } = world;
-  if (isFinished(session)) return nextDeadlineMs(deadlinesOf(world), world);
-  const waits = [nextDeadlineMs(deadlinesOf(world), world)];
-  if (session.status?.nodeName === undefined) waits.push(unplacedRetryMs);
-  else if (nodeHealth === "Unknown")
-    waits.push(heartbeats.staleInMs(session.status.nodeName) || unknownRetryMs);
-  const due = waits.filter((wait) => wait !== undefined && Number.isFinite(wait));
-  return due.length === 0 ? undefined : Math.min(...due.map(Number));
-}
-
-const steps: Record<StepName, Step> = {
-  holdSession,
-  assignNode,
-  adoptPod,
-  moveToAnotherNode,
-  leaveForImage,
-  changePort,
-  awaitContent,
-  awaitNetwork,
-  createPod,
-  reportReadiness,
-  removeObsoletePod,
-  recordStopping,
-  deletePod,
-  awaitGameEnd,
-  awaitSave,
-  finish,
-  releasePod,
-  releaseSession,
-  deleteExpired,
-};
-
-/** Runs the steps in order until one has to wait. */
-async function runSteps(names: readonly StepName[], context: StepContext): Promise<void> {
-  for (const name of names) {
-    if ((await steps[name](context)) === "wait") return;
-  }
+  const deadlineMs = nextDeadlineMs(deadlinesOf(world), world);
+  if (isFinished(session)) return deadlineMs;
+  const { nodeName } = session.status ?? {};
+  if (nodeName === undefined) return soonestMs([deadlineMs, unplacedRetryMs]);
+  if (nodeHealth !== "Unknown") return soonestMs([deadlineMs]);
+  return soonestMs([deadlineMs, heartbeats.staleInMs(nodeName) || unknownRetryMs]);
 }

@@ -14,7 +14,8 @@ import { contentFailed, failed, nodeLost, podRejection, type StopCause } from ".
 import { strayPod, type SessionWorld } from "../world.ts";
 import type { StatusDraft } from "../statusDraft.ts";
 import { noteStopping } from "./stop.ts";
-import type { Step, StepContext, StepOutcome } from "./step.ts";
+import type { StepOutcome } from "#kube/controllers/reconciler.ts";
+import type { Step, StepContext } from "./step.ts";
 
 /**
  * Makes sure that the session stays until its stop is complete; a session of the API has the API's finalizer

@@ -32,7 +32,8 @@ import {
 } from "../../../sessionPods/podState.ts";
 import { buildPod } from "../pod.ts";
 import { currentPod, obsoletePod, podErrorOf, type SessionWorld } from "../world.ts";
-import type { Step, StepContext, StepOutcome } from "./step.ts";
+import type { StepOutcome } from "#kube/controllers/reconciler.ts";
+import type { Step, StepContext } from "./step.ts";
 
 /** Waits for the node agent, whose report brings the next pass. */
 export const awaitContent: Step = () => "wait";

@@ -2,6 +2,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { EventSink } from "#kube/controllers/eventRecorder.ts";
+import type { Step as PassStep } from "#kube/controllers/reconciler.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Cluster } from "../../../cluster/cluster.ts";
@@ -47,10 +48,4 @@ export interface StepContext {
   logger: Logger;
 }
 
-/**
- * `done`: the next step may run. `wait`: the pass ends here, and a change in the cluster or a deadline brings
- * the next one.
- */
-export type StepOutcome = "done" | "wait";
-
-export type Step = (context: StepContext) => StepOutcome | Promise<StepOutcome>;
+export type Step = PassStep<StepContext>;

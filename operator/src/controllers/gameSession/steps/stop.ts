@@ -25,7 +25,8 @@ import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
 import type { StopCause } from "../stopCauses.ts";
 import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
-import type { Step, StepContext, StepOutcome } from "./step.ts";
+import type { StepOutcome } from "#kube/controllers/reconciler.ts";
+import type { Step, StepContext } from "./step.ts";
 
 /**
  * Records why and when the stop began, before anything is deleted: an operator that takes over goes on with
