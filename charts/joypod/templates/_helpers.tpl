@@ -19,26 +19,26 @@ patch what Helm has rendered refuse a second one.
 {{- toYaml (merge (dict) (.values | default dict) (include "joypod.labels" . | fromYaml)) }}
 {{- end }}
 
-{{/* Labels of a workload's pods: `values` of the workload adds to them, and changes none that services, budgets and policies select by. */}}
+{{/* Labels of a workload's pods. `values` adds labels, but cannot change those that services, budgets and policies select by. */}}
 {{- define "joypod.podLabels" -}}
 {{- toYaml (merge (include "joypod.labels" . | fromYaml) ((.values | default dict).podLabels | default dict)) }}
 {{- end }}
 
-{{/* Annotations of a workload's pods: Joypod's `own`, and over them those of its `values`. */}}
+{{/* Annotations of a workload's pods: Joypod's `own`, overridden by those of its `values`. */}}
 {{- define "joypod.podAnnotations" -}}
 {{- with merge (dict) ((.values | default dict).podAnnotations | default dict) (.own | default dict) }}
 annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Annotations of an object, where its values have some. */}}
+{{/* Annotations of an object, if its values have any. */}}
 {{- define "joypod.annotations" -}}
 {{- with (. | default dict).annotations }}
 annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Priority of a workload's pods, by its values. */}}
+{{/* Priority class of a workload's pods. */}}
 {{- define "joypod.priority" -}}
 {{- with (. | default dict).priorityClassName }}
 priorityClassName: {{ quote . }}
@@ -77,7 +77,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* Of a Service of type LoadBalancer: who takes it up, and whom it lets in. */}}
+{{/* Class and source ranges of a Service of type LoadBalancer. */}}
 {{- define "joypod.loadBalancer" -}}
 {{- with .loadBalancerClass }}
 loadBalancerClass: {{ quote . }}
@@ -87,7 +87,7 @@ loadBalancerSourceRanges: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Milliseconds of a duration as the Gateway API has it. */}}
+{{/* Milliseconds of a Gateway API duration. */}}
 {{- define "joypod.milliseconds" -}}
 {{- $milliseconds := 0 }}
 {{- range regexFindAll "[0-9]+(h|ms|m|s)" . -1 }}
@@ -121,7 +121,7 @@ volumeMounts: {{- . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* The volumeMounts, and the volumes, of `stores` (see joypod.storeMounts) and of the `values` of a workload; nothing where there are none. */}}
+{{/* volumeMounts and volumes of `stores` (see joypod.storeMounts) and of a workload's `values`; nothing if there are none. */}}
 {{- define "joypod.storeAndExtraVolumeMounts" -}}
 {{- with list (include "joypod.storeMounts" .stores | trim) (include "joypod.extraVolumeMounts" .values) | join "\n" | trim -}}
 volumeMounts: {{- . | nindent 2 }}
@@ -133,7 +133,7 @@ volumes: {{- . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Resources by the `values` of a workload; its `own` where they have none. */}}
+{{/* Resources from a workload's `values`, otherwise its `own`. */}}
 {{- define "joypod.resources" -}}
 {{- toYaml ((.values | default dict).resources | default .own) }}
 {{- end }}
@@ -148,7 +148,7 @@ other does.
 {{- $value := "([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?" }}
 {{- $set := printf "^(%s)\\s+(in|notin)\\s*\\(\\s*(%s(\\s*,\\s*%s)*)\\s*\\)$" $key $value $value }}
 {{- $equality := printf "^(%s)\\s*(==?|!=)\\s*(%s)$" $key $value }}
-{{- /* A key has five groups inside of its own, so the operator is the seventh group, and what follows it the eighth. */}}
+{{- /* A key has five inner groups, so the operator is the seventh group and the rest the eighth. */}}
 {{- $terms := regexFindAll "[^,(]*(\\([^)]*\\)[^,]*)?(,|$)" $text -1 }}
 {{- if or (ne (join "" $terms) $text) (hasSuffix "," (trim $text)) }}
 {{- $terms = list (printf "%s," $text) }}
@@ -166,7 +166,7 @@ other does.
 {{- else if regexMatch (printf "^!?\\s*%s$" $key) $term }}
 - {{ dict "key" (trimPrefix "!" $term | trim) "operator" (ternary "DoesNotExist" "Exists" (hasPrefix "!" $term)) | toJson }}
 {{- else }}
-{{- fail (printf "gameNodes.selector: %q is no requirement of a label: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), several separated by commas." $term) }}
+{{- fail (printf "gameNodes.selector: %q is not a label requirement: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), separated by commas." $term) }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -193,12 +193,12 @@ Services are hosts, of 63 letters at most; so are the labels that Kubernetes mak
 {{- end }}
 {{- end }}
 
-{{/* Names of the Services that are longest, and of the StatefulSet of a component. */}}
+{{/* Names of the longest Services, and of the StatefulSet of a component. */}}
 {{- define "joypod.connectionTestService" -}}{{ include "joypod.shortName" (dict "max" 63 "name" (printf "%s-connection-test" .Release.Name)) }}{{- end }}
 {{- define "joypod.relayControlService" -}}{{ include "joypod.shortName" (dict "max" 63 "name" (printf "%s-turn-control" .Release.Name)) }}{{- end }}
 {{- define "joypod.statefulSetName" -}}{{ include "joypod.shortName" (dict "max" 52 "name" (include "joypod.name" .)) }}{{- end }}
 
-{{/* The release's pods of some components, as a peer of a network policy. */}}
+{{/* The release's pods of some components, as a NetworkPolicy peer. */}}
 {{- define "joypod.peers" -}}
 podSelector:
   matchExpressions:
@@ -206,7 +206,7 @@ podSelector:
     - { key: app.kubernetes.io/component, operator: In, values: [{{ join ", " .components }}] }
 {{- end }}
 
-{{/* Names of the secrets: what the values name, else the release's own. */}}
+{{/* Names of the secrets: from the values, otherwise the release's. */}}
 {{- define "joypod.apiSecret" -}}{{ .Values.api.existingSecret | default (printf "%s-api" .Release.Name) }}{{- end }}
 {{- define "joypod.operatorSecret" -}}{{ .Values.operator.existingSecret | default (printf "%s-operator" .Release.Name) }}{{- end }}
 {{- define "joypod.connectionTestSecret" -}}{{ .Values.connectionTest.existingSecret | default (printf "%s-connection-test" .Release.Name) }}{{- end }}
@@ -214,18 +214,18 @@ podSelector:
 {{- define "joypod.redisSecret" -}}{{ .Values.redis.existingSecret | default (printf "%s-redis" .Release.Name) }}{{- end }}
 {{- define "joypod.s3Secret" -}}{{ .Values.s3.existingSecret | default (printf "%s-s3" .Release.Name) }}{{- end }}
 
-{{/* The secrets of the programs' keys of the object store. The bundled MinIO's administrator has that of joypod.s3Secret. */}}
+{{/* Secrets with the programs' object store keys. The bundled MinIO's administrator uses joypod.s3Secret. */}}
 {{- define "joypod.apiStoreSecret" -}}{{ ternary (printf "%s-api-store" .Release.Name) .Values.s3.existingSecret .Values.stores.bundled }}{{- end }}
 {{- define "joypod.nodeAgentStoreSource" -}}{{ ternary (printf "%s-node-agent-store" .Release.Name) ((.Values.s3.nodeAgent | default dict).existingSecret | default .Values.s3.existingSecret) .Values.stores.bundled }}{{- end }}
 
-{{/* Where the node agents are, and the secret there that they read their key from. */}}
+{{/* Namespace of the node agents, and the secret there with their object store key. */}}
 {{- define "joypod.nodeAgentNamespace" -}}{{ .Values.nodeAgent.namespace | default .Release.Namespace }}{{- end }}
 {{- define "joypod.nodeAgentStoreSecret" -}}{{ .Release.Name }}-node-agent-store{{- end }}
 
-{{/* The secret there that responders read the public key of the API's tickets from. */}}
+{{/* The secret there with the public key of the API's tickets, for responders. */}}
 {{- define "joypod.connectionTestKeySecret" -}}{{ .Release.Name }}-connection-test-key{{- end }}
 
-{{/* Annotations of what runs before everything else of an installation or upgrade and is removed afterwards, by its weight. */}}
+{{/* Hook annotations of what runs first in an installation or upgrade and is removed afterwards, with its weight. */}}
 {{- define "joypod.hookBeforeAll" -}}
 {{- if include "joypod.helmHooks" .root }}
 helm.sh/hook: pre-install,pre-upgrade
@@ -236,16 +236,16 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end }}
 {{- end }}
 
-{{/* "yes" where what runs before the rest does so by Helm's hooks; also with values of an earlier release. */}}
+{{/* "yes" if Helm hooks are used; also with values of an earlier release. */}}
 {{- define "joypod.helmHooks" -}}{{- if ne (toString .Values.helmHooks) "false" }}yes{{ end }}{{- end }}
 
-{{/* The name of a Job: a Job cannot be changed, so that one of other values, or of another chart, is another one. */}}
+{{/* The name of a Job. Jobs are immutable, so other values or another chart need another name. */}}
 {{- define "joypod.jobName" -}}
 {{- $root := .root -}}
 {{ include "joypod.jobPrefix" . }}-{{ printf "%s %s %s" $root.Chart.Version $root.Chart.AppVersion (toJson $root.Values) | sha256sum | trunc 8 }}
 {{- end }}
 
-{{/* What a Job's name begins with: a dash and a hash of eight letters follow it. */}}
+{{/* Prefix of a Job's name, before a dash and a hash of eight letters. */}}
 {{- define "joypod.jobPrefix" -}}{{ include "joypod.shortName" (dict "max" 54 "name" (include "joypod.name" .)) }}{{- end }}
 
 {{- define "joypod.podSecurity" -}}
@@ -256,7 +256,7 @@ fsGroup: 10000
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{/* The same of a bundled store: its volume is handed to the group once, and not each of its files at every start. */}}
+{{/* The same for a bundled store: the volume's group is changed once, not on each start. */}}
 {{- define "joypod.storeSecurity" -}}
 {{- include "joypod.podSecurity" . }}
 fsGroupChangePolicy: OnRootMismatch
@@ -268,7 +268,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* Of the secret of that name; a web identity has no access key. */}}
+{{/* Environment from the secret of that name; with web identity there is no access key. */}}
 {{- define "joypod.s3Env" -}}
 {{- $keys := dict "S3_ENDPOINT" "endpoint" "S3_REGION" "region" "S3_BUCKET" "bucket" }}
 {{- if not (include "joypod.hasWebIdentity" .root) }}{{ $keys = merge $keys (dict "S3_ACCESS_KEY" "accessKey" "S3_SECRET_KEY" "secretKey") }}{{ end }}
@@ -278,10 +278,10 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* "yes" where temporary keys take the place of access keys; empty otherwise, as in values of an earlier release. */}}
+{{/* "yes" if temporary keys replace access keys; empty otherwise, also with values of an earlier release. */}}
 {{- define "joypod.hasWebIdentity" -}}{{- if (.Values.s3.webIdentity | default dict).enabled }}yes{{ end }}{{- end }}
 
-{{/* By which web identity, of that role, and by which authority a program reaches the object store. */}}
+{{/* Environment of a program's web identity with that role, and of the object store's CA. */}}
 {{- define "joypod.s3TrustEnv" -}}
 {{- with .root.Values.s3.caSecret }}
 - { name: S3_CA_FILE, value: /etc/joypod/stores/s3/ca.crt }
@@ -300,7 +300,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* Where a program finds the authorities of stores, by the stores' names and the secrets that hold them, and its web identity's token. */}}
+{{/* Mounts of store CAs, by store name and secret, and of the web identity's token. */}}
 {{- define "joypod.storeMounts" -}}
 {{- range $store, $secret := .authorities }}
 {{- if $secret }}
@@ -312,7 +312,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* The volumes of these mounts. 288 is 0440: the container's group alone reads them. */}}
+{{/* The volumes of these mounts. 288 is 0440: only the container's group can read them. */}}
 {{- define "joypod.storeVolumes" -}}
 {{- range $store, $secret := .authorities }}
 {{- if $secret }}
@@ -324,10 +324,10 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* "yes" where the chart gives programs a token of their service account for the object store; a cluster may give its own. */}}
+{{/* "yes" if the chart mounts a service account token for the object store; otherwise the cluster may inject one. */}}
 {{- define "joypod.hasStoreToken" -}}{{- if and (include "joypod.hasWebIdentity" .) .Values.s3.webIdentity.audience }}yes{{ end }}{{- end }}
 
-{{/* How sessions get GPUs, as the operator's environment; values that are missing, as they are after an upgrade with --reuse-values, have their defaults. */}}
+{{/* How sessions get GPUs, as the operator's environment. Values missing after --reuse-values have their defaults. */}}
 {{- define "joypod.gpuEnv" -}}
 {{- $gpu := .Values.gpu }}
 - { name: GPU_RESOURCE_NAME, value: {{ $gpu.resourceName | quote }} }
@@ -343,13 +343,13 @@ capabilities: { drop: [ALL] }
 - { name: GPU_TOLERATIONS, value: {{ concat (dig "tolerations" list $gpu) (dig "pods" "tolerations" list .Values.sessions) | default list | toJson | quote }} }
 {{- end }}
 
-{{/* Gpu where a container of a session takes a device, else Software. */}}
+{{/* Gpu if a container of a session takes a device, otherwise Software. */}}
 {{- define "joypod.streamProfile" -}}
 {{- $gpu := .Values.gpu }}
 {{- if or $gpu.resourceName (dig "claim" "" $gpu) (dig "game" "resourceName" "" $gpu) (dig "streamer" "resourceName" "" $gpu) }}Gpu{{ else }}Software{{ end }}
 {{- end }}
 
-{{/* Whose session pods are, and what they get, as the operator's environment; what no value says of what Joypod does not give them is left to operator.env. */}}
+{{/* Settings of session pods, as the operator's environment. Anything without a value is left to operator.env. */}}
 {{- define "joypod.sessionPodEnv" -}}
 - { name: SESSIONS_NAMESPACE, value: {{ .Values.sessions.namespace | quote }} }
 - { name: INSTALLATION, value: {{ .Values.installation | default "" | quote }} }
@@ -372,7 +372,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* "yes" where the operator counts what pods of other namespaces request, which it does not while sessions have a priority class, whoever gives it. */}}
+{{/* "yes" if the operator counts what pods of other namespaces request; never if sessions have a priority class. */}}
 {{- define "joypod.countsOtherPods" -}}
 {{- $class := (.Values.sessions.pods | default dict).priorityClassName | default (.Values.operator.env | default dict).SESSION_POD_PRIORITY_CLASS | default "" | toString | trim }}
 {{- if and .Values.gameNodes.countOtherPods (not $class) }}yes{{ end }}
@@ -404,20 +404,20 @@ imagePullSecrets:
 {{- $names := list }}{{ range .Values.imagePullSecrets }}{{ $names = append $names .name }}{{ end }}{{ join "," (uniq $names) }}
 {{- end }}
 
-{{/* Namespaces beside the release's that pods of ours are in, separated by commas. */}}
+{{/* Namespaces of our pods other than the release's, separated by commas. */}}
 {{- define "joypod.pullSecretNamespaces" -}}
 {{- $namespaces := list .Values.sessions.namespace (include "joypod.nodeAgentNamespace" .) }}
 {{- if include "joypod.hasRelay" . }}{{ $namespaces = append $namespaces .Values.turn.namespace }}{{ end }}
 {{- join "," (without (uniq $namespaces) .Release.Namespace) }}
 {{- end }}
 
-{{/* A pod whose node is silent is made elsewhere after half a minute: Kubernetes' own five leave one replica for too long. */}}
+{{/* Replaces a pod on a silent node after 30 seconds; Kubernetes' default of five minutes leaves one replica for too long. */}}
 {{- define "joypod.leaveSilentNodes" -}}
 - { key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
 - { key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 30 }
 {{- end }}
 
-{{/* Priority and place of a bundled `store`: by its own values, else by those of all stores. */}}
+{{/* Priority and placement of a bundled `store`: its values, otherwise those of all stores. */}}
 {{- define "joypod.storePlacement" -}}
 {{- $stores := .root.Values.stores }}
 {{- $values := index $stores .store | default dict }}
@@ -443,7 +443,7 @@ startupProbe:
   failureThreshold: 60
 {{- end }}
 
-{{/* The binding of an admission policy of the same name: what it refuses is denied. */}}
+{{/* The binding of the admission policy of the same name: it denies what the policy refuses. */}}
 {{- define "joypod.denyBinding" -}}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
@@ -455,10 +455,10 @@ spec:
   validationActions: [Deny]
 {{- end }}
 
-{{/* "yes" where the chart runs the relay; empty otherwise, as in values of an earlier release. */}}
+{{/* "yes" if the chart runs the relay; empty otherwise, also with values of an earlier release. */}}
 {{- define "joypod.hasRelay" -}}{{- if (.Values.turn | default dict).enabled }}yes{{ end }}{{- end }}
 
-{{/* The secret, in the release's namespace, that the API signs credentials of the relay with; empty without a relay. */}}
+{{/* The secret in the release's namespace that signs relay credentials; empty without a relay. */}}
 {{- define "joypod.turnSecret" -}}
 {{- $turn := .Values.turn | default dict }}
 {{- if $turn.enabled }}{{ $turn.existingSecret | default (printf "%s-turn" .Release.Name) }}{{ else }}{{ ($turn.external | default dict).existingSecret | default "" }}{{ end }}
@@ -469,7 +469,7 @@ spec:
 {{ .Values.media.portFirst }}-{{ .Values.media.portLast }}{{ with .Values.media.connectionTestPort }},{{ . }}{{ end }}
 {{- end }}
 
-{{/* Addresses of the chart's relay, as browsers take them. */}}
+{{/* URLs of the chart's relay for browsers. */}}
 {{- define "joypod.turnUrls" -}}
 {{- $host := .Values.turn.host }}
 {{- $urls := list (printf "turn:%s:3478?transport=udp" $host) (printf "turn:%s:3478?transport=tcp" $host) }}

@@ -139,7 +139,7 @@ describe("the chart's connection test", function () {
       expect(
         await renderingError(...values("bundled"), "--set", `media.connectionTestPort=${port}`),
         port,
-      ).to.contain("media.connectionTestPort is one of media.portFirst to media.portLast");
+      ).to.contain("media.connectionTestPort is between media.portFirst and media.portLast");
     }
   });
 

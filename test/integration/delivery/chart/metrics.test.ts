@@ -245,7 +245,7 @@ describe("the chart's metrics", function () {
       await renderingError(
         ...argumentsOf(["metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"]),
       ),
-    ).to.contain("set one of them");
+    ).to.contain("Enable one of them");
   });
 
   it("would be refused with a field that the kind does not have", async () => {

@@ -181,7 +181,7 @@ describe("the chart", () => {
       "gpu.claim=one,gpu.game.resourceName=a.example/gpu",
       "leave one of them empty",
     ],
-    ["slots that nothing counts", "gpu.slotsPerNode=2", "gpu.claim alone"],
+    ["slots that nothing counts", "gpu.slotsPerNode=2", "needs gpu.claim"],
     [
       "a resource of which nothing is taken",
       "gpu.streamer.resourceName=a.example/gpu",
@@ -432,7 +432,7 @@ describe("the chart", () => {
     expect(await renderingError(...internet)).to.contain("internetNameservers");
     const complete = [...internet, "--set", "games.internetNameservers={192.0.2.53}"];
     expect(await renderingError(...complete, "--set", "networkPolicies.enabled=false")).to.contain(
-      "enable both, or neither",
+      "set networkPolicies.enabled=true, or games.network=none",
     );
     expect(await renderingError(...complete, "--set", "games.internetNameservers={dns.example}")).to.contain(
       "pattern",

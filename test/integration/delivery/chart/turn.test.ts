@@ -117,7 +117,7 @@ describe("the chart's relay", function () {
       "set one of them",
     );
     expect(await errorOf(...enabled, "--set", "turn.namespace=joypod-sessions")).to.contain(
-      "a namespace of its own",
+      "needs a separate namespace",
     );
     expect(await errorOf(...enabled, "--set", "turn.host=https://turn.example.com")).to.contain("pattern");
   });

@@ -196,12 +196,12 @@ describe("the chart's values of workloads and exposure", () => {
     [
       "a label that policies select by",
       "api.podLabels.app\\.kubernetes\\.io/component=redis",
-      "api.podLabels: app.kubernetes.io/component is Joypod's",
+      "api.podLabels: app.kubernetes.io/component is used by Joypod",
     ],
     [
       "a label that opens the network to sessions",
       "sessions.pods.labels.joypod\\.dev/network=internet",
-      "sessions.pods.labels: joypod.dev/network is Joypod's",
+      "sessions.pods.labels: joypod.dev/network is used by Joypod",
     ],
     [
       "a label that changes a namespace's profile",
@@ -211,7 +211,7 @@ describe("the chart's values of workloads and exposure", () => {
     [
       "an annotation that loosens a session's container",
       "sessions.pods.annotations.container\\.apparmor\\.security\\.beta\\.kubernetes\\.io/game=unconfined",
-      "leave it out",
+      "remove it",
     ],
     [
       "an annotation that lets Karpenter end sessions",
@@ -226,12 +226,12 @@ describe("the chart's values of workloads and exposure", () => {
     [
       "two runtime classes of session pods",
       "gpu.runtimeClassName=nvidia,sessions.pods.runtimeClassName=gvisor",
-      "a pod has one",
+      "a pod has only one",
     ],
     [
       "a priority of sessions said twice",
       "sessions.pods.priorityClassName=a,operator.env.SESSION_POD_PRIORITY_CLASS=b",
-      "say the same",
+      "set the same thing",
     ],
     [
       "a variable that the chart sets",
