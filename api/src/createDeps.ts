@@ -1,38 +1,51 @@
 import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { KubeTransport } from "#kube/client/transport.ts";
+import type { KubeMetrics } from "#kube/controllers/metrics.ts";
 import { AuthSessions } from "./auth/authSessions.ts";
-import { CsrfTokens, Tokens } from "./auth/tokens.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
 import { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
 import { Passwords } from "./auth/passwords.ts";
 import { StreamTickets } from "./auth/streamTickets.ts";
+import { Tokens, CsrfTokens } from "./auth/tokens.ts";
 import { SignInFailures } from "./auth/signInFailures.ts";
-import { SignInQueue, SignInTurns } from "./auth/signInTurns.ts";
-import { connectCluster } from "./cluster/connectCluster.ts";
-import { ExpiryMoves } from "./cluster/expiryMoves.ts";
+import { SignInTurns, SignInQueue } from "./auth/signInTurns.ts";
+import { ExpiryMoves } from "./gameSessions/sessions/keepGameSessionAlive.ts";
 import type { Config } from "./config.ts";
 import { TestResponders } from "./connectionTests/testResponders.ts";
 import type { Deps } from "./deps.ts";
-import type { Logger } from "#runtime/logger.ts";
-import { GameCacheTurns } from "./games/syncGameCaches.ts";
 import { GameUploads } from "./games/upload/gameUploads.ts";
-import { GameSessionEvents } from "./gameSessions/events/gameSessionEvents.ts";
+import { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvents.ts";
 import { createReadiness } from "./http/health.ts";
 import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
-import { KnownPartnerKeys } from "./partners/requirePartner.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
-import { CatalogCounts } from "./catalog/catalogCounts.ts";
-import { LaunchStore } from "./gameSessions/launchStore.ts";
-import { LaunchTurns } from "./gameSessions/launchTurns.ts";
-import { SaveReads } from "./saves/readableVersion.ts";
-import { SaveUploads } from "./saves/uploadSave.ts";
+import { CatalogCounts } from "./catalog/catalogQueries.ts";
+import { LaunchStore } from "./gameSessions/launching/launchBatches.ts";
+import { LaunchTurns } from "./gameSessions/launching/launchQueue.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
-import { DatabaseOutages } from "./stores/databaseFailure.ts";
 import { connectPostgres } from "./stores/postgres.ts";
 import { policiesOf, RateLimits } from "./http/rateLimits.ts";
 import { connectRedis } from "./stores/redis.ts";
 import { StreamerClient } from "./stream/streamerClient.ts";
+import { ClusterView } from "./cluster/clusterView.ts";
+import { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
+import { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
+import { DatabaseOutages } from "./stores/databaseFailure.ts";
+import { GameCacheTurns } from "./games/syncGameCaches.ts";
+import { KnownPartnerKeys } from "./partners/requirePartner.ts";
+import { SaveUploads } from "./saves/uploadSave.ts";
+import { SaveReads } from "./saves/readableVersion.ts";
+
+/** Those that speak to the Kubernetes API server. */
+interface ClusterConnection {
+  /** The connection itself; most things go through the three below. */
+  kube: KubeTransport;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+  gameCacheWriter: GameCacheWriter;
+}
 
 /** Builds everything that requests use. Nothing is asked of any store yet. */
 export function createDeps(config: Config, logger: Logger, clock: Clock = systemClock): Deps {
@@ -163,4 +176,27 @@ export async function closeDeps({
     testResponders?.close(),
   ]);
   redis.disconnect();
+}
+
+/** Everything that speaks to the Kubernetes API server. Nothing is asked of it yet. */
+function connectCluster(
+  {
+    kubeconfig,
+    sessionsNamespace,
+    installation,
+  }: { kubeconfig: string | undefined; sessionsNamespace: string; installation: string },
+  logger: Logger,
+  metrics: KubeMetrics,
+): ClusterConnection {
+  const options = { userAgent: "joypod-api", metrics: metrics.requests };
+  const kube =
+    kubeconfig === undefined
+      ? KubeTransport.fromDefault(options)
+      : KubeTransport.fromFile(kubeconfig, options);
+  return {
+    kube,
+    cluster: new ClusterView({ transport: kube, sessionsNamespace, installation, logger, metrics }),
+    gameSessionWriter: new GameSessionWriter(kube, sessionsNamespace),
+    gameCacheWriter: new GameCacheWriter(kube, sessionsNamespace),
+  };
 }

@@ -7,7 +7,7 @@ import { authPageRoutes } from "./auth/authPages.ts";
 import { authProviderRoutes } from "./auth/oauth/routes.ts";
 import { catalogRoutes } from "./catalog/routes.ts";
 import { connectionTestRoutes } from "./connectionTests/routes.ts";
-import { gameSessionRoutes } from "./gameSessions/routes.ts";
+import { gameSessionRoutes } from "./gameSessions/sessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
 import { maintenanceRoutes } from "./maintenance/routes.ts";

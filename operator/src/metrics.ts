@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
-import { clusterLaunchSteps } from "#contracts/crd/launchStep.ts";
+import { measuredLaunchSteps } from "#contracts/crd/launchStep.ts";
 import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { RenderingObstacle } from "#contracts/stream.ts";
 
@@ -42,7 +42,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300],
     registers: [registry],
   });
-  for (const step of clusterLaunchSteps) steps.zero({ stage: step });
+  for (const step of measuredLaunchSteps) steps.zero({ stage: step });
   const failedLaunches = new Counter({
     name: "joypod_launches_failed_total",
     help: "Sessions that failed before they were ready, by the step of the launch and the reason.",
@@ -68,7 +68,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   });
   for (const reason of [...StopReason.options, ...Object.values(failureReasons)]) finished.inc({ reason }, 0);
   for (const reason of Object.values(failureReasons))
-    for (const step of clusterLaunchSteps) failedLaunches.inc({ stage: step, reason }, 0);
+    for (const step of measuredLaunchSteps) failedLaunches.inc({ stage: step, reason }, 0);
   for (const reason of RenderingObstacle.options) unaccelerated.inc({ reason }, 0);
   // These are created with their first value: until then the answer is not known, or there is no relay, and 0
   // would say that it is.

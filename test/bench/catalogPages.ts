@@ -1,8 +1,6 @@
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
-import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
-import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
-import { listColumns } from "#api/catalog/catalogPageQuery.ts";
+import { CatalogCounts, listCatalogGames, listColumns } from "#api/catalog/catalogQueries.ts";
 import { createTestDatabase } from "../support/stores/postgres.ts";
 import { addManyGames, commonWord, rareWord } from "./manyGames.ts";
 import { atLeastRow, atMostRow, belowRow, median, percentile, type BenchRow } from "./row.ts";

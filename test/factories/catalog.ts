@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Deps } from "#api/deps.ts";
-import { newGameSessionId } from "#api/gameSessions/id.ts";
+import { newGameSessionId } from "#api/gameSessions/launching/decideLaunch.ts";
 import type { Prisma } from "#api/generated/client.ts";
 import { createPartnerKey } from "#api/partners/keyFormat.ts";
 import { aGameSessionSpec } from "./gameSession.ts";

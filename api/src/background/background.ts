@@ -1,6 +1,11 @@
-import type { BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
-import { createPopularityRefresher, type PopularityDeps } from "../catalog/popularityRefresher.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { type BackgroundJob, RepeatedJob } from "#runtime/scheduling/backgroundJob.ts";
+import type { Clock } from "#runtime/scheduling/clock.ts";
+import { createPopularityRefresher, type PopularityDeps } from "../catalog/popularity.ts";
 import { LeaderWork, type LeaderWorkDeps } from "./leaderWork.ts";
+import type { Readiness } from "../http/health.ts";
+
+const periodMs = 15_000;
 
 /** The background work of a replica. */
 export interface Background extends BackgroundJob {
@@ -28,4 +33,27 @@ export function createBackground(
       await Promise.all(jobs.map((job) => job.stop()));
     },
   };
+}
+
+/**
+ * Looks at the stores from the start on, in each process, so that the log says what is wrong with one of them
+ * even when nobody asks `/readyz`.
+ */
+export function createStoreWatch({
+  readiness,
+  clock,
+  logger,
+}: {
+  readiness: Readiness;
+  clock: Clock;
+  logger: Logger;
+}): RepeatedJob {
+  return new RepeatedJob({
+    name: "stores",
+    periodMs,
+    clock,
+    logger,
+    // Each look logs for itself when something has changed.
+    work: () => Promise.allSettled([readiness.database.check(), readiness.objectStore.check()]),
+  });
 }

@@ -2,31 +2,35 @@ import { leaderLeases } from "#contracts/crd/names.ts";
 import { LeaderElector } from "#kube/controllers/leaderElector.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
 import { repeat, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
-import { sweepAuthSessions, type SweepAuthSessionsDeps } from "../auth/authSessions.ts";
-import { listUnrecordedGameSessions } from "../gameSessions/gameSessionLifecycleQueries.ts";
-import { Recorder } from "../gameSessions/recorder/recorder.ts";
-import type { RecorderDeps } from "../gameSessions/recorder/recorderDeps.ts";
+import { listUnrecordedGameSessions } from "../gameSessions/recording/lifecycleQueries.ts";
+import { Recorder } from "../gameSessions/recording/recorder.ts";
+import type { RecorderDeps } from "../gameSessions/recording/recordFinished.ts";
 import {
   freePlayers,
   refusedSlotMaxMs,
   releaseSlots,
   type ReleaseSlotsDeps,
-} from "../gameSessions/recorder/releaseSlots.ts";
-import { relayGameSessions, type RelayDeps } from "../gameSessions/recorder/relay.ts";
-import { sweepIdle, type SweepIdleDeps } from "../gameSessions/sweepIdle.ts";
-import { sweepOverlong, type SweepOverlongDeps } from "../gameSessions/sweepOverlong.ts";
+} from "../gameSessions/recording/releaseSlots.ts";
+import { relayGameSessions, type RelayDeps } from "../gameSessions/recording/relay.ts";
 import {
-  LostGameCaches,
-  type LostGameCachesDeps,
+  sweepIdle,
+  type SweepIdleDeps,
+  sweepOverlong,
+  type SweepOverlongDeps,
+} from "../gameSessions/sessions/stopIdleSessions.ts";
+import { sweepVersions, type SweepVersionsDeps } from "../games/sweepVersions.ts";
+import {
   syncGameCaches,
   type SyncGameCachesDeps,
+  type LostGameCachesDeps,
+  LostGameCaches,
 } from "../games/syncGameCaches.ts";
-import { sweepPictures, type SweepPicturesDeps } from "../games/pictures/storePicture.ts";
-import { sweepVersions, type SweepVersionsDeps } from "../games/sweepVersions.ts";
-import { sweepUploads, type SweepUploadsDeps } from "../games/upload/uploadLease.ts";
-import { sweepIdempotencyKeys, type SweepIdempotencyKeysDeps } from "../http/idempotencyQueries.ts";
 import { scrubSaves, tellUnreadableSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
 import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
+import { type SweepUploadsDeps, sweepUploads } from "../games/upload/uploadLease.ts";
+import { type SweepPicturesDeps, sweepPictures } from "../games/pictures/storePicture.ts";
+import { type SweepIdempotencyKeysDeps, sweepIdempotencyKeys } from "../http/idempotencyQueries.ts";
+import { type SweepAuthSessionsDeps, sweepAuthSessions } from "../auth/authSessions.ts";
 import { RefusedRows } from "../stores/sweepRows.ts";
 
 /** What the work needs, all of it together. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
-import { databaseVariables, Variables } from "../config.ts";
+import { databaseVariables, Variables } from "../variables.ts";
 import { checkDatabaseAuthority, checkRedisAuthority, databaseAddress } from "../stores/storeSettings.ts";
 
 const { shape } = Variables;

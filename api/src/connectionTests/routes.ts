@@ -1,9 +1,28 @@
 import { whep } from "#contracts/stream.ts";
-import { userRouteFor, type UserDeps } from "../auth/requireUser.ts";
+import type { Logger } from "#runtime/logger.ts";
 import { readPlain } from "../http/body.ts";
 import { media } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
-import { startConnectionTest, type StartDeps } from "./startConnectionTest.ts";
+import { type UserDeps, userRouteFor } from "../auth/requireUser.ts";
+import type { ClusterView } from "../cluster/clusterView.ts";
+import { DomainError, unavailable } from "../errors.ts";
+import type { TestResponders } from "./testResponders.ts";
+
+/**
+ * Priorities of host candidates of the first component, as RFC 8445 computes them; earlier ones are tried
+ * first.
+ */
+const bestPriority = 126 * 2 ** 24 + 65_535 * 2 ** 8 + 255;
+
+/** What starting a connection test needs. */
+interface StartDeps {
+  cluster: ClusterView;
+  logger: Logger;
+  /** Undefined where this installation has none. */
+  testResponders: TestResponders | undefined;
+}
+
+const busyRetrySeconds = 10;
 
 const route = userRouteFor<StartDeps>();
 
@@ -36,3 +55,51 @@ const start = route({
 
 /** Tests of a player's connection to the game nodes. */
 export const connectionTestRoutes: readonly Route<StartDeps & UserDeps>[] = [start];
+
+/**
+ * Returns the SDP answer of a responder on some game node, with the addresses that sessions on that node
+ * announce. Throws unavailable when no node has one, no_servers when all that were asked are busy, and
+ * invalid_offer.
+ */
+async function startConnectionTest(
+  { cluster, logger, testResponders }: StartDeps,
+  offer: string,
+  userId: string,
+): Promise<string> {
+  if (testResponders === undefined) throw unavailable("This installation has no connection test.");
+  const outcome = await testResponders.ask(offer, userId);
+  if ("sdpAnswer" in outcome) {
+    const { sdp, addresses, nodeName, udpPort } = outcome.sdpAnswer;
+    // The addresses that sessions announce, so the test finds what a game would.
+    const announced = cluster.gameNode(nodeName)?.status?.addresses?.announced ?? addresses;
+    return withCandidates(sdp, announced, udpPort);
+  }
+  switch (outcome.refused) {
+    case "offer":
+      throw new DomainError("invalid_offer", { message: outcome.message });
+    case "busy":
+      throw new DomainError("no_servers", {
+        message: "Other players test their connection just now: try again in a few seconds.",
+        retryAfterSeconds: busyRetrySeconds,
+      });
+    case "absent":
+      logger.warn({ err: outcome.cause }, "No game node answers connection tests.");
+      throw unavailable(
+        "No game server can test the connection just now: try again in a moment.",
+        outcome.cause,
+      );
+  }
+}
+
+/** Returns the SDP answer with a UDP candidate for each of these addresses, once each, on this port. */
+export function withCandidates(sdp: string, addresses: readonly string[], port: number): string {
+  const lines = sdp
+    .split(/\r?\n/)
+    .filter((line) => line !== "" && !/^a=(candidate:|end-of-candidates)/.test(line));
+  const candidates = [...new Set(addresses)].map(
+    (address, index) =>
+      `a=candidate:${index + 1} 1 UDP ${bestPriority - index * 2 ** 8} ${address} ${port} typ host`,
+  );
+  // Data channels are the only media: the end of the text is their section.
+  return [...lines, ...candidates, "a=end-of-candidates"].join("\r\n") + "\r\n";
+}

@@ -7,6 +7,10 @@ import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
 import type { BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { DomainError } from "../errors.ts";
+
+/** Nobody knows the end; a client that asks once a minute hears of it soon enough. */
+const retryAfterSeconds = 60;
 
 /** Where the watch looks. */
 export interface MaintenanceWatchOptions {
@@ -55,4 +59,13 @@ export class MaintenanceWatch implements BackgroundJob {
   async stop(): Promise<void> {
     await this.#reflector.stop();
   }
+}
+
+/** Throws maintenance while an admin works on the service, with what they say of it. */
+export function refuseInMaintenance(maintenance: { current: () => Maintenance | undefined }): void {
+  const current = maintenance.current();
+  if (current === undefined) return;
+  const message =
+    current.message ?? "Joypod is being worked on, and no game can be started just now: try again later.";
+  throw new DomainError("maintenance", { message, retryAfterSeconds });
 }

@@ -1,7 +1,7 @@
 import { isOngoing, type PublicStatus } from "#contracts/crd/sessionState.ts";
 import { DomainError, notFound, unavailable } from "../errors.ts";
-import { currentStatus } from "../gameSessions/present.ts";
-import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/readGameSession.ts";
+import { currentStatus } from "../gameSessions/sessions/present.ts";
+import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/sessions/readGameSession.ts";
 
 /** What finding a session's streamer needs. */
 export type FindStreamerDeps = ReadGameSessionDeps;

@@ -4,7 +4,7 @@ import { whep } from "#contracts/stream.ts";
 import { DomainError } from "../errors.ts";
 import type { StreamOffer, StreamerClient, StreamerResponse } from "./streamerClient.ts";
 import type { StreamGrant } from "../auth/streamTickets.ts";
-import { ticketForStreamer, type StreamerTicketDeps } from "./streamerTicket.ts";
+import { ticketForStreamer, type StreamerTicketDeps } from "./tickets.ts";
 import { followStreamer, notReady, withoutPod, type FindStreamerDeps } from "./findStreamer.ts";
 
 /** What passing an offer on needs. */

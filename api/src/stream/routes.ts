@@ -10,7 +10,7 @@ import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.
 import { findStreamer, streamUnavailable } from "./findStreamer.ts";
 import { offerStream, type OfferDeps } from "./offerStream.ts";
 import { DomainError, forbidden } from "../errors.ts";
-import { streamPath } from "../gameSessions/present.ts";
+import { streamPath } from "../gameSessions/sessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
 import { readPlain, clientGoneSignal } from "../http/body.ts";
@@ -18,8 +18,7 @@ import type { Route } from "../http/route.ts";
 import { userRouteFor } from "../auth/requireUser.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
 import { iceServersFor, iceServersOfViewer, linkOf, type IceServersDeps } from "./iceServers.ts";
-import { issueStreamTicket } from "./issueStreamTicket.ts";
-import { ticketForStreamer } from "./streamerTicket.ts";
+import { issueStreamTicket, ticketForStreamer } from "./tickets.ts";
 import { readTicketOf, viewerRouteFor, type ViewerDeps } from "./viewerRoute.ts";
 
 /** What the routes of streams use. */

@@ -1,8 +1,8 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import {
-  clusterLaunchStepOf,
-  clusterLaunchSteps,
-  type ClusterLaunchStep,
+  measuredLaunchStepOf,
+  measuredLaunchSteps,
+  type MeasuredLaunchStep,
 } from "#contracts/crd/launchStep.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
@@ -15,14 +15,14 @@ export interface LaunchStepsDeps {
   cluster: Pick<Cluster, "gameSessions" | "gameNodes">;
   clock: Pick<Clock, "monotonicMs">;
   /** Called with how long a launch was in a step, once it has left that for a later one. */
-  onStep: (step: ClusterLaunchStep, seconds: number) => void;
+  onStep: (step: MeasuredLaunchStep, seconds: number) => void;
 }
 
 interface Launch {
-  step: ClusterLaunchStep | undefined;
+  step: MeasuredLaunchStep | undefined;
   /** When that step began, by this process's clock; undefined where the process came later. */
   sinceMs: number | undefined;
-  seconds: Partial<Record<ClusterLaunchStep, number>>;
+  seconds: Partial<Record<MeasuredLaunchStep, number>>;
 }
 
 /**
@@ -43,12 +43,12 @@ export class LaunchSteps {
   }
 
   /** Returns how long the session's launch was in each step that it has done with. */
-  secondsOf(key: string): Readonly<Partial<Record<ClusterLaunchStep, number>>> {
+  secondsOf(key: string): Readonly<Partial<Record<MeasuredLaunchStep, number>>> {
     return this.#launches.get(key)?.seconds ?? {};
   }
 
   #update(session: Stored<GameSession>): void {
-    const step = clusterLaunchStepOf(session, isContentCached(this.#deps.cluster, session));
+    const step = measuredLaunchStepOf(session, isContentCached(this.#deps.cluster, session));
     const nowMs = this.#deps.clock.monotonicMs();
     const launch = this.#launches.get(keyOf(session));
     if (launch === undefined) {
@@ -63,7 +63,7 @@ export class LaunchSteps {
     if (step === launch.step || launch.step === undefined) return;
     // A session that moves to another node goes back to an earlier step: the step that it leaves is not done.
     const isLater =
-      step === undefined || clusterLaunchSteps.indexOf(step) > clusterLaunchSteps.indexOf(launch.step);
+      step === undefined || measuredLaunchSteps.indexOf(step) > measuredLaunchSteps.indexOf(launch.step);
     if (isLater && launch.sinceMs !== undefined) {
       const seconds = (nowMs - launch.sinceMs) / 1000;
       launch.seconds[launch.step] = seconds;

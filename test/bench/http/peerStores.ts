@@ -5,10 +5,9 @@ import type { KeepaliveResponse } from "#contracts/http/gameSessions.ts";
 import { authSessionIdOf } from "#api/auth/tokens.ts";
 import type { Config } from "#api/config.ts";
 import { presentGames } from "#api/catalog/present.ts";
-import { presentKeepalive } from "#api/gameSessions/present.ts";
-import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
-import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
-import { updateGameSessionExpiry } from "#api/gameSessions/gameSessionQueries.ts";
+import { presentKeepalive } from "#api/gameSessions/sessions/present.ts";
+import { CatalogCounts, listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { updateGameSessionExpiry } from "#api/gameSessions/sessions/gameSessionQueries.ts";
 
 /**
  * What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins.

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { GameDetail, GamesQuery, GamesResponse } from "#contracts/http/catalog.ts";
 import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
-import { refreshPopularity } from "#api/catalog/refreshPopularity.ts";
+import { refreshPopularity } from "#api/catalog/popularity.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";

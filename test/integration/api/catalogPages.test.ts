@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import pg from "pg";
 import { GamesQuery, type GameListItem } from "#contracts/http/catalog.ts";
-import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
-import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
+import { CatalogCounts, listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { addManyGames, commonWord, rareWord } from "#test/bench/manyGames.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 

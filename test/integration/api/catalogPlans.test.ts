@@ -1,9 +1,7 @@
-import { expect } from "chai";
 import pg from "pg";
+import { expect } from "chai";
 import { GamesQuery } from "#contracts/http/catalog.ts";
-import { CatalogCounts } from "#api/catalog/catalogCounts.ts";
-import { listCatalogGames } from "#api/catalog/catalogQueries.ts";
-import { catalogPageQuery } from "#api/catalog/catalogPageQuery.ts";
+import { listCatalogGames, catalogPageQuery, CatalogCounts } from "#api/catalog/catalogQueries.ts";
 import { addManyGames, commonWord, rareWord } from "#test/bench/manyGames.ts";
 import { visitedRows } from "#test/support/stores/visitedRows.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";

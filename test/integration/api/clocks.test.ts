@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { updateGameSessionRunning } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
+import { updateGameSessionRunning } from "#api/gameSessions/recording/lifecycleQueries.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
 import { keptAliveUntilAnnotation } from "#contracts/crd/names.ts";
 import { aSaveSlot } from "#test/factories/catalog.ts";
-import { sweepOverlong } from "#api/gameSessions/sweepOverlong.ts";
+import { sweepOverlong } from "#api/gameSessions/sessions/stopIdleSessions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";

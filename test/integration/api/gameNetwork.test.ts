@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
-import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
+import { updateSlotSave } from "#api/gameSessions/recording/slotQueries.ts";
 import { aGame, aGameSessionRow, aPartner, aSaveSlot, type TestPartner } from "#test/factories/catalog.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { findGameSession } from "#api/gameSessions/gameSessionQueries.ts";
+import { findGameSession } from "#api/gameSessions/sessions/gameSessionQueries.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";

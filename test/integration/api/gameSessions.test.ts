@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
-import { recordRequestedSave } from "#api/gameSessions/recorder/recordRequestedSave.ts";
+import { recordRequestedSave } from "#api/gameSessions/recording/recordSaves.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";

@@ -9,8 +9,8 @@ import {
   type TestGame,
   type TestUser,
 } from "#test/factories/catalog.ts";
-import { recordLaunchFailure } from "#api/gameSessions/recordLaunchFailure.ts";
-import { freePlayers } from "#api/gameSessions/recorder/releaseSlots.ts";
+import { recordLaunchFailure } from "#api/gameSessions/recording/recordFailures.ts";
+import { freePlayers } from "#api/gameSessions/recording/releaseSlots.ts";
 import { insertSlotVersion, lockSlot } from "#api/saves/saveVersionQueries.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";

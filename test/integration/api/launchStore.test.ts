@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
-import type { LaunchToStore } from "#api/gameSessions/launchStore.ts";
-import { lockLaunches } from "#api/saves/playerSlotQueries.ts";
+import type { LaunchToStore } from "#api/gameSessions/launching/launchBatches.ts";
 import { insertSlotVersion, lockSlot } from "#api/saves/saveVersionQueries.ts";
 import { aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -10,6 +9,7 @@ import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { StatementLog } from "#test/support/stores/statementLog.ts";
+import { lockLaunches } from "#api/saves/playerSlotQueries.ts";
 
 describe("Launches that come while others are stored", function () {
   this.timeout(60_000);

@@ -11,12 +11,12 @@ import {
   type TestUser,
 } from "#test/factories/catalog.ts";
 import { aCondition, aGameSessionSpec } from "#test/factories/gameSession.ts";
-import { launchGame } from "#api/gameSessions/launchGame.ts";
-import { listUnrecordedGameSessions } from "#api/gameSessions/gameSessionLifecycleQueries.ts";
-import { Recorder } from "#api/gameSessions/recorder/recorder.ts";
-import { relayGameSessions } from "#api/gameSessions/recorder/relay.ts";
+import { launchGame } from "#api/gameSessions/launching/launchGame.ts";
+import { listUnrecordedGameSessions } from "#api/gameSessions/recording/lifecycleQueries.ts";
+import { Recorder } from "#api/gameSessions/recording/recorder.ts";
+import { relayGameSessions } from "#api/gameSessions/recording/relay.ts";
 import { connectPostgres } from "#api/stores/postgres.ts";
-import { recordGameSession } from "#api/gameSessions/recorder/recordGameSession.ts";
+import { recordGameSession } from "#api/gameSessions/recording/recordGameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { settle } from "#test/support/clocks/fakeClock.ts";
 import { StatementLog } from "#test/support/stores/statementLog.ts";

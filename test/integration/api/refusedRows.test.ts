@@ -2,14 +2,14 @@ import { expect } from "chai";
 import { Client } from "minio";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { sweepVersions } from "#api/games/sweepVersions.ts";
-import { sweepUploads } from "#api/games/upload/uploadLease.ts";
-import { refusedSlotMaxMs, releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
-import { sweepPictures } from "#api/games/pictures/storePicture.ts";
+import { refusedSlotMaxMs, releaseSlots } from "#api/gameSessions/recording/releaseSlots.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
-import { RefusedRows } from "#api/stores/sweepRows.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { TestApi } from "#test/support/http/api.ts";
+import { RefusedRows } from "#api/stores/sweepRows.ts";
+import { sweepUploads } from "#api/games/upload/uploadLease.ts";
+import { sweepPictures } from "#api/games/pictures/storePicture.ts";
 
 /** No object can have such a name: whatever is asked of it is refused. */
 const impossible = "no/../such";

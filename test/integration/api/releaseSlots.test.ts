@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { unavailable } from "#api/errors.ts";
-import { releaseSlots } from "#api/gameSessions/recorder/releaseSlots.ts";
+import { releaseSlots } from "#api/gameSessions/recording/releaseSlots.ts";
 import { listSaveVersions } from "#api/saves/saveVersionQueries.ts";
 import { RefusedRows } from "#api/stores/sweepRows.ts";
 import { aGame, aGameSessionRow, aSaveSlot, aUser, type TestGame } from "#test/factories/catalog.ts";

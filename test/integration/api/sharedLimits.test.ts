@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { randomBytes } from "node:crypto";
-import { sweepIdle } from "#api/gameSessions/sweepIdle.ts";
+import { sweepIdle } from "#api/gameSessions/sessions/stopIdleSessions.ts";
 import { policiesOf, RateLimits, type RateLimitOutcome } from "#api/http/rateLimits.ts";
 import { aGame, aGameSessionRow, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";

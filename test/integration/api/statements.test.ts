@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { launchGame } from "#api/gameSessions/launchGame.ts";
+import { launchGame } from "#api/gameSessions/launching/launchGame.ts";
 import { aUser, type TestGame } from "#test/factories/catalog.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import type { ApiClient } from "#test/support/http/apiClient.ts";

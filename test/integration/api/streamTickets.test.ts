@@ -1,8 +1,8 @@
-import { expect } from "chai";
 import { createHmac, randomBytes } from "node:crypto";
+import { expect } from "chai";
 import { StreamTickets } from "#api/auth/streamTickets.ts";
-import { newGameSessionId } from "#api/gameSessions/id.ts";
-import type { IceServersResponse, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import { newGameSessionId } from "#api/gameSessions/launching/decideLaunch.ts";
+import type { StreamTicketResponse, IceServersResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { bearerTicket, readTicket, ticketVerifyingKey, type TicketClaims } from "#contracts/streamTicket.ts";
 import { aGame, aGameSessionRow, aUser, type TestUser } from "#test/factories/catalog.ts";

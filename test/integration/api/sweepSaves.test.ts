@@ -9,7 +9,7 @@ import {
   type SaveVersion,
 } from "#api/saves/saveVersionQueries.ts";
 import { sweepSaves } from "#api/saves/sweepSaves.ts";
-import { updateSlotSave } from "#api/gameSessions/saveSlotQueries.ts";
+import { updateSlotSave } from "#api/gameSessions/recording/slotQueries.ts";
 import { deleteSweep, lockDueSweep } from "#api/saves/saveSweepQueries.ts";
 import {
   aGame,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { sweepIdle } from "#api/gameSessions/sweepIdle.ts";
+import { sweepIdle } from "#api/gameSessions/sessions/stopIdleSessions.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { newGameSessionId } from "#api/gameSessions/id.ts";
+import { newGameSessionId } from "#api/gameSessions/launching/decideLaunch.ts";
 import { aGameSessionRow, aUser } from "#test/factories/catalog.ts";
 import { aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { authSessionCacheKey } from "#api/auth/authSessions.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pictureFor } from "#api/gameSessions/resourceProfile.ts";
+import { pictureFor } from "#api/gameSessions/launching/buildGameSessionSpec.ts";
 import { readCliConfig } from "#api/cli/config.ts";
 import { configWarnings, readConfig } from "#api/config.ts";
 import { policiesOf } from "#api/http/rateLimits.ts";

@@ -1,41 +1,51 @@
 import type { GameSession, GameSessionConditionType } from "./gameSession.ts";
 import { conditionStatus } from "./sessionState.ts";
 
-/**
- * The steps of a launch that the cluster goes through, in order; the browser's connection comes after them.
- */
-export const clusterLaunchSteps = ["scheduling", "downloading", "restoring", "booting"] as const;
-export type ClusterLaunchStep = (typeof clusterLaunchSteps)[number];
+/** The steps of a launch, in order. */
+export const launchSteps = ["scheduling", "downloading", "restoring", "booting", "connecting"] as const;
+export type LaunchStep = (typeof launchSteps)[number];
 
-const endOf: Record<ClusterLaunchStep, GameSessionConditionType> = {
+/** The condition that ends each step. */
+const endConditions: Record<LaunchStep, GameSessionConditionType> = {
   scheduling: "Scheduled",
   downloading: "ContentReady",
   restoring: "SaveRestored",
-  booting: "Ready",
+  booting: "PodReady",
+  connecting: "Ready",
 };
 
 /**
- * Returns the first step that the launch has not done with; undefined of a session that was ready once.
- * `isContentCached` says whether the session's GameNode lists its version as ready.
+ * Returns the first step that the launch has not completed; undefined for a session that was ready once.
+ * `isContentCached` tells whether the session's GameNode lists the session's version as ready.
  */
-export function clusterLaunchStepOf(
-  session: GameSession,
-  isContentCached: boolean,
-): ClusterLaunchStep | undefined {
+export function launchStepOf(session: GameSession, isContentCached: boolean): LaunchStep | undefined {
   if (session.status?.readyAt !== undefined) return undefined;
-  return clusterLaunchSteps.find(
+  return launchSteps.find(
     (step) =>
       !(step === "downloading"
         ? hasContent(session, isContentCached)
-        : conditionStatus(session, endOf[step]) === "True"),
+        : conditionStatus(session, endConditions[step]) === "True"),
   );
 }
 
+/** The steps that metrics measure: from the pod's start until the session is ready, a launch is booting. */
+export const measuredLaunchSteps = ["scheduling", "downloading", "restoring", "booting"] as const;
+export type MeasuredLaunchStep = (typeof measuredLaunchSteps)[number];
+
+/** Returns the launch's step as metrics name it; undefined for a session that was ready once. */
+export function measuredLaunchStepOf(
+  session: GameSession,
+  isContentCached: boolean,
+): MeasuredLaunchStep | undefined {
+  const step = launchStepOf(session, isContentCached);
+  return step === "connecting" ? "booting" : step;
+}
+
 /**
- * Returns whether the launch waits for no download. The agent says nothing of a game that the GameNode lists
- * before the save is restored, unless something is missing in it.
+ * Returns whether the launch needs no download. For a version that the GameNode lists as ready, the node
+ * agent sets ContentReady only together with SaveRestored, unless files are missing.
  */
-export function hasContent(session: GameSession, isContentCached: boolean): boolean {
-  const said = conditionStatus(session, endOf.downloading);
-  return said === "True" || (isContentCached && said !== "False");
+function hasContent(session: GameSession, isContentCached: boolean): boolean {
+  const contentReady = conditionStatus(session, "ContentReady");
+  return contentReady === "True" || (isContentCached && contentReady !== "False");
 }

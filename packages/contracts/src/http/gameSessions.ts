@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterLaunchSteps } from "../crd/launchStep.ts";
+import { launchSteps } from "../crd/launchStep.ts";
 import { publicStatuses } from "../crd/sessionState.ts";
 import { limits } from "../limits.ts";
 import { StreamQuality } from "../streamQuality.ts";
@@ -48,8 +48,8 @@ export type LaunchResponse = z.infer<typeof LaunchResponse>;
 export const GameSessionRequest = z.strictObject({ sessionId: opaqueId }).meta({ id: "GameSessionRequest" });
 export type GameSessionRequest = z.infer<typeof GameSessionRequest>;
 
-/** What a session that is `starting` is busy with, in order. */
-export const launchStages = [...clusterLaunchSteps, "connecting"] as const;
+/** The steps of a launch as the HTTP interface names them, in order. */
+export const launchStages = launchSteps;
 export const LaunchStage = z
   .enum(launchStages)
   .meta({ id: "LaunchStage", description: "What a starting session is busy with, in this order." });

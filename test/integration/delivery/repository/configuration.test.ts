@@ -28,7 +28,7 @@ const s3 = { S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY: "a", S3_SECRET_KEY
 const programs = [
   {
     title: "API",
-    source: "api/src/config.ts",
+    source: "api/src/variables.ts",
     container: "api",
     parse: readApiConfig,
     required: {
@@ -63,7 +63,7 @@ function variablesOf(source: string): string[] {
   const pattern = new RegExp(`^${indent}([A-Z][A-Z0-9_]+): `, "gm");
   const names = [...text(source).matchAll(pattern)].map(([, name = ""]) => name);
   if (source === "node-agent/src/config.ts") return [...names, ...variablesOf(objectStoreSource)];
-  return source === "api/src/config.ts"
+  return source === "api/src/variables.ts"
     ? [...names, ...variablesOf("api/src/games/siteResources.ts"), ...variablesOf(objectStoreSource)]
     : names;
 }

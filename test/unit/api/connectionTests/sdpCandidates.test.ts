@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { withCandidates } from "#api/connectionTests/sdpCandidates.ts";
+import { withCandidates } from "#api/connectionTests/routes.ts";
 
 describe("withCandidates", () => {
   it("puts one candidate for each address at the end, the first one first, in the place of those that were there", () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
+import { measuredLaunchStepOf } from "#contracts/crd/launchStep.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { LaunchSteps } from "#operator/figures/launchSteps.ts";
 import { aCacheEntry, aGameNode } from "#test/factories/gameNode.ts";
@@ -109,11 +109,11 @@ describe("LaunchSteps", () => {
 
   it("knows no step of a session that was ready, whatever became of it", () => {
     expect(
-      clusterLaunchStepOf(
+      measuredLaunchStepOf(
         aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }),
         false,
       ),
     ).to.equal(undefined);
-    expect(clusterLaunchStepOf(aGameSession(), false)).to.equal("scheduling");
+    expect(measuredLaunchStepOf(aGameSession(), false)).to.equal("scheduling");
   });
 });

@@ -1,6 +1,6 @@
 import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
 import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
-import { clusterLaunchStepOf } from "#contracts/crd/launchStep.ts";
+import { measuredLaunchStepOf } from "#contracts/crd/launchStep.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import {
   failureReasons,
@@ -164,7 +164,7 @@ function countEnd(
   hasFailed: boolean,
 ): void {
   draft.count((metrics) => metrics.sessionFinished(reason));
-  const step = clusterLaunchStepOf(world.session, world.isContentCached);
+  const step = measuredLaunchStepOf(world.session, world.isContentCached);
   if (hasFailed && step !== undefined) draft.count((metrics) => metrics.launchFailed(step, reason));
 }
 

@@ -1,0 +1,238 @@
+import { limits, mebibyte } from "#contracts/limits.ts";
+import type { LaunchQuality, KeptQuality } from "#contracts/http/streamQuality.ts";
+import { type SiteBounds, qualityWithin, sessionBounds } from "#contracts/streamQuality.ts";
+import { GameSessionSpec, type SessionResources, clusterPresetOf } from "#contracts/crd/gameSessionSpec.ts";
+import type { LaunchContext, GameNeeds, Slot, ResourceProfile } from "./launchQueries.ts";
+import type { SiteResources, DeclaredResources } from "../../games/siteResources.ts";
+import { saveBytesMaxOf } from "../../saves/slotHistory.ts";
+
+type StreamSpec = GameSessionSpec["stream"];
+
+const { volumeBytes, unpackedBytes: mostUnpackedBytes } = limits.save;
+
+/**
+ * A guess for a save whose unpacked size is not known: what a game's archive of its size may unpack to. Few
+ * saves do to more, though they may.
+ */
+const { ratio, ratioFreeBytes } = limits.archive;
+
+const {
+  resources,
+  resources: { declarable },
+} = limits;
+
+/** The part of a spec that is the same for all sessions of a site. */
+export interface GameSessionSettings {
+  profile: GameSessionSpec["profile"];
+  stream: SiteBounds;
+  /** The site's codecs in order of preference. */
+  codecs: GameSessionSpec["stream"]["codecs"];
+  idleTimeoutSeconds: number;
+  startDeadlineSeconds: number;
+  downloadDeadlineSeconds: number;
+  maxDurationSeconds: number;
+  ttlSecondsAfterFinished: number;
+}
+
+/** What a spec is built from. */
+export interface SpecSource {
+  userId: string;
+  slug: string;
+  context: LaunchContext;
+  slot: Omit<Slot, "isPending" | "isUnreadable">;
+  settings: GameSessionSettings;
+  siteResources: SiteResources;
+  /** What the player asked for. */
+  quality: LaunchQuality;
+  ticketPublicKey: string;
+}
+
+/** Returns the spec of a launch's GameSession. */
+export function buildGameSessionSpec({
+  userId,
+  slug,
+  context,
+  slot,
+  settings,
+  siteResources,
+  quality,
+  ticketPublicKey,
+}: SpecSource): GameSessionSpec {
+  const {
+    profile,
+    stream,
+    codecs,
+    idleTimeoutSeconds,
+    startDeadlineSeconds,
+    downloadDeadlineSeconds,
+    maxDurationSeconds,
+    ttlSecondsAfterFinished,
+  } = settings;
+  const graceSeconds = idleTimeoutSeconds * limits.gameSession.expiryMargin;
+  return GameSessionSpec.parse({
+    userId,
+    gameCacheRef: { name: slug },
+    contentDigest: context.sha256,
+    launcher: context.launcher,
+    engineDir: context.engineDir,
+    saveSlot: {
+      slotId: slot.id,
+      number: slot.number,
+      generation: slot.generation,
+      ...(slot.objectKey === null || slot.sha256 === null
+        ? {}
+        : { objectKey: slot.objectKey, sha256: slot.sha256 }),
+    },
+    profile,
+    resources: resourcesFor(context, siteResources, profile),
+    saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
+    network: context.network === "internet" ? "Internet" : "None",
+    stream: buildStreamSpec(
+      quality,
+      siteBoundsFor(stream, pictureFor(context.declared, siteResources)),
+      codecs,
+    ),
+    ticketPublicKey,
+    desiredState: "Running",
+    expiresAt: new Date(context.now.getTime() + graceSeconds * 1000).toISOString(),
+    idleTimeoutSeconds,
+    startDeadlineSeconds,
+    downloadDeadlineSeconds,
+    maxDurationSeconds,
+    ttlSecondsAfterFinished,
+  });
+}
+
+/**
+ * Returns what a session of the game asks for, never more than the site gives. What the partner declares is
+ * reserved, and the limit. Otherwise averages say what is reserved, and the highest peak what the limit is:
+ * short sessions lower an average, and must not end a long one. A game that ran out of memory gets a higher
+ * limit at once.
+ */
+export function resourcesFor(
+  { declared, profile }: GameNeeds,
+  { normal, most }: SiteResources,
+  render: "Gpu" | "Software",
+): SessionResources {
+  const {
+    cpuHeadroom,
+    cpuMillicores: { min: leastCpu },
+  } = resources;
+  const averageCpu =
+    profile.cpuMillicores === null
+      ? normal.cpuMillicores
+      : Math.max(leastCpu, profile.cpuMillicores * cpuHeadroom);
+  const limitMb = Math.min(memoryLimitMb({ declared, profile }, normal), most.memoryMb);
+  return {
+    cpuMillicores: Math.round(Math.min(declared.cpuMillicores ?? averageCpu, most.cpuMillicores)),
+    memoryBytes:
+      Math.round(Math.min(declared.memoryMb ?? averageMemoryMb(profile, normal), limitMb)) * mebibyte,
+    memoryLimitBytes: Math.ceil(limitMb) * mebibyte,
+    gpuShare: render === "Gpu" ? Math.min(declared.gpuShare ?? 1, most.gpuShare) : 1,
+  };
+}
+
+/**
+ * Returns the picture of the game's stream: what the partner declares, made to fit what the site gives;
+ * undefined for the site's default.
+ */
+export function pictureFor(
+  { pictureWidth: width, pictureHeight: height }: DeclaredResources,
+  { picture }: Pick<SiteResources, "picture">,
+): { width: number; height: number } | undefined {
+  if (width === null || height === null) return undefined;
+  const scale = Math.min(1, picture.width / width, picture.height / height);
+  return {
+    width: Math.max(declarable.width.min, evenOf(width * scale)),
+    height: Math.max(declarable.height.min, evenOf(height * scale)),
+  };
+}
+
+function memoryLimitMb({ declared, profile }: GameNeeds, normal: SiteResources["normal"]): number {
+  const known =
+    declared.memoryMb ?? Math.max(normal.memoryMb, (profile.highestMemoryMb ?? 0) * resources.memoryHeadroom);
+  return Math.max(known, profile.memoryFloorMb ?? 0);
+}
+
+function averageMemoryMb({ peakMemoryMb }: ResourceProfile, normal: SiteResources["normal"]): number {
+  return peakMemoryMb === null
+    ? normal.memoryMb
+    : Math.max(resources.memoryMb.min, peakMemoryMb * resources.memoryRequestHeadroom);
+}
+
+function evenOf(pixels: number): number {
+  return 2 * Math.floor(pixels / 2);
+}
+
+/**
+ * Returns the size of a session's save volume in bytes: what the game may keep, or the default, and never
+ * less than what the slot's save takes.
+ */
+export function saveVolumeBytesFor(
+  saveLimitMb: number | null,
+  slot: Pick<Slot, "objectKey" | "bytes" | "unpackedBytes">,
+): number {
+  return Math.min(
+    Math.max(saveBytesMaxOf(saveLimitMb), wholeMebibytes(storedBytes(slot))),
+    2 * volumeBytes.max,
+  );
+}
+
+/** Returns what a slot's save takes unpacked; a large guess, where that is not known. */
+function storedBytes({
+  objectKey,
+  bytes,
+  unpackedBytes,
+}: Pick<Slot, "objectKey" | "bytes" | "unpackedBytes">): number {
+  if (objectKey === null) return 0;
+  return unpackedBytes ?? Math.min(mostUnpackedBytes, Math.max(ratioFreeBytes, (bytes ?? 0) * ratio));
+}
+
+function wholeMebibytes(bytes: number): number {
+  return Math.ceil(bytes / mebibyte) * mebibyte;
+}
+
+/**
+ * Returns the quality of a launch: what it asks for, or the player's kept choice where it names nothing but a
+ * bitrate to start with.
+ */
+export function launchedQuality(asked: LaunchQuality | undefined, kept: KeptQuality): LaunchQuality {
+  const { startKbps, ...choice } = asked ?? {};
+  if (Object.keys(choice).length > 0) return { ...asked };
+  return { ...kept, ...(startKbps === undefined ? {} : { startKbps }) };
+}
+
+/**
+ * Returns the bounds of a session's stream: the site's or, for a game that declares a picture, with that as
+ * its normal and largest one.
+ */
+function siteBoundsFor(site: SiteBounds, picture: { width: number; height: number } | undefined): SiteBounds {
+  return picture === undefined
+    ? site
+    : { ...site, ...picture, maxWidth: picture.width, maxHeight: picture.height };
+}
+
+/**
+ * Returns the stream of a session that is launched with this wish, within the site's bounds, in the first of
+ * its codecs that node and browser both have.
+ */
+function buildStreamSpec(wish: LaunchQuality, site: SiteBounds, codecs: StreamSpec["codecs"]): StreamSpec {
+  const bounds = sessionBounds(wish, site);
+  const { preset, width, height, fps, maxKbps } = qualityWithin(wish, bounds);
+  return {
+    width: bounds.width,
+    height: bounds.height,
+    framesPerSecond: bounds.fps,
+    maxFramesPerSecond: bounds.maxFps,
+    codecs,
+    maxBitrateKbps: bounds.maxKbps,
+    quality: {
+      preset: clusterPresetOf[preset],
+      width,
+      height,
+      framesPerSecond: fps,
+      maxBitrateKbps: maxKbps,
+      ...(wish.startKbps === undefined ? {} : { startBitrateKbps: Math.min(wish.startKbps, maxKbps) }),
+    },
+  };
+}

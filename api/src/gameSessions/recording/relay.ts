@@ -1,0 +1,73 @@
+import { isRefused } from "#kube/api/errors.ts";
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
+import type { Postgres } from "../../stores/postgres.ts";
+import type { Queryable } from "../../stores/queryable.ts";
+import { recordLaunchFailure } from "./recordFailures.ts";
+import {
+  lockUncreatedGameSession,
+  updateGameSessionCreated,
+  type UncreatedGameSession,
+} from "./lifecycleQueries.ts";
+
+/** What creating missing objects needs. */
+export interface RelayDeps {
+  logger: Logger;
+  postgres: Postgres;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+}
+
+/** A launch normally creates its object itself; the relay creates one that is missing after so long. */
+const graceSeconds = 3;
+const sessionsPerPassMax = 50;
+
+/**
+ * Creates the objects of launches that died before creating them, one row at a time under its lock; rows that
+ * another relay has locked are skipped. A launch whose deadline has passed, or whose object the cluster
+ * refuses, fails instead, so that its player can launch again.
+ */
+export async function relayGameSessions(deps: RelayDeps): Promise<void> {
+  for (let count = 0; count < sessionsPerPassMax; count++) {
+    const outcome = await deps.postgres.transaction((transaction) => relayOldest(deps, transaction));
+    if (outcome === "none") return;
+    if (outcome !== "created") await recordLaunchFailure(deps, outcome.failedId, outcome.message);
+  }
+}
+
+type Outcome = "none" | "created" | { failedId: string; message: string };
+
+async function relayOldest(
+  { cluster, gameSessionWriter, logger }: RelayDeps,
+  transaction: Queryable,
+): Promise<Outcome> {
+  const session = await lockUncreatedGameSession(transaction, graceSeconds);
+  if (session === undefined) return "none";
+  const { id, spec } = session;
+  if (cluster.gameSession(id) !== undefined) {
+    // Its launch created it, and an outage kept the recorder from noting that: the game may have been played
+    // since.
+    await updateGameSessionCreated(transaction, id);
+    return "created";
+  }
+  if (isTooLate(session)) return { failedId: id, message: "The cluster could not be reached in time." };
+  try {
+    await gameSessionWriter.create(id, spec);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    // Tried again it would be refused again, and keep the launches after it waiting.
+    logger.error(
+      { err: error, gameSession: id },
+      "The Kubernetes API refused a game session that its launch had not created.",
+    );
+    return { failedId: id, message: "The cluster could not take the session." };
+  }
+  await updateGameSessionCreated(transaction, id);
+  logger.info({ gameSession: id }, "The relay created a game session that its launch had not.");
+  return "created";
+}
+
+function isTooLate({ ageSeconds, spec }: UncreatedGameSession): boolean {
+  return ageSeconds > spec.startDeadlineSeconds;
+}

@@ -1,0 +1,124 @@
+import { Readable } from "node:stream";
+import { limits } from "#contracts/limits.ts";
+import { slept } from "#runtime/scheduling/clock.ts";
+import { hasEnded } from "#contracts/crd/sessionState.ts";
+import { presentGameSession } from "./present.ts";
+import type { UserDeps, UserPrincipal } from "../../auth/requireUser.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { AppContext } from "../../http/appContext.ts";
+import type { GameSessionRow } from "./gameSessionQueries.ts";
+import { encodeEvent, parsePosition, stateOf } from "./gameSessionFeed.ts";
+import type { GameSessionEvents } from "./gameSessionEvents.ts";
+
+/** How much may wait for a slow reader, besides what the connection itself buffers. */
+const bufferBytes = 16 * 1024;
+
+/**
+ * A response that is written event by event. A reader who does not keep up is disconnected, and gets the
+ * current state when it reconnects.
+ */
+export class EventBody extends Readable {
+  readonly #disconnect: () => void;
+
+  /** `disconnect` must close the connection. */
+  constructor(disconnect: () => void) {
+    super({ highWaterMark: bufferBytes });
+    this.#disconnect = disconnect;
+  }
+
+  override _read(): void {
+    // Events are pushed when they happen.
+  }
+
+  /** Sends the text, or disconnects the reader when too much waits already. */
+  send(text: string): void {
+    if (this.destroyed || this.readableEnded || this.#isOver) return;
+    if (this.readableLength + Buffer.byteLength(text) > bufferBytes) {
+      this.#isOver = true;
+      this.#disconnect();
+      return;
+    }
+    this.push(text);
+  }
+
+  /** Ends the response after what was sent. */
+  end(): void {
+    if (this.destroyed || this.#isOver) return;
+    this.#isOver = true;
+    this.push(null);
+  }
+
+  #isOver = false;
+}
+
+/** What following a session needs. */
+export type GameSessionStreamDeps = UserDeps & {
+  config: { gameSession: { eventHeartbeatSeconds: number } };
+  cluster: ClusterView;
+  gameSessionEvents: GameSessionEvents;
+};
+
+/** Browsers wait this long before they reconnect. */
+const retryMs = 2_000;
+
+/**
+ * Responds with the session's events until its end, the end of the sign-in, or an hour. A client that knows
+ * the end already gets 204, which tells browsers not to reconnect.
+ */
+export function streamGameSession(
+  ctx: AppContext<GameSessionStreamDeps>,
+  user: UserPrincipal,
+  row: GameSessionRow,
+): void {
+  const { gameSessionEvents, cluster, config } = ctx.deps;
+  const lastEventId = ctx.get("last-event-id");
+  const now = presentGameSession(row, cluster, config.baseUrl);
+  ctx.set("Cache-Control", "no-store, no-transform");
+  if (hasEnded(now.status) && parsePosition(lastEventId)?.state === stateOf(now)) {
+    ctx.status = 204;
+    return;
+  }
+  // A plain end would leave the kernel holding what it has buffered for the reader.
+  const body = new EventBody(() => ctx.req.socket.resetAndDestroy());
+  body.send(`retry: ${retryMs}\n\n`);
+  const unfollow = gameSessionEvents.follow(
+    { row, userId: user.id, lastEventId },
+    {
+      send: (event) => body.send(encodeEvent(event)),
+      end: () => body.end(),
+    },
+  );
+  const closed = new AbortController();
+  body.once("close", () => {
+    unfollow();
+    closed.abort();
+  });
+  void keepOpen(ctx, user, body, closed.signal);
+  ctx.set("X-Accel-Buffering", "no");
+  ctx.type = "text/event-stream";
+  ctx.body = body;
+}
+
+/**
+ * Sends heartbeats, which keep proxies and browsers from closing the connection, as long as the sign-in is
+ * valid.
+ */
+async function keepOpen(
+  { deps }: AppContext<GameSessionStreamDeps>,
+  user: UserPrincipal,
+  body: EventBody,
+  signal: AbortSignal,
+): Promise<void> {
+  const { authSessions, clock, config } = deps;
+  const endMs = clock.monotonicMs() + limits.gameSession.eventStreamSeconds * 1000;
+  while (await slept(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {
+    // When the check fails, the stream stays: the sign-in was valid a moment ago, and the stream shows
+    // nothing but this session.
+    const isSignedIn = await authSessions.admit(user.authSessionId, user.id, []).then(
+      (admission) => admission !== undefined,
+      () => true,
+    );
+    if (isSignedIn && clock.monotonicMs() < endMs) body.send(":\n\n");
+    else body.end();
+  }
+}

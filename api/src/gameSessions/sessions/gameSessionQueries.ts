@@ -1,0 +1,134 @@
+import { limits } from "#contracts/limits.ts";
+import type { PublicStatus } from "#contracts/crd/sessionState.ts";
+import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSessionSpec.ts";
+import type { Queryable } from "../../stores/queryable.ts";
+
+/** A user's session as the HTTP interface shows it. */
+export interface GameSessionRow {
+  id: string;
+  status: PublicStatus;
+  gameSlug: string;
+  gameTitle: string;
+  startedAt: Date;
+  readyAt: Date | null;
+  expiresAt: Date | null;
+  stopReason: string | null;
+  durationSeconds: number | null;
+  cpuSeconds: number | null;
+  peakMemoryMb: number | null;
+  saveNotice: string | null;
+  /** A FailureReason of the GameSession kind, or one of the recorder's. */
+  failureReason: string | null;
+  /** Of its spec. */
+  stream: GameSessionSpec["stream"];
+}
+
+const columns = `
+  s.id, s.status, g.slug AS "gameSlug", g.title AS "gameTitle", s.started_at AS "startedAt", s.ready_at AS "readyAt",
+  s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.duration_seconds AS "durationSeconds",
+  s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason",
+  s.spec -> 'stream' AS stream`;
+
+const readableSession = `FROM game_sessions s JOIN games g ON g.id = s.game_id
+  WHERE s.id = $1 AND s.user_id = $2 AND (s.ended_at IS NULL OR s.ended_at > now() - make_interval(secs => $3))`;
+
+/**
+ * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none.
+ */
+export async function findGameSession(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<GameSessionRow | undefined> {
+  const { rows } = await db.query<GameSessionRow>({
+    name: "find-game-session",
+    text: `SELECT ${columns} ${readableSession}`,
+    values: [id, userId, limits.gameSession.endedReadableSeconds],
+  });
+  return rows[0];
+}
+
+/** Returns the same with the database's time. */
+export async function findDatedGameSession(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<(GameSessionRow & { now: Date }) | undefined> {
+  const { rows } = await db.query<GameSessionRow & { now: Date }>({
+    name: "find-dated-game-session",
+    text: `SELECT ${columns}, now() AS now ${readableSession}`,
+    values: [id, userId, limits.gameSession.endedReadableSeconds],
+  });
+  return rows[0];
+}
+
+/**
+ * Returns sessions of any users, each with the database's time; the caller has checked who may follow them.
+ */
+export async function listFollowedGameSessions(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<(GameSessionRow & { now: Date })[]> {
+  const { rows } = await db.query<GameSessionRow & { now: Date }>({
+    name: "read-followed-game-sessions",
+    text: `SELECT ${columns}, now() AS now FROM game_sessions s JOIN games g ON g.id = s.game_id WHERE s.id = ANY ($1)`,
+    values: [ids],
+  });
+  return rows;
+}
+
+/** Returns the user's sessions that have not ended, the newest first. */
+export async function listActiveGameSessions(db: Queryable, userId: string): Promise<GameSessionRow[]> {
+  const { rows } = await db.query<GameSessionRow>({
+    name: "list-active-game-sessions",
+    text: `SELECT ${columns} FROM game_sessions s JOIN games g ON g.id = s.game_id
+      WHERE s.user_id = $1 AND s.status IN ('starting', 'running', 'stopping') ORDER BY s.started_at DESC`,
+    values: [userId],
+  });
+  return rows;
+}
+
+/** The idle expiry after a keepalive. */
+export interface Keepalive {
+  expiresAt: Date;
+  idleTimeoutSeconds: number;
+}
+
+/**
+ * Moves the idle expiry to one timeout from now, by the database's clock and never back; undefined when the
+ * user has no such session that is starting or running. Only this statement and the sweeper's decide whether
+ * a session is idle.
+ */
+export async function updateGameSessionExpiry(
+  db: Queryable,
+  id: string,
+  userId: string,
+): Promise<Keepalive | undefined> {
+  const { rows } = await db.query<Keepalive>({
+    name: "extend-game-session",
+    text: `UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
+      WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running')
+      RETURNING expires_at AS "expiresAt", idle_timeout_seconds AS "idleTimeoutSeconds"`,
+    values: [id, userId],
+  });
+  return rows[0];
+}
+
+/**
+ * Sets the user's session to stopping; false when it was stopping or had ended before, or when there is no
+ * such session.
+ */
+export async function updateGameSessionStopRequested(
+  db: Queryable,
+  id: string,
+  userId: string,
+  reason: StopReason,
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "begin-stop",
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $3, stopping_at = now()
+      WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running')`,
+    values: [id, userId, reason],
+  });
+  return rowCount === 1;
+}

@@ -1,0 +1,249 @@
+import { type GameSession, isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
+import type {
+  GameSessionsResponse,
+  GameSessionStatusResponse,
+  KeepaliveResponse,
+  LaunchResponse,
+  StopPendingResponse,
+  StopResponse,
+  GameSessionEndReason,
+} from "#contracts/http/gameSessions.ts";
+import type { StreamQuality } from "#contracts/streamQuality.ts";
+import type { GameNode } from "#contracts/crd/gameNode.ts";
+import { launchStepOf } from "#contracts/crd/launchStep.ts";
+import { StopReason, type GameSessionSpec, presetOfCluster } from "#contracts/crd/gameSessionSpec.ts";
+import { isOngoing, type PublicStatus, publicStatusOf, hasEnded } from "#contracts/crd/sessionState.ts";
+import { saveNoticeOf } from "../recording/saveNotice.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { GameSessionRow } from "./gameSessionQueries.ts";
+
+/** How a stop reason of the cluster appears to the player. */
+interface PublicStopText {
+  endReason: GameSessionEndReason;
+  /**
+   * Sentences for an end before the game could be played, and for one while it was; none when the player
+   * wished to end what they played.
+   */
+  messages: { starting?: string; running?: string };
+}
+
+const publicStopTexts: Record<StopReason, PublicStopText> = {
+  UserRequested: {
+    endReason: "user_requested",
+    messages: { starting: "The launch was cancelled; your saves are as they were." },
+  },
+  IdleTimeout: {
+    endReason: "idle_timeout",
+    messages: { running: "The session was stopped because nobody was there; your progress is saved." },
+  },
+  MaxDuration: {
+    endReason: "max_duration",
+    messages: { running: "The session has reached its longest time; your progress is saved." },
+  },
+  Deleted: {
+    endReason: "deleted",
+    messages: {
+      starting: "The session was stopped by the operator of this site; try again later.",
+      running: "The session was stopped by the operator of this site; your progress is saved.",
+    },
+  },
+  GameExited: {
+    endReason: "game_exited",
+    messages: {
+      starting: "The game ended before it could be shown.",
+      running: "The game has ended; your progress is saved.",
+    },
+  },
+  NodeLost: {
+    endReason: "server_lost",
+    messages: {
+      starting: "The game server was lost while the game started; try again.",
+      running: "The game server was lost; you have the progress of the last automatic save.",
+    },
+  },
+  Failed: {
+    endReason: "failed",
+    messages: {
+      starting: "The game could not be started; try again in a moment.",
+      running: "The game has stopped working; you have the progress of the last save.",
+    },
+  },
+};
+
+const unreadableMessage =
+  "The save of this slot is missing or damaged: restore the version before it on the game's page.";
+
+/** An end as the player sees it. */
+interface PublicEnd {
+  endReason: GameSessionEndReason;
+  message?: string;
+}
+
+/** Path below which the streams of sessions are reached. */
+export const streamPath = "/api/stream";
+
+/** Returns the response to an accepted launch. */
+export function presentLaunch(sessionId: string): LaunchResponse {
+  return { sessionId, status: "starting" };
+}
+
+/**
+ * Returns everything that the play page shows of a session: the row's state, or the cluster's where the
+ * recorder is a moment behind it.
+ */
+export function presentGameSession(
+  row: GameSessionRow,
+  cluster: ClusterView,
+  baseUrl: string,
+): GameSessionStatusResponse {
+  const gameSession = cluster.gameSession(row.id);
+  const status = currentStatus(row, gameSession);
+  const serverUrl = `${baseUrl}${streamPath}`;
+  const isGoingOn = isOngoing(status);
+  const stopReason =
+    row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null;
+  return {
+    sessionId: row.id,
+    status,
+    serverUrl,
+    containerUrl: status === "running" ? `${serverUrl}/${row.id}` : null,
+    gameTitle: row.gameTitle,
+    startedAt: row.startedAt.toISOString(),
+    ...(status === "starting" ? presentLaunchProgress(gameSession, (name) => cluster.gameNode(name)) : {}),
+    ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
+    ...(isGoingOn
+      ? {}
+      : publicEndOf(
+          stopReason,
+          wasReady(row, gameSession),
+          row.failureReason ?? gameSession?.status?.failure?.reason,
+        )),
+    ...(isGoingOn ? { quality: presentQuality(row.stream) } : {}),
+    ...presentSaveNotice(row, gameSession, isGoingOn),
+  };
+}
+
+/**
+ * Returns the step that the launch is at, and the percentage of its download. A session without an object is
+ * still being scheduled.
+ */
+export function presentLaunchProgress(
+  gameSession: GameSession | undefined,
+  nodeOf: (name: string) => GameNode | undefined,
+): Pick<GameSessionStatusResponse, "stage" | "progressPercent"> {
+  if (gameSession === undefined) return { stage: "scheduling" };
+  const { spec, status } = gameSession;
+  const node = status?.nodeName === undefined ? undefined : nodeOf(status.nodeName);
+  const entry = node?.status?.cache?.entries.find(({ digest }) => digest === spec.contentDigest);
+  const stage = launchStepOf(gameSession, entry?.state === "Ready") ?? "connecting";
+  const progressPercent = stage === "downloading" ? entry?.progressPercent : undefined;
+  return { stage, ...(progressPercent === undefined ? {} : { progressPercent }) };
+}
+
+/**
+ * Returns the notice by the session's object while there is one: a save may still be on its way when the row
+ * is written.
+ */
+function presentSaveNotice(
+  row: GameSessionRow,
+  gameSession: GameSession | undefined,
+  isGoingOn: boolean,
+): Pick<GameSessionStatusResponse, "saveNotice"> {
+  const notice = gameSession === undefined ? row.saveNotice : saveNoticeOf(gameSession, isGoingOn);
+  return notice === undefined || notice === null ? {} : { saveNotice: notice };
+}
+
+/** Returns the user's sessions that have not ended. */
+export function presentGameSessions(
+  rows: readonly GameSessionRow[],
+  cluster: ClusterView,
+): GameSessionsResponse {
+  return {
+    sessions: rows.map((row) => ({
+      sessionId: row.id,
+      gameSlug: row.gameSlug,
+      gameTitle: row.gameTitle,
+      status: currentStatus(row, cluster.gameSession(row.id)),
+      startedAt: row.startedAt.toISOString(),
+    })),
+  };
+}
+
+/** Returns the new expiry as the response to a keepalive. */
+export function presentKeepalive(expiresAt: Date): KeepaliveResponse {
+  return { status: "ok", expiresAt: expiresAt.toISOString() };
+}
+
+/**
+ * Returns the statistics of an ended session, the same each time; without a row the session is still
+ * stopping.
+ */
+export function presentStop(row: GameSessionRow | undefined): StopResponse | StopPendingResponse {
+  if (row === undefined) return { status: "stopping" };
+  return {
+    status: "stopped",
+    duration: rounded(row.durationSeconds),
+    cpuSeconds: rounded(row.cpuSeconds),
+    peakMemoryMb: rounded(row.peakMemoryMb),
+  };
+}
+
+/**
+ * Returns the session's status: the row's, above all about the end; only a status before the end may come
+ * from the cluster first.
+ */
+export function currentStatus(
+  row: Pick<GameSessionRow, "status">,
+  gameSession: GameSession | undefined,
+): PublicStatus {
+  if (gameSession === undefined || !isOngoing(row.status)) return row.status;
+  const observed = publicStatusOf(gameSession);
+  if (hasEnded(observed)) return "stopping"; // Its result can only be read once it is stored.
+  return observed === "starting" ? row.status : observed;
+}
+
+function wasReady({ readyAt }: GameSessionRow, gameSession: GameSession | undefined): boolean {
+  return readyAt !== null || gameSession?.status?.readyAt !== undefined;
+}
+
+function rounded(value: number | null): number {
+  return Math.round((value ?? 0) * 100) / 100;
+}
+
+/**
+ * Returns how a stop reason, and the failure behind it, appear to the player; undefined when there is none
+ * yet.
+ */
+export function publicEndOf(
+  stopReason: string | null,
+  wasReady: boolean,
+  failureReason: string | null = null,
+): PublicEnd | undefined {
+  const reason = StopReason.safeParse(stopReason).data;
+  if (reason === undefined) return undefined;
+  const { endReason, messages } = publicStopTexts[reason];
+  const isSaveBad = !wasReady && failureReason !== null && isUnreadableSaveReason(failureReason);
+  const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
+  return { endReason, ...(message === undefined ? {} : { message }) };
+}
+
+/**
+ * Returns the quality that a session was launched with; one of a release without presets has the site's own.
+ */
+function presentQuality({
+  width,
+  height,
+  framesPerSecond,
+  maxBitrateKbps,
+  quality,
+}: GameSessionSpec["stream"]): StreamQuality {
+  if (quality === undefined)
+    return { preset: "auto", width, height, fps: framesPerSecond, maxKbps: maxBitrateKbps };
+  return {
+    preset: presetOfCluster[quality.preset],
+    width: quality.width,
+    height: quality.height,
+    fps: quality.framesPerSecond,
+    maxKbps: quality.maxBitrateKbps,
+  };
+}

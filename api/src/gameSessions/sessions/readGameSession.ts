@@ -1,0 +1,66 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { limits } from "#contracts/limits.ts";
+import { isOngoing, publicStatusOf } from "#contracts/crd/sessionState.ts";
+import type { Stored } from "#kube/api/object.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { Postgres } from "../../stores/postgres.ts";
+import { findGameSession, type GameSessionRow } from "./gameSessionQueries.ts";
+import type { DatabaseOutages } from "../../stores/databaseFailure.ts";
+
+/** What reading a session needs. */
+export interface ReadGameSessionDeps {
+  postgres: Postgres;
+  databaseOutages: DatabaseOutages;
+  cluster: ClusterView;
+}
+
+/**
+ * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none.
+ * While the database is unavailable it is read from the cluster's object; throws unavailable when there is
+ * none of the user's there: the database alone knows whether there ever was one.
+ */
+export async function readGameSession(
+  { postgres, databaseOutages, cluster }: ReadGameSessionDeps,
+  id: string,
+  userId: string,
+): Promise<GameSessionRow | undefined> {
+  return databaseOutages.orElse(
+    () => findGameSession(postgres.pool, id, userId),
+    (unavailable) => {
+      const gameSession = cluster.gameSession(id);
+      if (gameSession?.spec.userId !== userId) throw unavailable;
+      return rowOf(gameSession);
+    },
+  );
+}
+
+/**
+ * Returns what the object knows of its row: no title of the game, whose slug stands for it, and no result.
+ */
+function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
+  const { metadata, spec, status } = gameSession;
+  const shown = publicStatusOf(gameSession);
+  return {
+    id: metadata.name,
+    // An end is told once its result can be read.
+    status: isOngoing(shown) ? shown : "stopping",
+    gameSlug: spec.gameCacheRef.name,
+    gameTitle: spec.gameCacheRef.name,
+    startedAt: new Date(metadata.creationTimestamp),
+    readyAt: status?.readyAt === undefined ? null : new Date(status.readyAt),
+    expiresAt:
+      spec.expiresAt === undefined
+        ? null
+        : new Date(
+            Date.parse(spec.expiresAt) -
+              (limits.gameSession.expiryMargin - 1) * spec.idleTimeoutSeconds * 1000,
+          ),
+    stopReason: status?.stopReason ?? spec.stopReason ?? null,
+    durationSeconds: null,
+    cpuSeconds: null,
+    peakMemoryMb: null,
+    saveNotice: null,
+    failureReason: status?.failure?.reason ?? null,
+    stream: spec.stream,
+  };
+}

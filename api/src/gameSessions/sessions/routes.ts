@@ -1,0 +1,224 @@
+import {
+  GameSessionRequest,
+  GameSessionsResponse,
+  GameSessionStatusResponse,
+  KeepaliveResponse,
+  LaunchRequest,
+  LaunchResponse,
+  StopPendingResponse,
+  StopResponse,
+} from "#contracts/http/gameSessions.ts";
+import { SaveRequestedResponse } from "#contracts/http/saves.ts";
+import { keepGameSessionAlive, type KeepaliveDeps } from "./keepGameSessionAlive.ts";
+import { launchGame, type LaunchDeps } from "../launching/launchGame.ts";
+import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
+import { notFound, DomainError, unavailable } from "../../errors.ts";
+import { streamGameSession, type GameSessionStreamDeps } from "./followGameSession.ts";
+import {
+  presentGameSession,
+  presentGameSessions,
+  presentKeepalive,
+  presentLaunch,
+  presentStop,
+  currentStatus,
+} from "./present.ts";
+import { eventStream, empty } from "../../http/responses.ts";
+import { remembering } from "../../http/idempotency.ts";
+import type { Route } from "../../http/route.ts";
+import { type UserDeps, userRouteFor } from "../../auth/requireUser.ts";
+import { listActiveGameSessions, findDatedGameSession } from "./gameSessionQueries.ts";
+import { readGameSession, type ReadGameSessionDeps } from "./readGameSession.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
+import type { Postgres } from "../../stores/postgres.ts";
+
+/** What asking for a save needs. */
+interface RequestSaveDeps {
+  postgres: Postgres;
+  cluster: ClusterView;
+  gameSessionWriter: GameSessionWriter;
+}
+
+/** What these routes need. */
+type GameSessionDeps = UserDeps &
+  LaunchDeps &
+  StopDeps &
+  KeepaliveDeps &
+  ReadGameSessionDeps &
+  RequestSaveDeps &
+  GameSessionStreamDeps;
+
+const route = userRouteFor<GameSessionDeps>();
+
+const launch = route({
+  method: "POST",
+  path: "/api/game/launch",
+  name: "launchGame",
+  summary: "Launch a game",
+  description:
+    "A refused launch counts as one, but in the hour only if the response has no `Retry-After`. A repetition of one under way, by its" +
+    " `Idempotency-Key`, counts as a `poll` instead.",
+  limits: ["launch", "launchHourly"],
+  limitsGivenBack: ["launchHourly"],
+  repeats: { countAs: "poll", insteadOf: "launch" },
+  body: LaunchRequest,
+  responses: { 202: LaunchResponse },
+  errors: [
+    "not_found",
+    "session_active",
+    "no_empty_slot",
+    "conflict",
+    "unreadable_save",
+    "maintenance",
+    "no_servers",
+  ],
+  isIdempotent: true,
+  handle: async ({ ctx, deps, user, body }) => {
+    const remember = remembering(ctx, 202);
+    const sessionId = await launchGame(deps, user.id, body, (id, transaction) =>
+      remember?.(presentLaunch(id), transaction),
+    );
+    ctx.status = 202;
+    ctx.body = presentLaunch(sessionId);
+  },
+});
+
+const status = route({
+  method: "GET",
+  path: "/api/game/session-status",
+  name: "getGameSession",
+  summary: "Show a session",
+  description:
+    "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours." +
+    " While the database is unavailable, only a session of which the cluster still has the object, and with the game's slug as its title.",
+  limits: ["poll"],
+  query: GameSessionRequest,
+  responses: { 200: GameSessionStatusResponse },
+  errors: ["not_found"],
+  handle: async ({ ctx, deps, user, query }) => {
+    const row = await readGameSession(deps, query.sessionId, user.id);
+    if (row === undefined) throw notFound("There is no such session.");
+    ctx.body = presentGameSession(row, deps.cluster, deps.config.baseUrl);
+  },
+});
+
+const events = route({
+  method: "GET",
+  path: "/api/game/events",
+  name: "followGameSession",
+  summary: "Follow a session",
+  description:
+    "Server-sent events: `stage` while it starts, `running`, `expiring` before an idle end, `stopping`, and `end`, the last one." +
+    " The data of each is what `session-status` would answer; of `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that comes" +
+    " back with `Last-Event-ID` is told only what it does not know.",
+  limits: ["poll"],
+  query: GameSessionRequest,
+  headers: ["Last-Event-ID"],
+  responses: {
+    200: eventStream("The session's events, until its end."),
+    204: empty("The session has ended, and the client knows it."),
+  },
+  errors: ["not_found", "rate_limited", "unavailable"],
+  handle: async ({ ctx, deps, user, query }) => {
+    const row = await readGameSession(deps, query.sessionId, user.id);
+    if (row === undefined) throw notFound("There is no such session.");
+    streamGameSession(ctx, user, row);
+  },
+});
+
+const keepalive = route({
+  method: "POST",
+  path: "/api/game/keepalive",
+  name: "keepGameSessionAlive",
+  summary: "Keep a session alive",
+  limits: ["poll"],
+  body: GameSessionRequest,
+  responses: { 200: KeepaliveResponse },
+  errors: ["not_found"],
+  handle: async ({ ctx, deps, user, body }) => {
+    ctx.body = presentKeepalive(await keepGameSessionAlive(deps, user.id, body.sessionId));
+  },
+});
+
+const stop = route({
+  method: "POST",
+  path: "/api/game/stop",
+  name: "stopGameSession",
+  summary: "Stop a session",
+  description: "Saves the game, takes its container away and answers with what it used. May be repeated.",
+  limits: ["stop"],
+  body: GameSessionRequest,
+  responses: { 200: StopResponse, 202: StopPendingResponse },
+  errors: ["not_found"],
+  handle: async ({ ctx, deps, user, body }) => {
+    const ended = await stopGameSession(deps, user.id, body.sessionId);
+    ctx.status = ended === undefined ? 202 : 200;
+    ctx.body = presentStop(ended);
+  },
+});
+
+const save = route({
+  method: "POST",
+  path: "/api/game/save",
+  name: "saveGameSession",
+  summary: "Save what is played",
+  description: "A version of its own is kept of it, besides the saves that are made by themselves.",
+  limits: ["saves"],
+  body: GameSessionRequest,
+  responses: { 202: SaveRequestedResponse },
+  errors: ["not_found", "not_running"],
+  handle: async ({ ctx, deps, user, body }) => {
+    await requestSave(deps, user.id, body.sessionId);
+    ctx.status = 202;
+    ctx.body = { status: "saving" } satisfies SaveRequestedResponse;
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/api/game/sessions",
+  name: "listGameSessions",
+  summary: "List active sessions",
+  limits: ["poll"],
+  responses: { 200: GameSessionsResponse },
+  errors: [],
+  handle: async ({ ctx, deps, user }) => {
+    ctx.body = presentGameSessions(await listActiveGameSessions(deps.postgres.pool, user.id), deps.cluster);
+  },
+});
+
+/** Launching, watching, keeping and ending the player's own sessions. */
+export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [
+  launch,
+  status,
+  events,
+  keepalive,
+  save,
+  stop,
+  list,
+];
+
+/**
+ * Asks the node of the user's session to store what is played now; the recorder keeps it as a version when it
+ * is stored, and dates it by this request: so the request's time is the database's, by which all ages of
+ * versions go. Throws not_found, not_running and unavailable.
+ */
+async function requestSave(
+  { postgres, cluster, gameSessionWriter }: RequestSaveDeps,
+  userId: string,
+  id: string,
+): Promise<void> {
+  const row = await findDatedGameSession(postgres.pool, id, userId);
+  if (row === undefined) throw notFound("There is no such session.");
+  if (currentStatus(row, cluster.gameSession(id)) !== "running") throw notRunning();
+  const isThere = await gameSessionWriter.requestSave(id, row.now).catch((cause: unknown) => {
+    throw unavailable("The game server cannot be reached just now: try again in a moment.", cause);
+  });
+  if (!isThere) throw notRunning();
+}
+
+function notRunning(): DomainError {
+  return new DomainError("not_running", {
+    message: "This session is not running: there is nothing to save.",
+  });
+}

@@ -1,0 +1,60 @@
+import type { Logger } from "#runtime/logger.ts";
+import type { ClusterView } from "../../cluster/clusterView.ts";
+import {
+  findIdleGameSessions,
+  updateGameSessionKeptAlive,
+  updateIdleGameSessionsStopping,
+  updateOverlongGameSessionsStopping,
+} from "../recording/lifecycleQueries.ts";
+import { keptAliveUntil } from "./keepGameSessionAlive.ts";
+import type { Postgres } from "../../stores/postgres.ts";
+
+/** What looking for overlong sessions needs. */
+export interface SweepOverlongDeps {
+  logger: Logger;
+  postgres: Postgres;
+}
+
+/** What looking for idle sessions needs. */
+export interface SweepIdleDeps {
+  logger: Logger;
+  postgres: Postgres;
+  cluster: ClusterView;
+}
+
+/** Longer than the time from one pass to the next, with its jitter. */
+const maxGapSeconds = 10;
+
+/**
+ * Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster.
+ * Time in which keepalives could not be heard does not count as idle: no session is stopped right after such
+ * a time, nor one that only the cluster knows to be kept alive.
+ */
+export async function sweepIdle({ postgres: { pool }, cluster, logger }: SweepIdleDeps): Promise<string[]> {
+  const { idle, gapSeconds } = await findIdleGameSessions(pool, maxGapSeconds);
+  if (gapSeconds > maxGapSeconds)
+    logger.info(
+      { seconds: gapSeconds },
+      "Idle game sessions were not looked for during this time; all begin their idle timeout anew.",
+    );
+  const silent: string[] = [];
+  for (const { id, expiresAt } of idle) {
+    const until = keptAliveUntil(cluster.gameSession(id));
+    if (until > expiresAt) await updateGameSessionKeptAlive(pool, id, until);
+    else silent.push(id);
+  }
+  const stopped = silent.length === 0 ? [] : await updateIdleGameSessionsStopping(pool, silent);
+  for (const id of stopped) logger.info({ gameSession: id }, "The sweeper stopped an idle game session.");
+  return stopped;
+}
+
+/**
+ * Stops sessions that have lasted as long as they may in the database and returns their ids; the recorder
+ * then stops them in the cluster.
+ */
+export async function sweepOverlong({ postgres, logger }: SweepOverlongDeps): Promise<string[]> {
+  const ids = await updateOverlongGameSessionsStopping(postgres.pool);
+  for (const id of ids)
+    logger.info({ gameSession: id }, "The sweeper stopped a game session at its longest duration.");
+  return ids;
+}

@@ -1,0 +1,61 @@
+import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import { limits } from "#contracts/limits.ts";
+import type { Logger } from "#runtime/logger.ts";
+import { isOngoing } from "#contracts/crd/sessionState.ts";
+import type { StreamGrant, StreamTickets } from "../auth/streamTickets.ts";
+import { unavailable } from "../errors.ts";
+import { streamPath } from "../gameSessions/sessions/present.ts";
+import { followStreamer, notRunning, type FindStreamerDeps, type StreamerLocation } from "./findStreamer.ts";
+
+/** What signing a ticket for a request to a streamer needs. */
+export interface StreamerTicketDeps {
+  streamTickets: StreamTickets;
+  logger: Logger;
+}
+
+/** What issuing a ticket needs. */
+export interface IssueDeps extends FindStreamerDeps, StreamerTicketDeps {
+  config: { baseUrl: string };
+}
+
+/**
+ * Returns a ticket to the user's own session, starting or running. Throws not_found, and not_running after
+ * its end began.
+ */
+export async function issueStreamTicket(deps: IssueDeps, grant: StreamGrant): Promise<StreamTicketResponse> {
+  const { status, ticketPublicKey } = (await followStreamer(deps, grant.userId, grant.sessionId)).current();
+  if (!isOngoing(status)) throw notRunning();
+  // The session's own key, so that its streamer takes the ticket as well; any key of ours where it has none.
+  const issued = deps.streamTickets.issue(
+    grant,
+    limits.streamTicket.lifetimeSeconds,
+    ticketPublicKey ?? deps.streamTickets.publicKey,
+  );
+  if (issued === undefined)
+    throw unavailable("This session cannot be connected to any more: stop it and launch the game again.");
+  return {
+    ticket: issued.ticket,
+    role: grant.role,
+    expiresAt: issued.expiresAt.toISOString(),
+    url: `${deps.config.baseUrl}${streamPath}/${grant.sessionId}`,
+  };
+}
+
+/**
+ * Returns the ticket of a request that is passed on to a session's streamer; undefined where that asks for
+ * none. Throws unavailable when the key that the session was launched with is gone.
+ */
+export function ticketForStreamer(
+  { streamTickets, logger }: StreamerTicketDeps,
+  grant: StreamGrant,
+  { ticketPublicKey }: Pick<StreamerLocation, "ticketPublicKey">,
+): string | undefined {
+  if (ticketPublicKey === undefined) return undefined;
+  const issued = streamTickets.issue(grant, limits.streamTicket.proxyLifetimeSeconds, ticketPublicKey);
+  if (issued !== undefined) return issued.ticket;
+  logger.warn(
+    { gameSession: grant.sessionId },
+    "No ticket can be signed for a game session: the signing key that it was launched with is not among SIGNING_KEYS any more.",
+  );
+  throw unavailable("This session cannot be connected to any more: stop it and launch the game again.");
+}

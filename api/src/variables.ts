@@ -1,0 +1,260 @@
+import { availableParallelism } from "node:os";
+import { z } from "zod";
+import { installationName } from "#contracts/crd/installation.ts";
+import { limits } from "#contracts/limits.ts";
+import { pictureRanges } from "#contracts/streamQuality.ts";
+import { ticketSigningKey } from "#contracts/streamTicket.ts";
+import { objectStoreVariables } from "#s3/objectStoreVariables.ts";
+import { codecEncodingNames, softwareCodecs } from "#contracts/videoCodec.ts";
+import { listed, whole, nonEmpty, within, logLevel } from "#runtime/program/readEnvironment.ts";
+import { authorityFile } from "#runtime/network/authorityFile.ts";
+import { StreamCodec } from "#contracts/crd/gameSessionSpec.ts";
+import { siteResourceVariables } from "./games/siteResources.ts";
+import { providersFile } from "./auth/oauth/providerConfig.ts";
+
+/** 0 leaves it to the service. */
+const orUnset = ({ min, max }: { min: number; max: number }) =>
+  z.coerce
+    .number()
+    .int()
+    .default(0)
+    .refine((value) => value === 0 || (value >= min && value <= max), `must be 0, or ${min} to ${max}`);
+const isOn = z
+  .enum(["on", "off"])
+  .default("on")
+  .transform((word) => word === "on");
+const origin = z
+  .url({ protocol: /^https?$/, error: "must be an http or https address", abort: true })
+  .refine(
+    (text) => new URL(text).pathname === "/" && !/[?#]/.test(text),
+    "must be an origin: scheme, host and port only",
+  )
+  .transform((text) => new URL(text).origin);
+const databaseUrl = z.url({
+  protocol: /^postgres(?:ql)?$/,
+  error:
+    "must be a postgres:// address; in the chart it is key url of the secret that postgres.existingSecret names",
+});
+const redisUrl = z
+  .url({
+    protocol: /^rediss?$/,
+    error:
+      "must be a redis:// or rediss:// address; in the chart it is key url of the secret that redis.existingSecret names",
+    abort: true,
+  })
+  .refine(
+    hasDecodableUser,
+    "must have a percent sign of its user or password written as %25; in the chart it is key url of the secret that redis.existingSecret names",
+  );
+
+const keyBytesMin = 32;
+const relaySecretMin = 16;
+
+/**
+ * What stands in examples until somebody replaces it; a service that signs with such a key is open to
+ * everybody.
+ */
+function isPlaceholder(secret: string): boolean {
+  return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
+}
+
+/** Redis' client decodes both, and throws where it cannot. */
+function hasDecodableUser(address: string): boolean {
+  const { username, password } = new URL(address);
+  try {
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const signingKeys = z
+  .string("must be set; in the chart it is key signingKeys of the secret that api.existingSecret names")
+  .transform((text, context) => {
+    const keys = new Map<string, Buffer>();
+    for (const pair of listed(text)) {
+      const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(pair) ?? [];
+      const key = Buffer.from(encoded ?? "", "base64");
+      const isWeak = key.length < keyBytesMin || isPlaceholder(key.toString("latin1"));
+      if (kid === undefined || keys.has(kid) || isWeak) {
+        context.addIssue(
+          `must be kid:base64 pairs, of which the first signs, each of at least ${keyBytesMin} random bytes: make one with 'openssl rand -base64 32'`,
+        );
+        return z.NEVER;
+      }
+      keys.set(kid, key);
+    }
+    if (keys.size === 0) context.addIssue("must hold at least one key");
+    return keys;
+  });
+
+const originList = z.string().default("").transform(listed).pipe(z.array(origin));
+
+/** The private key of tickets to connection tests, by its seed. */
+const testSigningKey = z
+  .string()
+  .trim()
+  .default("")
+  .transform((text, context) => {
+    if (text === "") return undefined;
+    const seed = Buffer.from(text, "base64");
+    if (seed.length === 32) return ticketSigningKey(seed);
+    context.addIssue("must be base64 of 32 random bytes: make one with 'openssl rand -base64 32'");
+    return z.NEVER;
+  });
+
+const secondsList = (fallback: readonly number[]) =>
+  z
+    .string()
+    .default(fallback.join(","))
+    .transform((text) => listed(text).map(Number))
+    .pipe(z.array(z.int().min(1).max(86_400)).max(10));
+
+/** Addresses of relays, as browsers take them. */
+const relayUrls = z
+  .string()
+  .default("")
+  .transform(listed)
+  .pipe(
+    z
+      .array(
+        z
+          .string()
+          .regex(
+            /^turns?:[A-Za-z0-9._:[\]-]+(\?transport=(udp|tcp))?$/,
+            "must be turn: or turns: addresses, such as turn:turn.example.com:3478?transport=udp",
+          ),
+      )
+      .max(8),
+  );
+
+/**
+ * The list of a site's codecs, in order of preference, as a variable has it. Those that GPUs alone encode go
+ * with one that every node does.
+ */
+const streamCodecs = z
+  .string()
+  .default("H264,VP8")
+  .transform(listed)
+  .pipe(z.array(StreamCodec))
+  .refine((codecs) => new Set(codecs).size === codecs.length, "must name no codec twice")
+  .refine(
+    (codecs) => softwareCodecs.some((codec) => codecs.includes(codecEncodingNames[codec])),
+    "must name H264 or VP8 too, which every node encodes and every browser decodes",
+  );
+
+/** Variables of the database. */
+export const databaseVariables = {
+  DATABASE_URL: databaseUrl,
+  DATABASE_CA_FILE: authorityFile,
+  DATABASE_POOL_SIZE: whole(10, 1, 200),
+  DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
+};
+
+/** All variables of the API; the command line reads some of them, too. */
+export const Variables = z
+  .object({
+    ...databaseVariables,
+    REDIS_URL: redisUrl,
+    REDIS_CA_FILE: authorityFile,
+    REDIS_TIMEOUT_MS: whole(200, 10, 10_000),
+    ...objectStoreVariables,
+    S3_TIMEOUT_MS: whole(10_000, 100, 120_000),
+    PORT: whole(8080, 0, 65_535),
+    METRICS_PORT: whole(8083, 0, 65_535),
+    BASE_URL: origin,
+    ALLOWED_ORIGINS: originList,
+    TRUSTED_PROXIES: whole(0, 0, 10),
+    HEALTH_ROUTES: isOn,
+    OPENAPI_ROUTE: isOn,
+    WEB_ROOT: z.string().trim().default(""),
+    DEFAULT_AVATAR_URL: z.string().trim().default(""),
+    SIGNING_KEYS: signingKeys,
+    PASSWORD_PEPPER: z
+      .string(
+        "must be set; in the chart it is key passwordPepper of the secret that api.existingSecret names",
+      )
+      .refine(
+        (text) => text.length >= 16 && !isPlaceholder(text),
+        "must be at least 16 characters of random text: make one with 'openssl rand -base64 32'",
+      ),
+    BCRYPT_COST: whole(limits.auth.bcryptCost, 4, 16),
+    PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
+    TOKEN_LIFETIME_SECONDS: whole(limits.auth.tokenLifetimeSeconds, 60, 400 * 86_400),
+    SESSION_MAX_SECONDS: whole(0, 0, 3650 * 86_400),
+    AUTH_READS_PER_MINUTE: whole(limits.auth.readsPerIpPerMinute, 1, 1_000_000),
+    AUTH_POSTS_PER_MINUTE: whole(limits.auth.postsPerIpPerMinute, 1, 1_000_000),
+    SIGN_IN_FAILURES_PER_ADDRESS: whole(limits.auth.failuresPerIp, 1, 100_000),
+    AUTH_PROVIDERS_FILE: providersFile,
+    SIGN_IN_PAGE_URL: z
+      .union([z.literal(""), z.url({ protocol: /^https?$/, error: "must be an http or https address" })])
+      .default(""),
+    SESSIONS_NAMESPACE: nonEmpty("joypod-sessions"),
+    INSTALLATION: installationName,
+    POD_NAMESPACE: nonEmpty("joypod"),
+    POD_NAME: nonEmpty("api"),
+    KUBECONFIG: z.string().trim().default(""),
+    GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
+    ...siteResourceVariables,
+    STREAM_PROFILE: z.enum(["Software", "Gpu"]).default("Software"),
+    STREAM_WIDTH: within(1280, pictureRanges.width),
+    STREAM_HEIGHT: within(720, pictureRanges.height),
+    STREAM_FRAMES_PER_SECOND: within(60, pictureRanges.fps),
+    STREAM_MAX_WIDTH: orUnset(pictureRanges.width),
+    STREAM_MAX_HEIGHT: orUnset(pictureRanges.height),
+    STREAM_MAX_FRAMES_PER_SECOND: orUnset(pictureRanges.fps),
+    STREAM_MAX_BITRATE_KBPS: within(8000, pictureRanges.kbps),
+    STREAM_CODECS: streamCodecs,
+    CONNECTION_TEST_URL: z
+      .union([z.literal(""), z.url({ protocol: /^http$/, error: "must be an http address" })])
+      .default(""),
+    CONNECTION_TEST_SIGNING_KEY: testSigningKey,
+    IDLE_TIMEOUT_SECONDS: whole(limits.gameSession.idleTimeoutSeconds, 10, 86_400),
+    START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
+    DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
+    MAX_DURATION_SECONDS: whole(limits.gameSession.maxDurationSeconds, 60, 7 * 86_400),
+    TTL_SECONDS_AFTER_FINISHED: whole(limits.gameSession.ttlSecondsAfterFinished, 0, 86_400),
+    STOP_WAIT_SECONDS: whole(limits.gameSession.stopWaitSeconds, 1, 600),
+    EVENT_HEARTBEAT_SECONDS: whole(limits.gameSession.eventHeartbeatSeconds, 1, 600),
+    EXPIRY_WARNING_SECONDS: secondsList(limits.gameSession.expiryWarningSeconds),
+    LAUNCHES_PER_MINUTE: whole(limits.gameSession.launchesPerMinute, 1, 100_000),
+    LAUNCHES_PER_HOUR: whole(limits.gameSession.launchesPerHour, 1, 100_000),
+    POLLS_PER_MINUTE: whole(limits.gameSession.pollsPerMinute, 1, 1_000_000),
+    CATALOG_REQUESTS_PER_MINUTE: whole(limits.catalog.requestsPerMinute, 1, 1_000_000),
+    PARTNER_REQUESTS_PER_MINUTE: whole(limits.partner.requestsPerMinute, 1, 100_000),
+    PARTNER_UPLOADS_PER_HOUR: whole(limits.partner.uploadsPerHour, 1, 100_000),
+    UPLOAD_IDLE_MS: whole(30_000, 100, 600_000),
+    UPLOAD_WINDOW_MS: whole(60_000, 100, 600_000),
+    UPLOAD_MIN_BYTES_PER_SECOND: whole(16 * 1024, 1, 2 ** 30),
+    UPLOAD_MAX_BYTES: whole(limits.archive.packedBytes, 1, Number.MAX_SAFE_INTEGER),
+    SAVE_VERSIONS_KEPT: whole(10, 1, 1000),
+    SAVE_DAILY_VERSIONS_DAYS: whole(30, 0, 3650),
+    SAVE_RETENTION_DAYS: whole(7, 0, 3650),
+    SAVE_CHANGES_PER_MINUTE: whole(limits.save.changesPerMinute, 1, 100_000),
+    SAVE_TRANSFERS_PER_HOUR: whole(limits.save.transfersPerHour, 1, 100_000),
+    SAVE_SCRUB_HOURS: whole(24, 0, 8760),
+    SAVE_SCRUB_BYTES_PER_SECOND: whole(8 * 2 ** 20, 1024, 2 ** 40),
+    TURN_URLS: relayUrls,
+    TURN_SECRET: z.string().trim().default(""),
+    TURN_CREDENTIAL_SECONDS: whole(limits.turnCredential.lifetimeSeconds, 60, 86_400),
+    MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
+    HEADERS_TIMEOUT_MS: whole(15_000, 100, 600_000),
+    BODY_TIMEOUT_MS: whole(10_000, 100, 600_000),
+    STALLED_ANSWER_MS: whole(60_000, 100, 3_600_000),
+    CONNECTION_CHECK_MS: whole(5_000, 50, 60_000),
+    READY_KEPT_MS: whole(1_000, 0, 60_000),
+    SHUTDOWN_DELAY_SECONDS: whole(5, 0, 120),
+    SHUTDOWN_SECONDS: whole(20, 1, 600),
+    LOG_LEVEL: logLevel,
+  })
+  .superRefine(({ TURN_URLS: urls, TURN_SECRET: secret }, context) => {
+    if (urls.length > 0 && (secret.length < relaySecretMin || isPlaceholder(secret))) {
+      context.addIssue({
+        code: "custom",
+        path: ["TURN_SECRET"],
+        message: `must be what the relay of TURN_URLS knows, at least ${relaySecretMin} characters of random text: make one with 'openssl rand -base64 48'`,
+      });
+    }
+  });

@@ -1,0 +1,97 @@
+import { expect } from "chai";
+import { Batcher } from "#api/gameSessions/launching/batcher.ts";
+import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
+
+describe("Batcher", () => {
+  let clock: FakeClock;
+  let batches: {
+    items: readonly string[];
+    end: (results?: (string | Error)[]) => void;
+    fail: (error: Error) => void;
+  }[];
+  let batcher: Batcher<string, string>;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    batches = [];
+    batcher = new Batcher<string, string>({
+      clock,
+      itemsMax: 3,
+      waitingMax: 4,
+      patienceMs: 1000,
+      tooMany: () => new Error("too many"),
+      isLasting: (error) => error instanceof Error && error.message === "the store is unavailable",
+      work: (items) => {
+        const done = Promise.withResolvers<(string | Error)[]>();
+        batches.push({
+          items,
+          end: (results = items.map((item) => `${item} is done`)) => done.resolve(results),
+          fail: (error) => done.reject(error),
+        });
+        return done.promise;
+      },
+    });
+  });
+
+  function doAll(...items: string[]): Promise<PromiseSettledResult<string>[]> {
+    return Promise.allSettled(items.map((item) => batcher.do(item)));
+  }
+
+  it("does an item that comes alone at once, and together what comes meanwhile", async () => {
+    const first = batcher.do("a");
+    const others = doAll("b", "c", "d", "e");
+    expect(batches.map(({ items }) => items)).to.deep.equal([["a"]]);
+    batches[0]?.end();
+    expect(await first).to.equal("a is done");
+    await settle();
+    batches[1]?.end();
+    await settle();
+    batches[2]?.end();
+    expect(await others).to.deep.equal(
+      ["b", "c", "d", "e"].map((item) => ({ status: "fulfilled", value: `${item} is done` })),
+    );
+    expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["b", "c", "d"], ["e"]]);
+  });
+
+  it("tells each item its own error, all of them that of the batch, and goes on", async () => {
+    const first = doAll("a");
+    const both = doAll("b", "c");
+    batches[0]?.fail(new Error("broken"));
+    const [failed] = await first;
+    expect(failed).to.nested.include({ status: "rejected", "reason.message": "broken" });
+    await settle();
+    batches[1]?.end([new Error("b is wrong"), "c is done"]);
+    const [b, c] = await both;
+    expect(b).to.nested.include({ status: "rejected", "reason.message": "b is wrong" });
+    expect(c).to.deep.equal({ status: "fulfilled", value: "c is done" });
+  });
+
+  it("tells those that wait an error that the next batch would meet, too, and goes on with those that come later", async () => {
+    const first = doAll("a");
+    const others = doAll("b", "c", "d", "e");
+    batches[0]?.fail(new Error("the store is unavailable"));
+    for (const outcome of [...(await first), ...(await others)])
+      expect(outcome).to.nested.include({ status: "rejected", "reason.message": "the store is unavailable" });
+    const later = batcher.do("f");
+    batches[1]?.end();
+    expect(await later).to.equal("f is done");
+    expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["f"]]);
+  });
+
+  it("refuses what would wait for too long, or with too many", async () => {
+    const first = batcher.do("a");
+    const others = doAll("b", "c", "d", "e");
+    const [tooMany] = await doAll("f");
+    expect(tooMany).to.nested.include({ status: "rejected", "reason.message": "too many" });
+    await clock.advance(1000);
+    for (const other of await others)
+      expect(other).to.nested.include({ status: "rejected", "reason.message": "too many" });
+    // The batch has begun: its items wait for its end, however long that takes.
+    batches[0]?.end();
+    expect(await first).to.equal("a is done");
+    const later = batcher.do("g");
+    batches[1]?.end();
+    expect(await later).to.equal("g is done");
+    expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["g"]]);
+  });
+});

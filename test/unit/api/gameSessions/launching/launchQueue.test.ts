@@ -1,0 +1,69 @@
+import { expect } from "chai";
+import { launchPatienceMs, LaunchTurns } from "#api/gameSessions/launching/launchQueue.ts";
+import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
+
+describe("LaunchTurns", () => {
+  let clock: FakeClock;
+  let turns: LaunchTurns;
+  let begun: string[];
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    turns = new LaunchTurns(clock);
+    begun = [];
+  });
+
+  function work(name: string) {
+    const ended = Promise.withResolvers<string>();
+    const run = (): Promise<string> => {
+      begun.push(name);
+      return ended.promise;
+    };
+    return { run, end: () => ended.resolve(name), fail: () => ended.reject(new Error(name)) };
+  }
+
+  it("lets a player's launches follow each other, also a failed one, and other players' pass", async () => {
+    const [a, b, other] = [work("a"), work("b"), work("other")];
+    const first = turns.ofPlayer("one", a.run).catch((error: unknown) => error);
+    const second = turns.ofPlayer("one", b.run);
+    void turns.ofPlayer("two", other.run);
+    await settle();
+    expect(begun).to.deep.equal(["a", "other"]);
+    a.fail();
+    await first;
+    await settle();
+    expect(begun).to.deep.equal(["a", "other", "b"]);
+    b.end();
+    other.end();
+    expect(await second).to.equal("b");
+  });
+
+  it("tells a player's launches what those before them led to, past those that failed", async () => {
+    const told: (string | undefined)[] = [];
+    const launch = (result?: string): Promise<string> =>
+      turns.ofPlayer<string>("one", (before) => {
+        told.push(before);
+        return result === undefined ? Promise.reject(new Error("no")) : Promise.resolve(result);
+      });
+    await Promise.allSettled([launch(), launch("stored"), launch(), launch()]);
+    await settle();
+    await launch("later");
+    expect(told).to.deep.equal([undefined, undefined, "stored", "stored", undefined]);
+  });
+
+  it("gives up after a while, and lets nobody past those before", async () => {
+    const [a, b, c] = [work("a"), work("b"), work("c")];
+    const first = turns.ofPlayer("one", a.run);
+    const second = turns.ofPlayer("one", b.run).catch((error: unknown) => error);
+    await clock.advance(launchPatienceMs - 5_000);
+    const third = turns.ofPlayer("one", c.run);
+    await clock.advance(5_000);
+    expect(await second).to.include({ code: "unavailable" });
+    await settle();
+    expect(begun).to.deep.equal(["a"]);
+    a.end();
+    c.end();
+    expect([await first, await third]).to.deep.equal(["a", "c"]);
+    expect(begun).to.deep.equal(["a", "c"]);
+  });
+});

@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import type { Condition } from "#contracts/crd/kind.ts";
+import { saveNoticeOf } from "#api/gameSessions/recording/saveNotice.ts";
+import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
+import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
+
+describe("The save notice of an ended session", () => {
+  const told = (
+    reason: string,
+    isPlayed: boolean,
+    status: Condition["status"] = "True",
+  ): string | undefined =>
+    saveNoticeOf(
+      aGameSession({
+        status: aRunningStatus({ conditions: [aCondition("SavePersisted", { reason, status })] }),
+      }),
+      isPlayed,
+    );
+
+  it("is undefined when the save is stored, or is about to be", () => {
+    const harmless = [
+      saveReasons.stored,
+      saveReasons.unchanged,
+      saveReasons.nothingToSave,
+      saveReasons.playing,
+      saveReasons.storeUnreachable,
+    ];
+    for (const reason of harmless)
+      expect([told(reason, true), told(reason, false)], reason).to.deep.equal([undefined, undefined]);
+  });
+
+  it("names what is lost, while that can be helped and afterwards", () => {
+    for (const reason of [
+      saveReasons.saveTooLarge,
+      saveReasons.saveMissing,
+      saveReasons.saveUnreadable,
+      saveReasons.spoolUnreadable,
+      saveReasons.spoolFull,
+      saveReasons.spoolFailed,
+    ]) {
+      expect(told(reason, true), reason).to.match(/ (stays|lost)/);
+      expect(told(reason, false), reason).to.contain("you have what was saved before that");
+    }
+  });
+
+  it("says to a player who asked for a save that there is nothing to keep, and no more of it at the end", () => {
+    expect(told(saveReasons.nothingToSave, true, "False")).to.contain("nothing to keep");
+    expect(told(saveReasons.nothingToSave, false, "False")).to.equal(undefined);
+  });
+
+  it("states the age of the save when the pod was removed abruptly", () => {
+    expect(told(saveReasons.lastAutosave, false)).to.contain("some seconds before");
+    expect(told(saveReasons.lastAutosave, true)).to.equal(undefined);
+  });
+});
