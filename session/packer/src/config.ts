@@ -3,17 +3,17 @@ import type { Environment } from "#runtime/program/readEnvironment.ts";
 
 /** Configuration of the packer in a session's pod. */
 export interface PackerConfig {
-  /** Folder in memory that the game writes to as well; the saves are in a folder of it. */
+  /** In-memory folder shared with the game. The save directory is a folder below it. */
   saveVolume: string;
   /** The session's folder on the node. */
   spool: string;
-  /** Of the GameSession. */
+  /** UID of the GameSession. */
   uid: string;
-  /** A changed save of ordinary size is spooled within this time. */
+  /** How soon a changed save of ordinary size is spooled, in milliseconds. */
   spoolMs: number;
 }
 
-/** Configuration of a single pack of any folder. */
+/** Configuration of `packOnce`, which packs one folder. */
 export interface PackOnceConfig {
   saveDirectory: string;
   spool: string;
@@ -21,8 +21,10 @@ export interface PackOnceConfig {
 }
 
 /**
- * Returns the configuration; throws one error that names every variable that is wrong. Zod would take longer
- * to load than all else.
+ * Returns the configuration. Validates by hand because loading Zod would take longer than everything else the
+ * packer does at start.
+ *
+ * @throws Error that names every invalid variable.
  */
 export function readConfig(environment: Environment): PackerConfig {
   const reader = createReader(environment);
@@ -36,7 +38,11 @@ export function readConfig(environment: Environment): PackerConfig {
   return config;
 }
 
-/** Returns the configuration of a single pack; throws as `readConfig` does. */
+/**
+ * Returns the configuration of a single pack.
+ *
+ * @throws Error that names every invalid variable.
+ */
 export function readPackOnceConfig(environment: Environment): PackOnceConfig {
   const reader = createReader(environment);
   const config = {
@@ -49,19 +55,20 @@ export function readPackOnceConfig(environment: Environment): PackOnceConfig {
 }
 
 function createReader(environment: Environment) {
-  const wrong: string[] = [];
-  const checked = (name: string, pattern: RegExp, rule: string, fallback = ""): string => {
+  const problems: string[] = [];
+  const check = (name: string, pattern: RegExp, rule: string, fallback = ""): string => {
     const value = environment[name] ?? fallback;
-    if (!pattern.test(value)) wrong.push(`${name} must be ${rule}`);
+    if (!pattern.test(value)) problems.push(`${name} must be ${rule}`);
     return value;
   };
   return {
-    path: (name: string) => checked(name, /^\/[^\0]*[^/\0]$/, "an absolute path"),
-    uid: (name: string) => checked(name, /^[^\0]{1,64}$/, "a uid of at most 64 characters"),
+    path: (name: string) => check(name, /^\/[^\0]*[^/\0]$/, "an absolute path"),
+    uid: (name: string) => check(name, /^[^\0]{1,64}$/, "a uid of at most 64 characters"),
     seconds: (name: string, fallback: number) =>
-      Number(checked(name, /^[1-9][0-9]{0,3}$/, "a whole number from 1 to 9999", String(fallback))),
+      Number(check(name, /^[1-9][0-9]{0,3}$/, "a whole number from 1 to 9999", String(fallback))),
     finish(): void {
-      if (wrong.length > 0) throw new Error(`The configuration of the packer is wrong.\n${wrong.join("\n")}`);
+      if (problems.length > 0)
+        throw new Error(`The packer's configuration is invalid.\n${problems.join("\n")}`);
     },
   };
 }

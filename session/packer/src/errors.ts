@@ -1,8 +1,9 @@
-/** Length of the longest message that the spool's schemas accept. */
+/** Maximum message length in the spool's schemas. */
 const messageLength = 1024;
 
 /**
- * A save cannot be restored or packed, for a reason that goes into the spool and reaches the session's owner.
+ * A save cannot be restored or packed. The reason and message go into the spool and reach the session's
+ * owner.
  */
 export class SaveError extends Error {
   readonly reason: string;

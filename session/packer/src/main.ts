@@ -11,10 +11,10 @@ const ended = new AbortController();
 process.umask(0o077);
 onStopSignal(() => ended.abort());
 process.on("message", ({ t }: PackerCommand) => {
-  // This is the only command, but a later release's parent may send others.
+  // The only command today; newer streamers may send others.
   if (t === "ended") ended.abort(); // oxlint-disable-line typescript/no-unnecessary-condition
 });
-// Without its parent the container is ending, and the next run packs again.
+// The parent is gone, so the container is ending. The next run packs again.
 process.on("disconnect", () => process.exit(0));
 
 const report = (message: PackerReport, done?: () => void): void => {
@@ -26,6 +26,6 @@ try {
   await runPacker({ config, logger, ended: ended.signal, report });
   report({ t: "done" }, () => process.exit(0));
 } catch (error) {
-  logger.fatal({ err: error }, "The packer cannot continue after an error.");
+  logger.fatal({ err: error }, "The packer failed.");
   process.exit(1);
 }

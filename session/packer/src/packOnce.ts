@@ -1,4 +1,7 @@
-/** Packs a folder once, as the last pack of its session, and exits: for saves that are on the node's disk. */
+/**
+ * Packs a folder once, as the last pack of its session, and exits. Used for saves that are on the node's
+ * disk.
+ */
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { orExit } from "#runtime/program/program.ts";
 import { readPackOnceConfig } from "./config.ts";
@@ -9,9 +12,9 @@ const config = orExit(() => readPackOnceConfig(process.env));
 const logger = createLogger({ program: "packer", level: "info" });
 
 process.umask(0o077);
-// Not awaited here: in a bundle, modules that are loaded later wait for the end of this one.
+// Not awaited: in a bundle, modules that are loaded later wait for this one to finish.
 packOnce().catch((error: unknown) => {
-  logger.fatal({ err: error }, "The folder was not packed.");
+  logger.fatal({ err: error }, "The folder could not be packed.");
   process.exitCode = 1;
 });
 

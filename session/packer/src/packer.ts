@@ -7,32 +7,32 @@ import { nextScanDelayMs } from "./scanInterval.ts";
 import { isRestored, restorePaths, type RestorePaths } from "./restore/saveDirectory.ts";
 import { finishRestore, restoreSave, type Restored } from "./restore/restoreSave.ts";
 import { SaveError } from "./errors.ts";
-import { readManifest, readReport, readRequest, openSpool } from "./spool/spool.ts";
+import { readManifest, readReport, readSaveRequest, openSpool } from "./spool/spool.ts";
 import { awaitOrder } from "./spool/restoreOrder.ts";
 
 export interface PackerOptions {
   config: PackerConfig;
   logger: Logger;
-  /** Aborted when the game is over. */
+  /** Aborted when the game has ended. */
   ended: AbortSignal;
   report: (report: PackerReport) => void;
 }
 
-/** Runs a session's packer: restores the save, packs it when it changes, and resolves after the last pack. */
+/** Restores the save, packs it whenever it changes, and resolves after the last pack. */
 export async function runPacker(options: PackerOptions): Promise<void> {
   const { config, logger, ended, report } = options;
   const paths = restorePaths(config);
   const restored = await ensureRestored(paths, options);
-  if (restored === undefined) return; // There was no order, so no game ran.
+  if (restored === undefined) return; // Without an order no game ran.
   report({ t: "restored" });
-  if (restored.error) return awaitEnd(ended);
+  if (restored.error) return waitForEnd(ended);
   const spool = await openSpool(config.spool, config.uid);
   const packer = createSavePacker({
     saveDirectory: paths.saveDirectory,
     spool,
     logger,
     restored: restored.signature,
-    requestedAt: () => readRequest(paths.spool, config.uid),
+    readRequest: () => readSaveRequest(paths.spool, config.uid),
   });
   await packUntil(ended, packer, config.spoolMs);
   await packer.finish();
@@ -50,23 +50,23 @@ async function ensureRestored(
   }
   const order = await awaitOrder({ spool: paths.spool, uid, logger, signal: ended });
   if (order === undefined) return undefined;
-  // The node's folder outlives a pod that is removed while it starts. The pod after it has an empty volume,
-  // and goes on from what was packed last.
+  // The node's folder outlives a pod that is removed while it starts. The next pod has an empty volume and
+  // continues from the last pack.
   const packed = earlier && (await readManifest(paths.spool, uid))?.save;
   const restored = await restoreSave(paths, order, packed);
   if (restored.error)
     logger.error(
       { reason: restored.error.reason, detail: restored.error.message },
-      "The save was not restored.",
+      "The save could not be restored.",
     );
   return restored;
 }
 
 async function packUntil(ended: AbortSignal, packer: SavePacker, spoolMs: number): Promise<void> {
   let delayMs = nextScanDelayMs({ spoolMs, tookMs: 0, isSoon: false });
-  while (await waits(delayMs, ended)) {
+  while (await sleep(delayMs, ended)) {
     const startedAt = performance.now();
-    // A pack that is under way when the game ends may be abandoned: the last one follows.
+    // A pack in progress when the game ends may be abandoned: the last pack follows.
     const next = await packer.packIfChanged(ended).catch((error: unknown) => {
       if (!ended.aborted) throw error;
     });
@@ -74,13 +74,13 @@ async function packUntil(ended: AbortSignal, packer: SavePacker, spoolMs: number
   }
 }
 
-async function awaitEnd(ended: AbortSignal): Promise<void> {
+async function waitForEnd(ended: AbortSignal): Promise<void> {
   const dayMs = 24 * 3_600_000;
-  while (await waits(dayMs, ended));
+  while (await sleep(dayMs, ended));
 }
 
-/** Resolves with true after this time, with false as soon as the signal is aborted. */
-async function waits(ms: number, signal: AbortSignal): Promise<boolean> {
+/** Resolves to true after `ms`, or to false as soon as the signal is aborted. */
+async function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await delay(ms, undefined, { signal });
     return true;

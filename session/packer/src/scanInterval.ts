@@ -1,9 +1,9 @@
 const longestMs = 60_000;
 
 /**
- * Returns how long to wait before the next scan of the saves: a short time while a change can be spooled in
- * time, and longer than the last scan and pack took when it cannot, so that a large save does not keep a core
- * busy.
+ * Returns how long to wait before the next scan of the saves. The wait is short while changes can be spooled
+ * in time. When they cannot, it exceeds the duration of the last scan and pack, so that a large save does not
+ * keep a core busy.
  */
 export function nextScanDelayMs({
   spoolMs,

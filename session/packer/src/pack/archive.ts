@@ -11,26 +11,30 @@ import { rmSync } from "node:fs";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 
-/** An archive as it was written. */
+/** A finished archive. */
 export interface Archive extends TarContent {
   sha256: string;
   bytes: number;
-  /** SHA-256 of the tar in it. */
+  /** SHA-256 of the uncompressed tar. */
   tarSha256: string;
 }
 
 interface WriteArchiveOptions {
   saveDirectory: string;
   target: FileHandle;
-  /** What the saves take in memory; decides how well they are compressed. */
+  /** Size of the saves in memory, which decides the compression level. */
   saveBytes: number;
   signal: AbortSignal;
 }
 
-/** Small saves are compressed well, large ones fast. */
-const wellCompressedBytes = 4 * 2 ** 20;
+/** Saves up to this size are compressed well, larger ones fast. */
+const smallSaveBytes = 4 * 2 ** 20;
 
-/** Writes a save directory as tar.gz to an empty file. Throws SaveError, or the signal's reason. */
+/**
+ * Writes a save directory as tar.gz to an empty file.
+ *
+ * @throws SaveError, or the signal's reason.
+ */
 async function writeArchive({
   saveDirectory,
   target,
@@ -40,8 +44,8 @@ async function writeArchive({
   const tarHash = createHash("sha256");
   const hash = createHash("sha256");
   let bytes = 0;
-  const gzip = createGzip({ level: saveBytes <= wellCompressedBytes ? 6 : 1, chunkSize: 256 * 1024 });
-  const content = await consume(tarSave(saveDirectory), (stream) =>
+  const gzip = createGzip({ level: saveBytes <= smallSaveBytes ? 6 : 1, chunkSize: 256 * 1024 });
+  const content = await readTar(tarSave(saveDirectory), (stream) =>
     pipeline(
       stream,
       hashThrough(tarHash),
@@ -53,7 +57,7 @@ async function writeArchive({
           if (bytes > limits.save.packedBytes)
             throw new SaveError(
               saveReasons.saveTooLarge,
-              `The save directory packs to more than ${limits.save.packedBytes} bytes, which is more than a save may have.`,
+              `The save directory is too large: it packs to more than ${limits.save.packedBytes} bytes.`,
             );
           for (let rest = chunk; rest.length > 0;)
             rest = rest.subarray((await target.write(rest)).bytesWritten);
@@ -66,12 +70,13 @@ async function writeArchive({
 }
 
 /**
- * Returns the SHA-256 of the tar that a save directory would make now, which takes a tenth of the work of
- * packing it. Throws SaveError.
+ * Returns the SHA-256 of the tar that packing the directory would produce, at a tenth of the cost of packing.
+ *
+ * @throws SaveError
  */
 export async function digestSave(saveDirectory: string): Promise<string> {
   const hash = createHash("sha256");
-  await consume(tarSave(saveDirectory), (stream) =>
+  await readTar(tarSave(saveDirectory), (stream) =>
     pipeline(stream, async (chunks: AsyncIterable<Uint8Array>) => {
       for await (const chunk of chunks) hash.update(chunk);
     }),
@@ -80,10 +85,10 @@ export async function digestSave(saveDirectory: string): Promise<string> {
 }
 
 /**
- * Throws the error of the directory, when that broke a limit, rather than that of the stream, which broke
- * because of it.
+ * Runs `work` on the tar's stream and returns the tar's content. When the directory exceeds a limit, throws
+ * that SaveError, not the stream error that follows from it.
  */
-async function consume(
+async function readTar(
   { stream, content }: SaveTar,
   work: (stream: Readable) => Promise<unknown>,
 ): Promise<TarContent> {
@@ -103,7 +108,7 @@ function hashThrough(hash: Hash): Transform {
   });
 }
 
-const passingReasons: ReadonlySet<string> = new Set([
+const transientReasons: ReadonlySet<string> = new Set([
   saveReasons.spoolFull,
   saveReasons.spoolFailed,
   saveReasons.saveUnreadable,
@@ -111,7 +116,8 @@ const passingReasons: ReadonlySet<string> = new Set([
 
 /**
  * Packs a save directory into a new file, which is on disk when this resolves and removed when it throws.
- * Throws SaveError, or the signal's reason.
+ *
+ * @throws SaveError, or the signal's reason.
  */
 export async function writePack(
   path: string,
@@ -133,26 +139,23 @@ export async function writePack(
   }
 }
 
-/** Returns a SaveError for an error of the node's disk, any other error as it is. */
+/** Returns a SaveError for an error of the node's disk. Returns any other error unchanged. */
 export function toSaveError(error: unknown): unknown {
   const code = systemErrorCode(error);
   if (code === "ENOSPC" || code === "EDQUOT")
-    return new SaveError(saveReasons.spoolFull, "The node's disk is full: the save could not be packed.", {
+    return new SaveError(saveReasons.spoolFull, "The save could not be packed: the node's disk is full.", {
       cause: error,
     });
   if (code !== undefined && /^E[A-Z0-9]+$/.test(code))
     return new SaveError(
       saveReasons.spoolFailed,
-      `The save could not be packed onto the node's disk: ${code}.`,
+      `The save could not be packed: writing to the node's disk failed (${code}).`,
       { cause: error },
     );
   return error;
 }
 
-/**
- * Whether the error is the node's, such as its disk's, rather than that of the saves: then the same saves are
- * packed again later.
- */
-export function mayPass({ reason }: SaveError): boolean {
-  return passingReasons.has(reason);
+/** Returns whether the node, not the saves, caused the error. The same saves are then packed again later. */
+export function isTransient({ reason }: SaveError): boolean {
+  return transientReasons.has(reason);
 }

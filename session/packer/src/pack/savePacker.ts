@@ -5,35 +5,36 @@ import type { Logger } from "#runtime/logger.ts";
 import { SaveError } from "../errors.ts";
 import { countChanged, scanSave, type SaveScan } from "../save/scan.ts";
 import type { Spool } from "../spool/spool.ts";
-import { digestSave, type Archive, mayPass, toSaveError, writePack } from "./archive.ts";
+import { digestSave, type Archive, isTransient, toSaveError, writePack } from "./archive.ts";
 
 export interface SavePackerOptions {
   saveDirectory: string;
   spool: Spool;
   logger: Logger;
-  /** Signature of the save directory that needs no pack: what the session started from. */
+  /** Signature of the restored save, which needs no pack. */
   restored?: string | undefined;
-  /** Resolves with when a save was last asked for; undefined when none was. */
-  requestedAt?: (() => Promise<string | undefined>) | undefined;
+  /** Resolves to the time of the last save request; undefined without a request. */
+  readRequest?: (() => Promise<string | undefined>) | undefined;
 }
 
-/** Packs a save directory when it has changed, and writes to the manifest why it could not. */
+/** Packs a save directory when it has changed. The manifest records why a pack failed. */
 export interface SavePacker {
   /**
-   * Scans the directory, and packs it when needed. Resolves with when to scan again; throws the signal's
-   * reason.
+   * Scans the directory and packs it when needed. Resolves to when the next scan is due.
+   *
+   * @throws the signal's reason
    */
   packIfChanged(signal: AbortSignal): Promise<"soon" | "later">;
   /**
-   * Packs for the last time, when nobody writes to the saves any more; rejects when not even the manifest
-   * could be written.
+   * Packs for the last time, after the game has ended. Rejects only when the manifest could not be written
+   * either.
    */
   finish(): Promise<void>;
 }
 
-/** At most this many packs in a row are discarded because the game wrote to the saves meanwhile. */
+/** Packs in a row that are discarded because the game wrote to the saves while they were read. */
 const maxUnstablePacks = 3;
-/** Bounds the log: a game can make one scan fail and the next one succeed, for hours. */
+/** Bounds the log: a game can alternate failing and successful scans for hours. */
 const maxLoggedErrors = 3;
 
 const lastTries = 3;
@@ -46,13 +47,13 @@ interface PackedState {
   tarSha256?: string;
 }
 
-/** Returns a packer of one save directory into one spool. */
+/** Returns a packer for one save directory and one spool. */
 export function createSavePacker({
   saveDirectory,
   spool,
   logger,
   restored,
-  requestedAt,
+  readRequest,
 }: SavePackerOptions): SavePacker {
   let packed: PackedState | undefined = restored === undefined ? undefined : { signature: restored };
   let failedSignature: string | undefined;
@@ -61,23 +62,23 @@ export function createSavePacker({
   let unstablePacks = 0;
 
   async function tryPack(isFinal: boolean, signal: AbortSignal): Promise<"soon" | "later"> {
-    const asked = await requestedAt?.();
+    const requested = await readRequest?.();
     const scan = scanSave(saveDirectory);
-    if (asked !== undefined) spool.noteRequest(asked);
+    if (requested !== undefined) spool.noteRequest(requested);
     if (!isFinal && scan.signature === failedSignature) return "later";
-    // Of a save that was restored there is no pack, and a player who asks for one gets it.
-    const isWanted = asked !== undefined && spool.save() === undefined;
-    if (!isWanted && (await isUnchanged(scan, isFinal))) {
+    // A restored save has no pack yet, and a player who requests one gets it.
+    const isRequested = requested !== undefined && spool.save() === undefined;
+    if (!isRequested && (await isUnchanged(scan, isFinal))) {
       publish(isFinal);
       return "later";
     }
     return pack(scan, isFinal, signal).catch((error: unknown) => {
-      if (error instanceof SaveError && !mayPass(error)) failedSignature = scan.signature;
+      if (error instanceof SaveError && !isTransient(error)) failedSignature = scan.signature;
       throw error;
     });
   }
 
-  /** Does not rely on times for the last pack: a file that is mapped into memory changes without them. */
+  /** The last pack compares contents: a memory-mapped file changes without changing its times. */
   async function isUnchanged({ signature }: SaveScan, isFinal: boolean): Promise<boolean> {
     if (packed?.signature !== signature) return false;
     return (
@@ -92,7 +93,7 @@ export function createSavePacker({
     const sequence = spool.nextSequence();
     const draft = spool.draftPath(sequence);
     const archive = await writePack(draft, { saveDirectory, saveBytes: scan.bytes, signal });
-    if (!isFinal && unstablePacks < maxUnstablePacks && !(archive.isStable && isOfOneMoment(scan))) {
+    if (!isFinal && unstablePacks < maxUnstablePacks && !(archive.isStable && isConsistent(scan))) {
       unstablePacks += 1;
       rmSync(draft, { force: true });
       return "soon";
@@ -114,29 +115,28 @@ export function createSavePacker({
   }
 
   /**
-   * A pack may hold one file as it was before and another as it is after a game's write of both, though
-   * neither changed while it was read. Where only one has changed, a log perhaps, the pack is of the moment
-   * before or after that.
+   * Returns whether the pack shows a single moment. Even when no file changed while it was read, the pack may
+   * hold one file from before a write and another from after it. If only one file changed (a log, for
+   * example), the pack is consistent.
    */
-  function isOfOneMoment(scan: SaveScan): boolean {
+  function isConsistent(scan: SaveScan): boolean {
     try {
       return countChanged(scan, scanSave(saveDirectory)) <= 1;
     } catch (error) {
-      if (error instanceof SaveError) return false; // The next scan says so.
+      if (error instanceof SaveError) return false; // The next scan reports it.
       throw error;
     }
   }
 
   /**
-   * There is no later look that would make up for a node that fails once, or whose disk has room again in a
-   * moment.
+   * Retries, because no later scan makes up for a transient error or a disk that has room again in a moment.
    */
   async function packLast(tries: number): Promise<void> {
     try {
       await tryPack(true, new AbortController().signal);
     } catch (error) {
       const saveError = toSaveError(error);
-      if (tries === 1 || !(saveError instanceof SaveError) || !mayPass(saveError)) throw error;
+      if (tries === 1 || !(saveError instanceof SaveError) || !isTransient(saveError)) throw error;
       await delay(betweenLastTriesMs);
       await packLast(tries - 1);
     }
@@ -151,7 +151,7 @@ export function createSavePacker({
     failedSignature = lastReason = undefined;
   }
 
-  /** Keeps the last good pack; the manifest says why the present saves are not packed. */
+  /** Keeps the last good pack and records in the manifest why the current saves were not packed. */
   function recordError(error: unknown, isFinal: boolean): void {
     const saveError = toSaveError(error);
     if (!(saveError instanceof SaveError)) throw saveError;
@@ -159,15 +159,15 @@ export function createSavePacker({
       loggedErrors += 1;
       logger.warn(
         { reason: saveError.reason, detail: saveError.message },
-        "The save directory was not packed.",
+        "The save directory could not be packed.",
       );
     }
     lastReason = saveError.reason;
     try {
       spool.publish({ error: saveError, isFinal });
     } catch (cause) {
-      // A disk without room for a pack may have none for the manifest either; the next scan tries again, and
-      // after the last one the next run.
+      // A disk without room for a pack may have none for the manifest either. The next scan retries; after
+      // the last scan, the next run does.
       if (isFinal || !(toSaveError(cause) instanceof SaveError)) throw cause;
     }
   }

@@ -9,32 +9,32 @@ import {
   walkSave,
   type SaveEntry,
   type WalkContext,
-  throwSystemLack,
+  throwIfExhausted,
 } from "../save/walk.ts";
 import { createSaveQuota } from "../save/saveQuota.ts";
 
-/** The content of a tar. */
+/** Counts of a tar's content. */
 export interface TarContent {
   entries: number;
   files: number;
-  /** Counted in whole pages. */
+  /** In whole pages. */
   unpackedBytes: number;
   leftOut: PackedSave["leftOut"];
-  /** False when the game wrote to one of the files while it was read. */
+  /** False when the game wrote to a file while it was read. */
   isStable: boolean;
 }
 
 /** A save directory as an uncompressed tar. */
 export interface SaveTar {
   stream: Readable;
-  /** Settles after the last entry; rejects with SaveError when the directory breaks a limit. */
+  /** Settles after the last entry. Rejects with SaveError when the directory exceeds a limit. */
   content: Promise<TarContent>;
 }
 
-/** The latest time in seconds that twelve octal digits can hold. */
+/** Latest time that a tar header can hold: twelve octal digits of seconds. */
 const lastSecond = 8 ** 11 - 1;
 
-/** Starts to read a save directory; the same files make the same bytes. */
+/** Starts reading a save directory. The same files always produce the same bytes. */
 export function tarSave(directory: string): SaveTar {
   const { readable, controller } = createTarPacker();
   const content = addEntries(controller, directory)
@@ -68,7 +68,7 @@ async function addEntries(controller: TarPackController, directory: string): Pro
   return { ...content, unpackedBytes: context.quota.bytes(), leftOut: context.skipped.summary() };
 }
 
-/** Returns undefined when there is nothing to add: the file was removed, or replaced by something else. */
+/** Returns undefined when the file was removed or replaced by something else. */
 async function addFile(
   controller: TarPackController,
   { path, location }: SaveEntry,
@@ -85,15 +85,15 @@ async function addFile(
     }
     quota.addFile(Number(stat.size));
     const whole = readFixedSize(file, stat);
-    await writeBody(controller.add(headerOf(path, stat)), whole.chunks);
+    await writeBody(controller.add(buildHeader(path, stat)), whole.chunks);
     return { isStable: whole.isStable() };
   } finally {
     closeSync(file);
   }
 }
 
-function headerOf(path: string, { size, mode, mtimeNs }: BigIntStats) {
-  // A game may set any time, and an archive with one that tar cannot express would not be read back.
+function buildHeader(path: string, { size, mode, mtimeNs }: BigIntStats) {
+  // A game may set any time. A time that tar cannot express would make the archive unreadable.
   const seconds = Math.min(lastSecond, Math.max(0, Math.floor(Number(mtimeNs / 1_000_000_000n))));
   return {
     name: path,
@@ -112,17 +112,18 @@ async function writeBody(body: WritableStream<Uint8Array>, chunks: Iterable<Buff
 
 const chunkBytes = 1024 * 1024;
 
-/** Reading of a file that may change meanwhile. */
+/** Reads a file that may change during the read. */
 interface FixedSizeRead {
   /**
-   * As many bytes as the file had when it was opened: no more when it has grown, zeros when it has shrunk.
+   * Exactly the size that the file had when it was opened: truncated if it has grown, padded with zeros if it
+   * has shrunk.
    */
   chunks: Generator<Buffer, void, void>;
-  /** Whether the file did not change while it was read; call after the last chunk. */
+  /** Returns whether the file stayed unchanged. Call it after the last chunk. */
   isStable(): boolean;
 }
 
-/** Starts to read an open file; `before` is its state when it was opened. */
+/** Starts reading an open file. `before` is its state when it was opened. */
 function readFixedSize(file: number, before: BigIntStats): FixedSizeRead {
   let isTruncated = false;
 
@@ -149,7 +150,7 @@ function readFixedSize(file: number, before: BigIntStats): FixedSizeRead {
   };
 }
 
-/** Reads into the buffer and returns the number of bytes read. */
+/** Fills the buffer and returns the number of bytes read. */
 function fill(file: number, buffer: Buffer, position: number): number {
   let filled = 0;
   while (filled < buffer.length) {
@@ -161,14 +162,15 @@ function fill(file: number, buffer: Buffer, position: number): number {
 }
 
 /**
- * Returns 0 also for what cannot be read: the file's header is written already. Throws SaveError where the
- * system is to blame.
+ * Returns 0 for unreadable bytes as well, because the file's header is already written.
+ *
+ * @throws SaveError when the system ran out of a resource.
  */
 function tryRead(file: number, buffer: Buffer, offset: number, position: number): number {
   try {
     return readSync(file, buffer, offset, buffer.length - offset, position);
   } catch (error) {
-    throwSystemLack(error);
+    throwIfExhausted(error);
     return 0;
   }
 }

@@ -8,18 +8,17 @@ import { scanSave } from "../save/scan.ts";
 import { pathExists, writeReport, publishDraft, type RestorePaths } from "./saveDirectory.ts";
 import { unpackSave } from "./unpackSave.ts";
 
-/** The outcome of a restore. */
+/** Outcome of a restore. */
 export interface Restored {
   error?: SaveError;
-  /** Signature of what was restored, from before the game could touch it. */
+  /** Signature of the restored save, taken before the game could touch it. */
   signature?: string;
 }
 
 /**
- * Creates the save directory as ordered, or from the pack that is newer than the order. Report and mark are
- * written before the directory appears, and the game starts only after that: a run of the packer that finds
- * no report, or no mark in its volume, knows that no game ran there, and one that finds both restores
- * nothing.
+ * Creates the save directory from the order, or from a pack that is newer than the order. The report and the
+ * marker are written before the directory appears, and the game starts only after that. A later run that
+ * misses either knows that no game ran; a run that finds both restores nothing.
  */
 export async function restoreSave(
   paths: RestorePaths,
@@ -43,16 +42,15 @@ export async function restoreSave(
 }
 
 /**
- * Publishes the directory that an earlier run had completed, reported and marked, when it ended before it
- * could do so.
+ * Publishes the directory of an earlier run that completed, reported and marked it, but ended before
+ * publishing.
  */
 export function finishRestore(paths: RestorePaths): void {
   if (pathExists(paths.saveDirectory)) return;
   try {
     publishDraft(paths);
   } catch (error) {
-    // A game that removed its directory, or put something in the draft's place, harms only itself: the next
-    // scan reports it.
+    // A game that removed its directory, or replaced the draft, harms only itself. The next scan reports it.
     if (systemErrorCode(error) === undefined) throw error;
   }
 }
@@ -67,7 +65,7 @@ async function prepareDraft(
     if (pathExists(paths.saveDirectory))
       throw new SaveError(
         packerRestoreReasons.saveVolumeInUse,
-        "The save volume holds saves already that nobody restored.",
+        "The save volume already contains saves that were not restored there.",
       );
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
@@ -78,7 +76,7 @@ async function prepareDraft(
     return {
       error: new SaveError(
         packerRestoreReasons.restoreFailed,
-        `The save directory could not be made: ${systemErrorCode(error) ?? String(error)}.`,
+        `The save directory could not be created: ${systemErrorCode(error) ?? String(error)}.`,
         { cause: error },
       ),
     };

@@ -4,15 +4,15 @@ import type { RestoreReport } from "#contracts/spool.ts";
 import { writeAtomically, readSmallFile } from "../spool/spoolFiles.ts";
 import { parseOrder } from "../spool/restoreOrder.ts";
 
-/** The paths of a restore. */
+/** Paths of a restore. */
 export interface RestorePaths {
-  /** The game's supervisor starts the game when this appears. */
+  /** The supervisor starts the game when this directory appears. */
   saveDirectory: string;
-  /** Is renamed to the save directory when it is complete; beside it, in memory. */
+  /** In-memory sibling that is renamed to the save directory once it is complete. */
   draft: string;
   /**
-   * An empty file beside it, made before the draft is renamed: it says that the draft is complete, or that
-   * the save directory was there, whatever became of it.
+   * Empty marker file, created before the draft is renamed. It means that the draft is complete or that the
+   * save directory existed, even if the game has removed it since.
    */
   mark: string;
   spool: string;
@@ -28,7 +28,7 @@ export function restorePaths({ saveVolume, spool }: { saveVolume: string; spool:
   };
 }
 
-/** Writes the outcome of the order. */
+/** Writes the outcome of the restore to the spool. */
 export function writeReport({ spool }: RestorePaths, report: RestoreReport): void {
   writeAtomically(`${spool}/${spoolNames.report}`, report);
 }
@@ -40,19 +40,19 @@ export function publishDraft({ draft, mark, saveDirectory }: RestorePaths): void
 }
 
 /**
- * Whether a restore into this volume was completed; the volume of another pod is empty. A draft alone may be
- * half of a save: no game has seen it, and it is made anew.
+ * Returns whether a restore into this volume was completed. Another pod's volume is empty. A draft alone may
+ * be incomplete; no game has seen it, and it is recreated.
  */
 export function isRestored({ mark, saveDirectory }: RestorePaths): boolean {
   return [saveDirectory, mark].some(pathExists);
 }
 
-/** Whether anything has this path, links included. */
+/** Returns whether the path exists, without following links. */
 export function pathExists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** The session's save volume, spool and uid. */
+/** Save volume, spool and UID of a session. */
 interface NewPlaythrough {
   saveVolume: string;
   spool: string;
@@ -60,9 +60,9 @@ interface NewPlaythrough {
 }
 
 /**
- * Creates the empty save directory of a session that starts anew, in the steps of a restore; returns whether
- * it did. The streamer does this itself, because a launch would wait for a packer to start; one that starts
- * later finds the report. Anything unusual is left to the packer.
+ * Creates the empty save directory of a new playthrough and returns whether it did. The streamer calls this
+ * so that the launch does not wait for the packer to start; the packer finds the report later. Anything
+ * unusual is left to the packer.
  */
 export function beginNewPlaythrough({ saveVolume, spool, uid }: NewPlaythrough): boolean {
   const paths = restorePaths({ saveVolume, spool });
@@ -75,6 +75,6 @@ export function beginNewPlaythrough({ saveVolume, spool, uid }: NewPlaythrough):
     publishDraft(paths);
     return true;
   } catch {
-    return false; // The packer meets the same error, and reports it.
+    return false; // The packer runs into the same error and reports it.
   }
 }

@@ -12,13 +12,17 @@ import { SaveError } from "../errors.ts";
 import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import { createNew } from "../spool/spoolFiles.ts";
 
-/** The checksum and size that an archive must have. */
+/** Expected checksum and size of an archive. */
 interface Expected {
   sha256: string;
   bytes: number;
 }
 
-/** Unpacks a save into an empty directory. Throws SaveError; the caller removes what was written by then. */
+/**
+ * Unpacks a save into an empty directory. On failure, the caller removes what was written.
+ *
+ * @throws SaveError
+ */
 export async function unpackSave(archive: string, expected: Expected, directory: string): Promise<void> {
   try {
     const file = await open(archive, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -27,7 +31,7 @@ export async function unpackSave(archive: string, expected: Expected, directory:
       if (size !== expected.bytes)
         throw new SaveError(
           packerRestoreReasons.checksumMismatch,
-          `The save to restore has ${size} bytes instead of ${expected.bytes}.`,
+          `The save to restore is ${size} bytes long instead of ${expected.bytes}.`,
         );
       const sha256 = await unpackStream(file, directory).catch((error: unknown) =>
         rethrowWithCause(error, archive, expected),
@@ -70,8 +74,8 @@ async function unpackStream(file: FileHandle, directory: string): Promise<string
 }
 
 /**
- * Throws the error, or a checksum mismatch when that is its cause: a damaged archive breaks some rule as
- * well.
+ * Throws a checksum mismatch if that is the cause (a damaged archive also breaks some rule), otherwise the
+ * error.
  */
 async function rethrowWithCause(error: unknown, archive: string, expected: Expected): Promise<never> {
   if (!(error instanceof ArchiveRefused)) throw error;
@@ -84,7 +88,7 @@ async function rethrowWithCause(error: unknown, archive: string, expected: Expec
 function checksumMismatch({ sha256: expected }: Expected, actual: string, cause?: unknown): SaveError {
   return new SaveError(
     packerRestoreReasons.checksumMismatch,
-    `The save to restore has the SHA-256 ${actual} instead of ${expected}.`,
+    `The save to restore is damaged: its SHA-256 is ${actual} instead of ${expected}.`,
     { cause },
   );
 }
@@ -107,15 +111,13 @@ function toSaveError(error: unknown): SaveError {
   );
 }
 
-/**
- * Writes the entries that an archive reader accepts below one new directory, which nobody else writes to yet.
- */
+/** Writes the entries of an archive below a new directory that nothing else writes to yet. */
 interface TreeWriter extends Required<ArchiveSink> {
   /** Closes the open file after a failure. */
   close(): void;
 }
 
-/** Returns a writer below this directory. Files keep their times, as games list saves by them. */
+/** Returns a writer below `root`. Files keep their times, because games sort saves by them. */
 function createTreeWriter(root: string): TreeWriter {
   const directories = new Set<string>();
   let file: number | undefined;

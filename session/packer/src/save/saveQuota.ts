@@ -4,17 +4,25 @@ import { SaveError } from "../errors.ts";
 
 const pageBytes = 4096;
 
-/** Counts names and bytes of a save, and enforces its limits. */
+/** Counts the names and bytes of a save and enforces its limits. */
 export interface SaveQuota {
-  /** Counts a name of any kind, packed or not. Throws SaveError above the limit. */
+  /**
+   * Counts a name of any kind, packed or not.
+   *
+   * @throws SaveError above the limit.
+   */
   addName(): void;
-  /** Counts a file's size. Throws SaveError above the limit. */
+  /**
+   * Counts a file's size.
+   *
+   * @throws SaveError above the limit.
+   */
   addFile(bytes: number): void;
-  /** Returns the memory that the files take, in whole pages. */
+  /** Returns the memory that the files occupy, in whole pages. */
   bytes(): number;
 }
 
-/** Returns a quota of which nothing is used. */
+/** Returns an unused quota. */
 export function createSaveQuota(): SaveQuota {
   let names = 0;
   let bytes = 0;
@@ -24,7 +32,7 @@ export function createSaveQuota(): SaveQuota {
       if (names > limits.save.entries)
         throw new SaveError(
           saveReasons.saveTooLarge,
-          `The save directory has more than ${limits.save.entries} names, which is more than a save may have.`,
+          `The save directory is too large: it has more than ${limits.save.entries} names.`,
         );
     },
     addFile(size) {
@@ -32,7 +40,7 @@ export function createSaveQuota(): SaveQuota {
       if (bytes > limits.save.unpackedBytes)
         throw new SaveError(
           saveReasons.saveTooLarge,
-          `The save directory holds more than ${limits.save.unpackedBytes} bytes, which is more than a save may have.`,
+          `The save directory is too large: it holds more than ${limits.save.unpackedBytes} bytes.`,
         );
     },
     bytes: () => bytes,

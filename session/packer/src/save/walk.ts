@@ -7,13 +7,13 @@ import { ArchiveRefused, quoteEntry } from "#archive/archiveRefused.ts";
 import { parseEntryName } from "#archive/entryName.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 
-/** The entries of a save directory that are not packed, as a count and one example. */
+/** Entries of a save directory that are not packed, as a count and one example. */
 export interface SkippedEntries {
   add(path: string, reason: string): void;
   summary(): PackedSave["leftOut"];
 }
 
-/** Returns a summary without entries. */
+/** Returns an empty summary. */
 export function createSkippedEntries(): SkippedEntries {
   let count = 0;
   let example = "";
@@ -27,30 +27,31 @@ export function createSkippedEntries(): SkippedEntries {
 }
 
 /**
- * Flags to open what the game may replace at any time: links are not followed (O_NOFOLLOW), a FIFO does not
- * block (O_NONBLOCK), and what was opened is checked by its handle, never by its name.
+ * Flags for opening paths that the game may replace at any time: O_NOFOLLOW does not follow links, O_NONBLOCK
+ * does not block on a FIFO. What was opened is checked by its handle, never by its name.
  */
 export const openUntrusted =
   constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** A file or directory of a save, as it was when its name was read. */
+/** A file or directory of a save, as of when its name was read. */
 export interface SaveEntry {
   path: string;
   stat: BigIntStats;
-  /** Path through the handle of its directory; valid until the walk goes on. */
+  /** Path through the parent's handle; valid until the walk continues. */
   location: Buffer;
 }
 
-/** What a walk counts, and what it skips. */
+/** Collects what a walk counts and skips. */
 export interface WalkContext {
   quota: SaveQuota;
   skipped: SkippedEntries;
 }
 
 /**
- * Walks everything below a directory that untrusted code writes to, in the order of the names. Directories
- * are entered through the handle of the one above, so that a replaced parent leads nowhere else. Throws
- * SaveError.
+ * Walks everything below a directory that untrusted code writes to, in name order. Each directory is entered
+ * through its parent's handle, so that a replaced parent leads nowhere else.
+ *
+ * @throws SaveError
  */
 export function* walkSave(root: string, context: WalkContext): Generator<SaveEntry, void, void> {
   const directory = openRoot(root);
@@ -67,7 +68,7 @@ function openRoot(root: string): number {
   } catch (error) {
     const code = systemErrorCode(error) ?? String(error);
     if (code === "ENOENT")
-      throw new SaveError(saveReasons.saveMissing, "The save directory is gone.", { cause: error });
+      throw new SaveError(saveReasons.saveMissing, "The save directory no longer exists.", { cause: error });
     if (code === "ENOTDIR" || code === "ELOOP")
       throw new SaveError(saveReasons.saveMissing, "The save directory was replaced by something else.", {
         cause: error,
@@ -109,8 +110,8 @@ function* enterDirectory(entry: SaveEntry, context: WalkContext): Generator<Save
 }
 
 /**
- * Returns the names in order, so that the same files make the same bytes; counts them while they are read, so
- * that no folder is too large to be rejected.
+ * Returns the names in order, so that the same files produce the same bytes. Counts names while reading them,
+ * so that no folder is too large to be rejected.
  */
 function listNames(directory: number, prefix: string, context: WalkContext): Buffer[] {
   const names = readOrSkip(prefix, context, () => readNames(directory, context.quota)) ?? [];
@@ -119,7 +120,7 @@ function listNames(directory: number, prefix: string, context: WalkContext): Buf
 
 function readNames(directory: number, quota: SaveQuota): Buffer[] {
   const names: Buffer[] = [];
-  // Each byte as one character: names need not be UTF-8.
+  // One character per byte: names need not be UTF-8.
   const listing = opendirSync(`/proc/self/fd/${directory}`, { encoding: "latin1" });
   try {
     for (;;) {
@@ -134,14 +135,16 @@ function readNames(directory: number, quota: SaveQuota): Buffer[] {
 }
 
 /**
- * Returns undefined for what was removed since it was listed, as is ordinary, and for what cannot be read,
- * which is skipped. Throws SaveError where the system is to blame.
+ * Returns undefined for an entry that was removed since it was listed, which is normal, and for an unreadable
+ * entry, which is skipped.
+ *
+ * @throws SaveError when the system ran out of a resource.
  */
 export function readOrSkip<T>(path: string, { skipped }: WalkContext, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    throwSystemLack(error);
+    throwIfExhausted(error);
     const code = systemErrorCode(error);
     if (code === undefined) throw error;
     if (code !== "ENOENT") skipped.add(path, `cannot be read (${code})`);
@@ -151,7 +154,7 @@ export function readOrSkip<T>(path: string, { skipped }: WalkContext, read: () =
 
 const maxDepth = 64;
 
-/** Returns why an entry cannot be part of an archive that is read back; undefined when it can. */
+/** Returns why an entry must be left out of the archive; undefined when it can be packed. */
 function reasonToSkip(path: string, name: Buffer, stat: BigIntStats): string | undefined {
   if (!stat.isFile() && !stat.isDirectory())
     return stat.isSymbolicLink() ? "is a symbolic link" : "is neither a file nor a directory";
@@ -165,17 +168,17 @@ function reasonToSkip(path: string, name: Buffer, stat: BigIntStats): string | u
   }
 }
 
-/** What the system says where it has no room for one more open file, or no memory, whatever is read. */
-const lackCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+/** Error codes of a system that ran out of open files or memory, whatever is read. */
+const exhaustionCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 
 /**
- * Throws SaveError where the system lacked what reading takes. That tells nothing of the file, which the next
- * try may read: a save without it would take the place of a good one.
+ * Throws SaveError when the system ran out of a resource. The error says nothing about the file, which a
+ * retry may read; a save without it would replace a good one.
  */
-export function throwSystemLack(error: unknown): void {
+export function throwIfExhausted(error: unknown): void {
   const code = systemErrorCode(error);
-  if (code !== undefined && lackCodes.has(code))
-    throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read now: ${code}.`, {
+  if (code !== undefined && exhaustionCodes.has(code))
+    throw new SaveError(saveReasons.saveUnreadable, `The save directory cannot be read right now: ${code}.`, {
       cause: error,
     });
 }

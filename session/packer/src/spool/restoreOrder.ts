@@ -8,8 +8,8 @@ import { readSmallFile } from "./spoolFiles.ts";
 /** Polling finds an order whose event was lost. */
 const pollEveryMs = 1000;
 /**
- * There may be no events at all: a game of another session has the same user, and can use up the watches of
- * that user.
+ * There may be no events at all: a game of another session runs as the same user and can use up that user's
+ * watches.
  */
 const pollUnwatchedEveryMs = 100;
 
@@ -21,8 +21,7 @@ export interface AwaitOrderOptions {
 }
 
 /**
- * Resolves with the order of this session as soon as it is in the spool, however long that takes; with
- * undefined when the signal is aborted.
+ * Resolves to this session's order as soon as it is in the spool, or to undefined when the signal is aborted.
  */
 export async function awaitOrder({
   spool,
@@ -39,10 +38,14 @@ export async function awaitOrder({
       const order = parseOrder(text);
       if (order?.uid === uid) resolve(order);
       else if (!hasWarned)
-        logger.warn({ uid: order?.uid }, "The order is not for this session; the packer goes on waiting.");
+        logger.warn(
+          { uid: order?.uid },
+          "The restore order is for another session. The packer keeps waiting.",
+        );
       hasWarned ||= order?.uid !== uid;
     } catch (error) {
-      if (!hasWarned) logger.warn({ err: error }, "The order cannot be read; the packer goes on waiting.");
+      if (!hasWarned)
+        logger.warn({ err: error }, "The restore order cannot be read. The packer keeps waiting.");
       hasWarned = true;
     }
   };
@@ -63,7 +66,7 @@ export async function awaitOrder({
 
 function tryWatch(folder: string, onEvent: () => void): FSWatcher | undefined {
   try {
-    return watch(folder, onEvent).on("error", () => undefined); // Polling goes on without it.
+    return watch(folder, onEvent).on("error", () => undefined); // Polling continues.
   } catch (error) {
     if (systemErrorCode(error) === undefined) throw error;
     return undefined;
@@ -71,8 +74,8 @@ function tryWatch(folder: string, onEvent: () => void): FSWatcher | undefined {
 }
 
 /**
- * Returns the order in a text, undefined when it is not valid. This checks by hand what the schema says,
- * because a launch waits for it and the schema's library takes longer to load than a save takes to restore.
+ * Returns the order in a text; undefined when it is invalid. Checks by hand what the schema says: a launch
+ * waits for this, and loading Zod takes longer than restoring a save.
  */
 export function parseOrder(text: string): RestoreOrder | undefined {
   const value = parseRecord(text);
@@ -92,7 +95,7 @@ function parseRecord(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // Not JSON, so no order.
+    return undefined; // Not JSON.
   }
 }
 

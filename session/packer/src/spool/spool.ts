@@ -6,25 +6,25 @@ import { systemErrorCode } from "#runtime/errors.ts";
 import type { SaveError } from "../errors.ts";
 import { moveDurably, writeDurably, readSmallFile } from "./spoolFiles.ts";
 
-/** The packer's own folder in the spool: one pack, and the manifest that names it. */
+/** The packer's folder in the spool: one pack, and the manifest that names it. */
 export interface Spool {
-  /** Number of this run of the packer, from 1. */
+  /** Number of this run of the packer, starting at 1. */
   readonly attempt: number;
   /** Returns the newest good pack. */
   save(): PackedSave | undefined;
-  /** Has all that is written from now on say that it answers this request. */
+  /** Marks everything written from now on as an answer to this request. */
   noteRequest(requestedAt: string): void;
   /** Returns the number of the next pack. */
   nextSequence(): number;
-  /** Returns the path to write a pack to before it is committed. */
+  /** Returns the path for an uncommitted pack. */
   draftPath(sequence: number): string;
   /** Makes a finished draft the newest pack, names it in the manifest and removes the previous one. */
   commit(save: PackedSave, isFinal: boolean): void;
-  /** Writes the state after the last scan, with the newest pack, unless the manifest has it already. */
+  /** Writes the state after the last scan, with the newest pack, unless the manifest already says so. */
   publish(state: { error?: SaveError | undefined; isFinal: boolean; save?: PackedSave | undefined }): void;
 }
 
-/** Opens the spool, and continues the counts of an earlier run. */
+/** Opens the spool and continues the counters of an earlier run. */
 export async function openSpool(directory: string, uid: string): Promise<Spool> {
   const packed = `${directory}/${spoolNames.packed}`;
   const earlier = await readManifest(directory, uid);
@@ -42,7 +42,7 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   }
 
   /**
-   * Claims the attempt's number before a pack is named after it, unless the disk is full: then there is no
+   * Claims the attempt's number before a pack is named after it. A full disk is ignored: there will be no
    * pack either.
    */
   function claim(): void {
@@ -70,8 +70,8 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
     draftPath: (sequence) => `${packed}/${packedArchiveName({ attempt, sequence })}.new`,
     commit(kept, isFinal) {
       const path = `${packed}/${packedArchiveName(kept)}`;
-      // A manifest that the disk took, and said it did not, may have been read: its pack's name stands for
-      // that pack alone.
+      // The agent may have read a manifest whose write was reported as failed, so the name of its pack is
+      // never reused.
       lastSequence = kept.sequence;
       moveDurably(`${path}.new`, path);
       write({
@@ -101,7 +101,7 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   return spool;
 }
 
-/** Removes packs that the manifest does not name, and drafts of an earlier run. */
+/** Removes packs that the manifest does not name, and drafts of earlier runs. */
 function removeOthers(packed: string, save: PackedSave | undefined): void {
   const kept = save && packedArchiveName(save);
   for (const name of readdirSync(packed)) {
@@ -110,19 +110,18 @@ function removeOthers(packed: string, save: PackedSave | undefined): void {
   }
 }
 
-/** Returns the report that an earlier run of this session's packer wrote; undefined when none did. */
+/** Returns the report of an earlier run of this session's packer; undefined without one. */
 export async function readReport(spool: string, uid: string): Promise<RestoreReport | undefined> {
   const text = readSmallFile(`${spool}/${spoolNames.report}`);
   if (text === undefined) return undefined;
   const { RestoreReport } = await import("#contracts/spool.ts");
   const report = RestoreReport.safeParse(parseJson(text));
-  // A report that cannot be read was still written at the end of a restore: the saves must not be
-  // overwritten.
+  // An unreadable report was still written at the end of a restore: the saves must not be overwritten.
   if (!report.success) return { version: 1, uid };
   return report.data.uid === uid ? report.data : undefined;
 }
 
-/** Returns the manifest that an earlier run of this session's packer wrote; undefined when none did. */
+/** Returns the manifest of an earlier run of this session's packer; undefined without one. */
 export async function readManifest(spool: string, uid: string): Promise<SpoolManifest | undefined> {
   const text = readSmallFile(`${spool}/${spoolNames.manifest}`);
   if (text === undefined) return undefined;
@@ -132,10 +131,10 @@ export async function readManifest(spool: string, uid: string): Promise<SpoolMan
 }
 
 /**
- * Returns when the agent last asked for a save of this session; undefined when it did not. A request that
- * cannot be read counts as none.
+ * Returns when the agent last requested a save of this session; undefined if it did not, or if the request is
+ * unreadable.
  */
-export async function readRequest(spool: string, uid: string): Promise<string | undefined> {
+export async function readSaveRequest(spool: string, uid: string): Promise<string | undefined> {
   const text = readSmallFile(`${spool}/${spoolNames.request}`);
   if (text === undefined) return undefined;
   const { SaveRequest } = await import("#contracts/spool.ts");

@@ -2,12 +2,13 @@ import { closeSync, constants, fsyncSync, openSync, readSync, renameSync, rmSync
 import { spoolFileBytes } from "#contracts/nodeLayout.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 
-/** Flags to create a file that must not exist yet. */
+/** Flags for creating a file that must not exist yet. */
 export const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Returns a small file's text; undefined when there is none. Throws when it is larger than such a file may
- * be.
+ * Returns a small file's text; undefined when the file does not exist.
+ *
+ * @throws Error when it is larger than such a file may be.
  */
 export function readSmallFile(path: string): string | undefined {
   let file: number;
@@ -27,15 +28,15 @@ export function readSmallFile(path: string): string | undefined {
   }
 }
 
-/** Writes a small file atomically, so that it survives a loss of power. */
+/** Writes a small file atomically, durable across a power loss. */
 export function writeDurably(path: string, value: unknown): void {
   const draft = writeDraft(path, value, fsyncSync);
   moveDurably(draft, path);
 }
 
 /**
- * Writes a small file atomically; enough for what is useless after a loss of power, which takes the save
- * volume with it.
+ * Writes a small file atomically but not durably. Sufficient for what a power loss makes useless, because it
+ * also takes the save volume.
  */
 export function writeAtomically(path: string, value: unknown): void {
   renameSync(writeDraft(path, value), path);
@@ -54,7 +55,7 @@ function writeDraft(path: string, value: unknown, sync?: (file: number) => void)
   return draft;
 }
 
-/** Renames within a folder, so that the new name survives a loss of power. */
+/** Renames within a folder, durable across a power loss. */
 export function moveDurably(from: string, to: string): void {
   renameSync(from, to);
   const folder = openSync(to.slice(0, to.lastIndexOf("/")), constants.O_RDONLY | constants.O_DIRECTORY);
