@@ -14,15 +14,15 @@ import { gameReportFile } from "#contracts/termination.ts";
 import { listed, logLevel, readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
-/** A variable that the pod sets to an empty text counts as absent. */
+/** An empty value counts as absent. */
 const address = z.union([z.ipv4(), z.ipv6(), z.literal("").transform(() => undefined)]).optional();
-/** One, or several separated by commas, the most likely first. */
+/** A comma-separated list, most likely address first. */
 const addresses = z
   .string()
   .default("")
   .transform((list) => [...new Set(listed(list))])
   .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(limits.announcedAddresses));
-/** Encoders need even sizes. */
+/** Encoders require even sizes. */
 const size = z.coerce.number().int().min(160).max(4_096).multipleOf(2);
 const fps = z.coerce.number().int().min(10).max(120);
 /** The picture may be smaller than any display. */
@@ -33,7 +33,7 @@ const codecs = z
   .transform((list) => list.split(",").map((codec) => codec.trim()))
   .pipe(z.array(VideoCodec).min(1));
 
-/** The settings of what makes the picture, for a session and for a test without one. */
+/** Variables of display and encoders, for a session and for the node test. */
 const PictureVariables = z.object({
   DISPLAY: z
     .string()
@@ -79,30 +79,30 @@ const Variables = PictureVariables.extend({
   PACK_DEADLINE_SECONDS: z.coerce.number().int().min(1).max(3_600).default(90),
 });
 
-/** Temporary files of the streamer's own programs; in the pod /tmp belongs to this container alone. */
+/** Temporary files of the streamer's child processes. In the pod, /tmp belongs to this container alone. */
 const workDir = "/tmp/joypod-streamer";
 
-/** The configuration in the environment, checked and typed. */
+/** Validated configuration of a session's streamer. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** What makes the picture where there is no session. */
+/** Validated configuration of the node test, which has no session. */
 export type PictureConfig = ReturnType<typeof readPictureConfig>;
 
-/** Where a session's saves are, and how they are packed. */
+/** Location of a session's saves and how they are packed. */
 export interface SavesConfig {
   paths: { saveVolume: string; spool: string; uid: string };
-  /** The packer's whole environment. */
+  /** Complete environment of the packer. */
   environment: Record<string, string>;
   /** How long the streamer waits for the last pack. */
   packDeadlineMs: number;
 }
 
-function savesOf(env: z.infer<typeof Variables>): SavesConfig | undefined {
+function readSaves(env: z.infer<typeof Variables>): SavesConfig | undefined {
   const { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE, PACK_DEADLINE_SECONDS } = env;
   if (SAVE_VOLUME === undefined && SPOOL_DIR === undefined && SESSION_UID === undefined) return undefined;
   if (SAVE_VOLUME === undefined || SPOOL_DIR === undefined || SESSION_UID === undefined) {
     throw new Error(
-      "The streamer would lose the session's saves: set all of SAVE_VOLUME, SPOOL_DIR and SESSION_UID, or none.",
+      "Set all of SAVE_VOLUME, SPOOL_DIR and SESSION_UID, or none. With only some of them the session's saves would be lost.",
     );
   }
   return {
@@ -112,8 +112,8 @@ function savesOf(env: z.infer<typeof Variables>): SavesConfig | undefined {
   };
 }
 
-/** The bounds within which the player chooses, and what holds until they do. */
-function qualityOf(env: z.infer<typeof Variables>): { bounds: QualityBounds; quality: StreamQuality } {
+/** Returns the bounds of the player's choice and the initial quality. */
+function readQuality(env: z.infer<typeof Variables>): { bounds: QualityBounds; quality: StreamQuality } {
   const bounds = {
     width: env.WIDTH,
     height: env.HEIGHT,
@@ -132,11 +132,12 @@ function qualityOf(env: z.infer<typeof Variables>): { bounds: QualityBounds; qua
 }
 
 /**
- * The image's registry of plugins was made without a GPU's driver and would hide a GPU's encoders: for those
- * each pod makes its own. In software the image's is taken as it is: GStreamer would otherwise look again at
- * the plugins whose devices have changed since, which initialises the drivers.
+ * Returns the environments of processes that encode. The image's plugin registry was built without a GPU
+ * driver and would hide GPU encoders, so each GPU pod builds a registry. In software the image's registry is
+ * used without updates: otherwise GStreamer would rescan the plugins whose devices have changed, which
+ * initialises the drivers.
  */
-function encoderEnvironmentsOf(env: z.infer<typeof PictureVariables>, shared: Record<string, string>) {
+function buildEncoderEnvironments(env: z.infer<typeof PictureVariables>, shared: Record<string, string>) {
   const own = {
     ...shared,
     GST_PLUGIN_PATH: env.GST_PLUGIN_PATH,
@@ -149,7 +150,7 @@ function encoderEnvironmentsOf(env: z.infer<typeof PictureVariables>, shared: Re
   return { gpu: own, software: { ...own, ...image } };
 }
 
-function pictureOf(env: z.infer<typeof PictureVariables>) {
+function readPicture(env: z.infer<typeof PictureVariables>) {
   const soundSocket = `${env.RUN_DIR}/${socketNames.sound}`;
   const childEnvironment = {
     PATH: env.PATH,
@@ -166,7 +167,7 @@ function pictureOf(env: z.infer<typeof PictureVariables>) {
   };
   return {
     display: env.DISPLAY,
-    /** The size that the display begins with, which is the largest size of the picture. */
+    /** Initial size of the display, which is the largest size of the picture. */
     width: env.WIDTH,
     height: env.HEIGHT,
     codecs: env.CODECS,
@@ -177,45 +178,45 @@ function pictureOf(env: z.infer<typeof PictureVariables>) {
     terminationLog: env.TERMINATION_LOG,
     logLevel: env.LOG_LEVEL,
     workDir,
-    /**
-     * The environment of the X server, the sound server and whatever captures and encodes, which get no other
-     * variable of the pod.
-     */
+    /** Complete environment of the X server, the sound server, and the capture and encoding processes. */
     childEnvironment,
-    /** The same for what encodes, and what GStreamer needs. */
-    encoderEnvironments: encoderEnvironmentsOf(env, childEnvironment),
+    /** Environments of processes that encode, including GStreamer's variables. */
+    encoderEnvironments: buildEncoderEnvironments(env, childEnvironment),
   };
 }
 
 /**
- * Returns the configuration of a test that has no session; throws one error that names every variable that is
- * wrong.
+ * Returns the configuration of the node test.
+ *
+ * @throws Error that names every invalid variable.
  */
 export function readPictureConfig(environment: Environment) {
   const env = readEnvironment(PictureVariables, environment, "node test");
-  return { ...pictureOf(env), framesPerSecond: env.FPS };
+  return { ...readPicture(env), framesPerSecond: env.FPS };
 }
 
-/** Returns the configuration; throws one error that names every variable that is wrong. */
+/**
+ * Returns the configuration of a session's streamer.
+ *
+ * @throws Error that names every invalid variable.
+ */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "streamer");
   const ownAddress = env.HOST_IP ?? env.POD_IP;
   const announceAddresses =
     env.ANNOUNCE_ADDRESS.length > 0 || ownAddress === undefined ? env.ANNOUNCE_ADDRESS : [ownAddress];
   if (announceAddresses.length === 0) {
-    throw new Error(
-      "The streamer does not know where browsers reach it: set ANNOUNCE_ADDRESS, HOST_IP or POD_IP.",
-    );
+    throw new Error("Set ANNOUNCE_ADDRESS, HOST_IP or POD_IP, so that browsers can reach the streamer.");
   }
-  const saves = savesOf(env);
+  const saves = readSaves(env);
   return {
-    ...pictureOf(env),
-    ...qualityOf(env),
+    ...readPicture(env),
+    ...readQuality(env),
     signalPort: env.SIGNAL_PORT,
     udpPort: env.UDP_PORT,
     /**
-     * Whose tickets are taken: viewers' are signed by the API's key, unless the session is of a version
-     * without tickets.
+     * Keys of the accepted tickets. The API's key signs viewers' tickets, except for sessions without
+     * tickets.
      */
     tickets: {
       sessionId: env.SESSION_ID,
@@ -226,7 +227,7 @@ export function readConfig(environment: Environment) {
     startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
     gameReportPath: `${env.GAME_REPORT_DIR}/${gameReportFile}`,
     gamepadSocket: env.GAMEPAD_SOCKET ?? `${env.RUN_DIR}/${socketNames.gamepad}`,
-    /** Undefined where saves are not kept. */
+    /** Undefined when saves are not kept. */
     saves,
   };
 }

@@ -16,6 +16,6 @@ const streamer = startStreamer({
 
 onStopSignal(() => void streamer.stop("stopped"));
 onUnhandledError((error) => {
-  logger.fatal({ err: error }, "The streamer stops after an error that nothing handles.");
+  logger.fatal({ err: error }, "The streamer stops after an unhandled error.");
   void streamer.stop("failed");
 });

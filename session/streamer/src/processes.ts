@@ -14,19 +14,19 @@ interface ServerProcessOptions {
   args: string[];
   env: Record<string, string>;
   logger: Logger;
-  /** Called when it ends without having been asked to. */
+  /** Called when the process ends without having been asked to. */
   onExit: (name: string) => void;
-  /** Whether the stop kills the process together with all that it started. */
+  /** Whether `stop` kills the whole process group. */
   killsGroup?: boolean;
 }
 
-/** A program that the session cannot do without. */
+/** A process that the session depends on. */
 export interface ServerProcess {
-  /** Resolves at once, or for a group when nothing of it is left. */
+  /** Resolves immediately, or for a group once all its processes are gone. */
   stop(): Promise<void>;
 }
 
-/** Starts a program; when it ends by itself, logs the end of its error output and calls `onExit`. */
+/** Starts a process. If it ends unexpectedly, logs the end of its error output and calls `onExit`. */
 export function startServerProcess({
   name,
   command,
@@ -38,11 +38,11 @@ export function startServerProcess({
 }: ServerProcessOptions): ServerProcess {
   let isStopping = false;
   const child = spawn(command, args, { env, stdio: ["ignore", "ignore", "pipe"], detached: killsGroup });
-  const tail = keepOutputTail(child);
+  const tail = captureStderrTail(child);
   const report = (details: Record<string, unknown>) => {
     if (isStopping) return;
     isStopping = true;
-    logger.error({ server: name, ...details, output: tail() }, "A program of the session ended.");
+    logger.error({ server: name, ...details, output: tail() }, "A process of the session ended.");
     onExit(name);
   };
   child.on("error", (error) => report({ err: error }));
@@ -56,7 +56,7 @@ export function startServerProcess({
   };
 }
 
-/** Kills a process group, and waits until its last process is gone. */
+/** Kills a process group and waits until its last process is gone. */
 async function endGroup(group: number | undefined): Promise<void> {
   const deadline = performance.now() + groupEndMs;
   while (group !== undefined && signalGroup(group) && performance.now() < deadline) await delay(socketPollMs);
@@ -71,7 +71,7 @@ function signalGroup(group: number): boolean {
   }
 }
 
-function keepOutputTail(child: ChildProcess): () => string {
+function captureStderrTail(child: ChildProcess): () => string {
   let text = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     text = (text + chunk).slice(-tailLength);
@@ -79,19 +79,17 @@ function keepOutputTail(child: ChildProcess): () => string {
   return () => text.trim();
 }
 
-/**
- * Resolves with true once a unix socket accepts connections, with false when it does not within this time.
- */
+/** Resolves to true once a Unix socket canConnect connections, or to false after `timeoutMs`. */
 export async function waitForSocket(path: string, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
-    if (await accepts(path)) return true;
+    if (await canConnect(path)) return true;
     await delay(socketPollMs);
   }
   return false;
 }
 
-function accepts(path: string): Promise<boolean> {
+function canConnect(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.on("connect", () => {
@@ -103,19 +101,19 @@ function accepts(path: string): Promise<boolean> {
 }
 
 /**
- * Node's flags for child processes: without this one, loading a native module from ESM prints a warning at
+ * Node flags for child processes. Without this one, loading a native module from ESM prints a warning at
  * every start.
  */
 export const childFlags = ["--disable-warning=ExperimentalWarning"];
 
 /**
- * Removes what an earlier run of this container left at a socket's path, whatever it is. Logs what cannot be
- * removed: the server then says why it does not start.
+ * Removes whatever an earlier run of this container left at a socket's path. Only logs a failure: the server
+ * then reports why it does not start.
  */
 export function removeStale(path: string, logger: Logger): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
-    logger.warn({ err: error, path }, "The file at a socket's path cannot be removed.");
+    logger.warn({ err: error, path }, "A stale socket could not be removed.");
   }
 }

@@ -6,9 +6,9 @@ import type { StreamPipeline } from "./streamPipeline.ts";
 import type { Viewer } from "./transport/viewer.ts";
 import type { ViewersTotals } from "./transport/viewers.ts";
 
-/** What a status is made from. */
+/** Input of `presentStatus`. */
 interface StatusSource {
-  /** Undefined while it starts. */
+  /** Undefined while the pipeline starts. */
   pipeline: StreamPipeline | undefined;
   isStopping: boolean;
   totals: ViewersTotals;
@@ -51,7 +51,7 @@ function describeConnection(viewer: Viewer): StreamerStatus["connection"] {
   return { targetKbps, queueMs, loss, roundTripMs: viewer.roundTripMs() };
 }
 
-/** Returns the figures behind `GET /metrics`; those of a pipeline that has not started are 0. */
+/** Returns the values of `GET /metrics`. Values of a pipeline that has not started are 0. */
 export function collectMetrics(pipeline: StreamPipeline | undefined, totals: ViewersTotals): MetricsSource {
   const viewer = pipeline?.viewers.current();
   const { targetKbps = 0, queueMs = 0, loss = 0 } = viewer?.rate.state() ?? {};
@@ -70,7 +70,7 @@ export function collectMetrics(pipeline: StreamPipeline | undefined, totals: Vie
 
 type Metric = [name: string, type: "counter" | "gauge", help: string, value: number];
 
-/** The figures that the metrics show. */
+/** Values of the metrics. */
 interface MetricsSource {
   viewers: number;
   connections: number;
@@ -87,7 +87,7 @@ interface MetricsSource {
   loss: number;
 }
 
-/** Returns the streamer's metrics in Prometheus' text format. */
+/** Returns the metrics in the Prometheus text format. */
 export function renderMetrics(source: MetricsSource): string {
   const metrics: Metric[] = [
     ["viewers", "gauge", "Browsers connected.", source.viewers],
@@ -95,23 +95,23 @@ export function renderMetrics(source: MetricsSource): string {
     ["video_packets_total", "counter", "Video packets encoded.", source.videoPackets],
     ["video_bytes_total", "counter", "Bytes of video packets encoded.", source.videoBytes],
     ["video_frames_total", "counter", "Frames encoded.", source.frames],
-    ["key_frame_requests_total", "counter", "Key frames that browsers asked for.", source.keyFrameRequests],
-    ["nacks_total", "counter", "Requests to send packets again.", source.nacks],
+    ["key_frame_requests_total", "counter", "Key frames requested by browsers.", source.keyFrameRequests],
+    ["nacks_total", "counter", "Retransmission requests (NACKs) from browsers.", source.nacks],
     [
       "media_restarts_total",
       "counter",
-      "Media children that exited and were replaced.",
+      "Media processes that exited and were replaced.",
       source.mediaRestarts,
     ],
     ["input_messages_total", "counter", "Input messages applied.", source.inputAccepted],
     [
       "input_messages_rejected_total",
       "counter",
-      "Input messages dropped: malformed, or of who only watches.",
+      "Input messages dropped: malformed, or from a viewer who only watches.",
       source.inputRejected,
     ],
-    ["target_kbps", "gauge", "Bitrate that the rate controller chose.", source.targetKbps],
-    ["queue_delay_seconds", "gauge", "Queueing delay on the way to the browser.", source.queueMs / 1_000],
+    ["target_kbps", "gauge", "Bitrate chosen by the rate controller.", source.targetKbps],
+    ["queue_delay_seconds", "gauge", "Queueing delay on the path to the browser.", source.queueMs / 1_000],
     ["loss_ratio", "gauge", "Packets lost in the last second, 0 to 1.", source.loss],
   ];
   return metrics
@@ -122,13 +122,13 @@ export function renderMetrics(source: MetricsSource): string {
     .join("");
 }
 
-/** What was encoded in the last second. */
+/** Frames and bitrate encoded in the last second. */
 interface Throughput {
   fps: number;
   kbps: number;
 }
 
-/** Measures throughput from counters that only grow. */
+/** Measures throughput from monotonic counters. */
 interface ThroughputMeter {
   latest(): Throughput;
   stop(): void;
@@ -136,7 +136,7 @@ interface ThroughputMeter {
 
 const sampleEveryMs = 1_000;
 
-/** Starts to sample the counters once a second. */
+/** Starts sampling the counters once a second. */
 export function createThroughputMeter(
   read: () => { frames: number; videoBytes: number },
   clock: Pick<Clock, "monotonicMs">,

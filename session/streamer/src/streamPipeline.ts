@@ -26,10 +26,10 @@ import { probeEncoders } from "./media/probe.ts";
 import { removeStale } from "./processes.ts";
 import { createViewers, type Viewers } from "./transport/viewers.ts";
 
-/** Why a pipeline could not start, or ended. */
+/** Why a pipeline failed to start or ended. */
 export type PipelineFailure = "display-failed" | "sound-failed" | "no-encoder";
 
-/** The pipeline could not start; the reason goes into the termination message. */
+/** The pipeline failed to start. The reason goes into the termination message. */
 export class PipelineStartError extends Error {
   readonly reason: PipelineFailure;
 
@@ -45,14 +45,14 @@ export interface StreamPipelineOptions {
   logger: Logger;
   clock: Clock;
   describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
-  /** Called when a program that the session cannot do without has ended. */
+  /** Called when a process that the session depends on has ended. */
   onFailure: (reason: PipelineFailure) => void;
 }
 
-/** The parts that make a session's stream: display, sound, input, media and viewers, all running. */
+/** The running parts of a session's stream: display, sound, input, media and viewers. */
 export interface StreamPipeline {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
-  /** What was found to make the picture. */
+  /** What renders the picture, as found by the probes. */
   picture: NonNullable<StreamerStatus["picture"]>;
   gamepad: Gamepad;
   input: InputRouter;
@@ -62,41 +62,32 @@ export interface StreamPipeline {
   close(): void;
 }
 
-/** Starts all parts, those that do not depend on each other at the same time. Throws PipelineStartError. */
-export async function startStreamPipeline({
-  config,
-  logger,
-  clock,
-  describeStream,
-  onFailure,
-}: StreamPipelineOptions): Promise<StreamPipeline> {
+/**
+ * Starts all parts, independent ones in parallel.
+ *
+ * @throws PipelineStartError
+ */
+export async function startStreamPipeline(options: StreamPipelineOptions): Promise<StreamPipeline> {
+  const { config, logger, clock, describeStream, onFailure } = options;
+  const { display, width, height, quality, codecs } = config;
+  const env = config.encoderEnvironments;
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
-  const {
-    display,
-    width,
-    height,
-    quality,
-    childEnvironment,
-    encoderEnvironments: env,
-    codecs,
-    profile,
-  } = config;
-  const [shown, soundServer, gamepad, encoders] = await Promise.all([
-    ...startDisplayAndSound({ config, logger, clock, describeStream, onFailure }),
+  const [startedDisplay, soundServer, gamepad, encoders] = await Promise.all([
+    ...startDisplayAndSound(options),
     openGamepad({ socketPath: config.gamepadSocket, logger, clock }),
     probeEncoders({
       codecs,
-      profile,
+      profile: config.profile,
       picture: { width, height, fps: quality.fps },
       env,
       logger,
       clock,
     }),
   ]);
-  if (!shown) throw new PipelineStartError("display-failed", "The display did not start in time.");
+  if (!startedDisplay) throw new PipelineStartError("display-failed", "The display did not start in time.");
   if (!soundServer) throw new PipelineStartError("sound-failed", "The sound server did not start in time.");
   if (encoders.size === 0)
-    throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works here.`);
+    throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works on this node.`);
 
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
   const windows = await startWindowManager({ connection, logger });
@@ -104,7 +95,7 @@ export async function startStreamPipeline({
     encoders,
     display,
     shape: quality,
-    soundServer: childEnvironment.PULSE_SERVER,
+    soundServer: config.childEnvironment.PULSE_SERVER,
     soundSink,
     env,
     logger,
@@ -128,7 +119,7 @@ export async function startStreamPipeline({
     bounds: config.bounds,
     quality,
   });
-  const { renderer, obstacle } = shown;
+  const { renderer, obstacle, server: displayServer } = startedDisplay;
   return {
     encoders,
     gamepad,
@@ -147,30 +138,21 @@ export async function startStreamPipeline({
       media.close();
       gamepad.close();
       void soundServer.stop();
-      void shown.server.stop();
+      void displayServer.stop();
     },
   };
 }
 
 /**
- * Starts both at the same time, except where a probe decides for the display: the game starts when it sees
- * both, and must not start on a display that is only tried.
+ * Starts display and sound in parallel, unless a probe chooses the display. The game starts as soon as it
+ * sees both, and must not start on a display that is only being tried.
  */
 function startDisplayAndSound({ config, logger, clock, onFailure }: StreamPipelineOptions) {
-  const {
-    display,
-    width,
-    height,
-    profile,
-    childEnvironment: env,
-    displayServer: choice,
-    soundSocket,
-    runDir,
-  } = config;
+  const { display, width, height, profile, childEnvironment: env, soundSocket } = config;
   const startSound = () =>
     startSoundServer({ socket: soundSocket, env, logger, onExit: () => onFailure("sound-failed") });
-  const options = {
-    choice,
+  const displayOptions = {
+    choice: config.displayServer,
     profile,
     display,
     width,
@@ -181,12 +163,12 @@ function startDisplayAndSound({ config, logger, clock, onFailure }: StreamPipeli
     renderNode: findRenderNode(),
     onExit: () => onFailure("display-failed"),
   };
-  if (!isProbed(options)) return [startDisplay(options), startSound()] as const;
-  // A streamer that was killed left these behind.
+  if (!isProbed(displayOptions)) return [startDisplay(displayOptions), startSound()] as const;
+  // Left behind by a streamer that was killed.
   for (const stale of [soundSocket, displaySocket(display)]) removeStale(stale, logger);
-  const shown = startDisplay(options).then((started: StartedDisplay | undefined) => {
-    if (started) writeGameEnvironment(runDir, started.gameEnvironment);
+  const starting = startDisplay(displayOptions).then((started: StartedDisplay | undefined) => {
+    if (started) writeGameEnvironment(config.runDir, started.gameEnvironment);
     return started;
   });
-  return [shown, shown.then(startSound)] as const;
+  return [starting, starting.then(startSound)] as const;
 }

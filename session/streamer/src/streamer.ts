@@ -16,23 +16,20 @@ import { watchGame, type GameWatcher } from "./termination/gameWatcher.ts";
 import { noTotals } from "./transport/viewers.ts";
 
 const reportEveryMs = 2_000;
-/**
- * An offer that comes while the streamer starts stays pending for this long; the API waits a little longer
- * for the answer.
- */
+/** How long an offer waits for a streamer that is starting. The API waits a little longer for the answer. */
 const pendingOfferMs = 8_000;
 /**
- * The game starts when the streamer has started; after this time there is processor time for what can wait.
+ * The game starts once the streamer has started. After this time there is processor time for deferred work.
  */
-const launchSettlesMs = 1_500;
-/** The last notice leaves within this time; then the transport closes. */
+const launchSettleMs = 1_500;
+/** Time for the last notice to leave before the transport closes. */
 const lastNoticeMs = 700;
 /**
- * A game that draws when it loses its display, or loses its sound, ends within this time, and its supervisor
+ * A game that loses its sound, or its display while drawing, ends within this time, and its supervisor
  * reports it.
  */
-const gameEndsWithinMs = 1_500;
-const lookMs = 50;
+const gameEndDeadlineMs = 1_500;
+const gameEndPollMs = 50;
 
 /** How a streamer ended. */
 export type EndReason = NonNullable<StreamerTermination["reason"]>;
@@ -41,30 +38,30 @@ export interface StreamerOptions {
   config: Config;
   logger: Logger;
   clock: Clock;
-  /** Called when the streamer has stopped, by itself or by `stop`; the process has nothing more to do. */
+  /** Called when the streamer has stopped, for any reason. The process has nothing more to do. */
   onStopped: (reason: EndReason) => void;
 }
 
-/** A session's streamer: the stream pipeline, and what it reports to the outside. */
+/** A session's streamer: the stream pipeline and its status, metrics and reports. */
 export interface Streamer {
   stop(reason: EndReason): Promise<void>;
 }
 
 /**
- * Whether a game whose streamer has failed ends too: what it saved last is packed then, as no other streamer
- * is started after it.
+ * Returns whether the game ends shortly after its streamer failed. If so, its saves are packed now, because
+ * no other streamer is started.
  */
-async function endsSoon(game: GameWatcher, clock: Clock): Promise<boolean> {
-  const givesUpAt = clock.monotonicMs() + gameEndsWithinMs;
+async function waitForGameEnd(game: GameWatcher, clock: Clock): Promise<boolean> {
+  const givesUpAt = clock.monotonicMs() + gameEndDeadlineMs;
   while (game.readReport()?.state !== "ended") {
     if (clock.monotonicMs() >= givesUpAt) return false;
-    await clock.sleep(lookMs);
+    await clock.sleep(gameEndPollMs);
   }
   return true;
 }
 
 /**
- * Serves probes and status at once, then starts the pipeline; the streamer is ready when it would answer an
+ * Serves probes and status immediately, then starts the pipeline. The streamer is ready when it can answer an
  * offer.
  */
 export function startStreamer({ config, logger, clock, onStopped }: StreamerOptions): Streamer {
@@ -73,7 +70,7 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
   const writeReport = createTerminationLog(config.terminationLog, logger);
   let pipeline: StreamPipeline | undefined;
   const settled = Promise.withResolvers<undefined>();
-  const launchSettled = settled.promise.then(() => clock.sleep(launchSettlesMs));
+  const launchSettled = settled.promise.then(() => clock.sleep(launchSettleMs));
   const packer =
     config.saves && startPacker({ saves: config.saves, launchSettled, logger, clock, random: Math.random });
   let stopping: EndReason | undefined;
@@ -122,7 +119,7 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     metrics: () => renderMetrics(collectMetrics(pipeline, totals())),
   });
   server.on("error", (error) => {
-    logger.error({ err: error, port: config.signalPort }, "Signalling cannot be served.");
+    logger.error({ err: error, port: config.signalPort }, "The signalling server failed.");
     void stop("failed");
   });
 
@@ -130,24 +127,24 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     if (stopping !== undefined) return;
     stopping = reason;
     settled.resolve(undefined);
-    logger.info({ reason }, "The streamer stops.");
+    logger.info({ reason }, "The streamer is stopping.");
     const last = game.readReport();
-    // A streamer that fails is started again beside a game that goes on, and its packer goes on as well.
-    const isOver = reason === "stopped" || last?.state === "ended";
-    const packed = isOver ? packer?.finish() : undefined;
+    // A failed streamer restarts next to a game that keeps running, and its packer continues as well.
+    const isSessionOver = reason === "stopped" || last?.state === "ended";
+    const packed = isSessionOver ? packer?.finish() : undefined;
     game.stop();
     throughput.stop();
     clearInterval(reportTimer);
-    // A game does not outlive its display. Else the viewer of a streamer that fails is told nothing, and
-    // connects again: the session may go on.
-    const isGameOver = isOver || reason === "display-failed";
+    // A game does not outlive its display. Otherwise the viewer of a failed streamer gets no notice and
+    // reconnects, because the session may continue.
+    const isGameOver = isSessionOver || reason === "display-failed";
     if (isGameOver && last?.state !== "ended") notifyEnd("streamer", last);
     if (endNoticeAt !== undefined)
       await clock.sleep(Math.max(0, endNoticeAt + lastNoticeMs - clock.monotonicMs()));
     pipeline?.close();
     server.close();
-    if (isOver) await packed;
-    else if (await endsSoon(game, clock)) await packer?.finish();
+    if (isSessionOver) await packed;
+    else if (await waitForGameEnd(game, clock)) await packer?.finish();
     packer?.close();
     writeReport(terminationReport(reason));
     onStopped(reason);

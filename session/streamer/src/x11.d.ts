@@ -1,19 +1,19 @@
-/** The part of x11 that the streamer uses; the package has no types of its own. */
+/** The part of x11 that the streamer uses. The package has no types. */
 declare module "x11" {
   export type Callback<T> = (error: Error | null | undefined, value: T) => void;
   export interface WindowEvent {
     name: string;
     wid: number;
-    /** Of a ConfigureNotify, the window that has another size; `wid` is the one that was watched. */
+    /** In a ConfigureNotify, the resized window; `wid` is the watched one. */
     wid1?: number;
-    /** As it came: the first byte has 0x80 when a client sent it. */
+    /** The raw event. Its first byte has bit 0x80 set when a client sent it. */
     rawData: Buffer;
     x: number;
     y: number;
     width: number;
     height: number;
     message_type?: number;
-    /** Of a PropertyNotify, the server's. */
+    /** Server time of a PropertyNotify. */
     time?: number;
     type?: number;
   }
@@ -34,7 +34,7 @@ declare module "x11" {
     FakeInput(type: number, detail: number, time: number, window: number, x: number, y: number): void;
   }
   export interface Client {
-    /** Requests that the socket has not taken yet. */
+    /** Requests that the socket has not accepted yet. */
     pack_stream: { write_queue: readonly unknown[] };
     on(event: "error", listener: (error: Error) => void): void;
     on(event: "end", listener: () => void): void;

@@ -31,7 +31,7 @@ export async function unpackSave(archive: string, expected: Expected, directory:
       if (size !== expected.bytes)
         throw new SaveError(
           packerRestoreReasons.checksumMismatch,
-          `The save to restore is ${size} bytes long instead of ${expected.bytes}.`,
+          `The save to restore has ${size} bytes instead of ${expected.bytes}.`,
         );
       const sha256 = await unpackStream(file, directory).catch((error: unknown) =>
         rethrowWithCause(error, archive, expected),

@@ -5,7 +5,7 @@ import { listed, logLevel, readEnvironment, type Environment } from "#runtime/pr
 
 const port = z.coerce.number().int().min(1).max(65_535);
 const address = z.union([z.ipv4(), z.ipv6()]);
-/** Addresses separated by commas. */
+/** A comma-separated list of addresses. */
 const addresses = z.string().default("").transform(listed).pipe(z.array(address).max(8));
 
 const Variables = z.object({
@@ -20,17 +20,19 @@ const Variables = z.object({
   LOG_LEVEL: logLevel,
 });
 
-/** What a responder is told at its start. */
+/** Validated configuration of a responder. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** Returns the configuration; throws one error that names every variable that is wrong. */
+/**
+ * Returns the configuration.
+ *
+ * @throws Error that names every invalid variable.
+ */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "connection test");
   const announced = env.ANNOUNCE_ADDRESSES.length > 0 ? env.ANNOUNCE_ADDRESSES : env.HOST_IPS;
   if (announced.length === 0)
-    throw new Error(
-      "The connection test does not know where browsers reach it: set ANNOUNCE_ADDRESSES or HOST_IPS.",
-    );
+    throw new Error("Set ANNOUNCE_ADDRESSES or HOST_IPS, so that browsers can reach the connection test.");
   return {
     signalPort: env.SIGNAL_PORT,
     udpPort: env.UDP_PORT,
@@ -38,7 +40,7 @@ export function readConfig(environment: Environment) {
     ticketPublicKey: env.TICKET_PUBLIC_KEY,
     addresses: announced,
     maxTests: env.MAX_TESTS,
-    /** Of one test's packets, in kbit/s. */
+    /** Maximum bitrate of one test, in kbit/s. */
     maxKbps: env.MAX_KBPS,
     logLevel: env.LOG_LEVEL,
   };

@@ -3,25 +3,29 @@ import nodeDataChannel, { type DataChannel } from "node-datachannel";
 import { connectionTest, type TestBurst, type TestNotice } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { rejectedOffer } from "../errors.ts";
-import { linesWithoutCandidates } from "../transport/sdp.ts";
-import { connectionOn, gatherSdpAnswer } from "../transport/sharedPort.ts";
+import { removeCandidates } from "../transport/sdp.ts";
+import { connectionOptions, gatherSdpAnswer } from "../transport/sharedPort.ts";
 import { handleRequest } from "./requests.ts";
 
 interface TestConnectionOptions {
   id: string;
-  /** The offer without its candidates: a browser's address is learned from its packets alone. */
+  /** The offer without candidates. The browser's address is learned only from its packets. */
   sdp: string;
   udpPort: number;
   maxKbps: number;
   logger: Logger;
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
-  /** Called once, when the connection has ended or the time of the test is over. */
+  /** Called once, when the connection has ended or the test's time is up. */
   onClosed: () => void;
 }
 
-/** One page's test, from its offer to its end. */
+/** One page's test, from offer to end. */
 export interface TestConnection {
-  /** Returns the SDP answer. Throws InvalidOffer. */
+  /**
+   * Returns the SDP answer.
+   *
+   * @throws DomainError invalid_offer
+   */
   open(): Promise<string>;
   close(): void;
 }
@@ -35,53 +39,56 @@ export function createTestConnection({
   clock,
   onClosed,
 }: TestConnectionOptions): TestConnection {
-  const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
+  const connection = new nodeDataChannel.PeerConnection(id, connectionOptions(udpPort));
   const channels = new Map<string, DataChannel>();
-  const asked = new Set<TestBurst>();
-  const ends: (() => void)[] = [];
+  const startedBursts = new Set<TestBurst>();
+  const cancels: (() => void)[] = [];
   let isClosed = false;
 
   const close = () => {
     if (isClosed) return;
     isClosed = true;
     deadline.cancel();
-    for (const end of ends) end();
-    // The transport holds the callbacks of a channel until the channel itself is closed, and with them all
-    // that they refer to.
+    for (const cancel of cancels) cancel();
+    // The transport keeps the callbacks of a channel, and everything they reference, until the channel is
+    // closed.
     for (const channel of channels.values()) channel.close();
     connection.close();
     onClosed();
   };
   const deadline = clock.setTimer(connectionTest.durationSeconds * 1_000, close);
-  /** A page may be gone before the transport says so. A send throws then. */
-  const orEnd = <T>(use: () => T, otherwise: T): T => {
+  /**
+   * Runs `use` on the transport. Closes the test and returns `otherwise` when that throws: the page may be
+   * gone before the transport reports it.
+   */
+  const useOrClose = <T>(use: () => T, otherwise: T): T => {
     if (isClosed) return otherwise;
     try {
       return use();
     } catch (error) {
-      logger.debug({ test: id, err: error }, "A test's page is gone.");
+      logger.debug({ test: id, err: error }, "The page of a connection test is gone.");
       close();
       return otherwise;
     }
   };
-  /** Each burst ends once at most, so that few of these can wait. */
-  const tellEnd = (notice: Extract<TestNotice, { t: "sent" }>) => {
+  /** Each burst ends at most once, so only a few of these can queue. */
+  const notifySent = (notice: Extract<TestNotice, { t: "sent" }>) => {
     const channel = channels.get(connectionTest.controlChannel);
-    orEnd(() => channel?.isOpen() === true && channel.sendMessage(JSON.stringify(notice)), false);
+    useOrClose(() => channel?.isOpen() === true && channel.sendMessage(JSON.stringify(notice)), false);
   };
   const send = (burst: TestBurst) => {
     const channel = channels.get(connectionTest.packetChannel);
-    if (channel === undefined || asked.has(burst)) return;
-    asked.add(burst);
-    ends.push(
+    if (channel === undefined || startedBursts.has(burst)) return;
+    startedBursts.add(burst);
+    cancels.push(
       startBurst(burst, {
         maxKbps,
         clock,
         sink: {
-          send: (packet) => orEnd(() => channel.isOpen() && channel.sendMessageBinary(packet), false),
-          waitingBytes: () => orEnd(() => channel.bufferedAmount(), 0),
+          send: (packet) => useOrClose(() => channel.isOpen() && channel.sendMessageBinary(packet), false),
+          waitingBytes: () => useOrClose(() => channel.bufferedAmount(), 0),
         },
-        onSent: (packets) => tellEnd({ t: "sent", burst, packets, limitKbps: maxKbps }),
+        onSent: (packets) => notifySent({ t: "sent", burst, packets, limitKbps: maxKbps }),
       }),
     );
   };
@@ -94,16 +101,16 @@ export function createTestConnection({
     }
     channels.set(label, channel);
     if (label === connectionTest.controlChannel)
-      channel.onMessage((message) => orEnd(() => handleRequest(channel, message, send), undefined));
+      channel.onMessage((message) => useOrClose(() => handleRequest(channel, message, send), undefined));
   });
   connection.onStateChange((state) => {
-    logger.debug({ test: id, state }, "A test's connection changed.");
+    logger.debug({ test: id, state }, "The connection of a connection test changed.");
     if (state === "failed" || state === "closed" || state === "disconnected") close();
   });
   return {
     async open() {
       try {
-        return linesWithoutCandidates(await gatherSdpAnswer(connection, sdp)).join("\r\n") + "\r\n";
+        return removeCandidates(await gatherSdpAnswer(connection, sdp)).join("\r\n") + "\r\n";
       } catch (error) {
         close();
         throw rejectedOffer(error);
@@ -113,20 +120,20 @@ export function createTestConnection({
   };
 }
 
-/** Packets leave in groups of this distance: timers of fewer milliseconds are not kept. */
+/** Packets are sent in groups this far apart, because shorter timers are inaccurate. */
 const tickMs = 10;
 /**
- * Packets that a late timer has missed are not made up for: sent all at once they would be lost where evenly
- * sent packets are not.
+ * Packets missed by a late timer are skipped: sent in one go they would be lost where evenly sent packets are
+ * not.
  */
 const maxLateMs = 50;
 /**
- * What waits in the transport beyond this would only show the size of a queue: packets are left out until it
- * is shorter.
+ * More than this in the transport's queue would only measure the queue, so packets are skipped until it is
+ * shorter.
  */
 const maxWaitingBytes = 32_768;
 
-/** Where packets go. */
+/** Destination of a burst's packets. */
 interface PacketSink {
   send(packet: Buffer): void;
   waitingBytes(): number;
@@ -136,16 +143,16 @@ interface BurstOptions {
   sink: PacketSink;
   maxKbps: number;
   clock: Pick<Clock, "monotonicMs">;
-  /** Called once, at its end, with the number of packets that were sent. */
+  /** Called once, at the end, with the number of packets sent. */
   onSent: (packets: number) => void;
 }
 
 /**
- * Sends the burst's packets, evenly by the clock and never faster than `maxKbps`; returns what ends it early,
- * without `onSent`.
+ * Sends a burst's packets evenly, at no more than `maxKbps`. Returns a function that cancels the burst
+ * without calling `onSent`.
  */
 function startBurst(burst: TestBurst, { sink, maxKbps, clock, onSent }: BurstOptions): () => void {
-  const { packetBytes, durationMs, packetsPerMs } = shapeOf(burst, maxKbps);
+  const { packetBytes, durationMs, packetsPerMs } = planBurst(burst, maxKbps);
   const startedAt = clock.monotonicMs();
   let due = 0;
   let sent = 0;
@@ -157,7 +164,7 @@ function startBurst(burst: TestBurst, { sink, maxKbps, clock, onSent }: BurstOpt
       left > 0 && sink.waitingBytes() < maxWaitingBytes;
       left--
     ) {
-      sink.send(packetOf(sent, packetBytes));
+      sink.send(buildPacket(sent, packetBytes));
       sent++;
     }
     due = dueNow;
@@ -169,7 +176,7 @@ function startBurst(burst: TestBurst, { sink, maxKbps, clock, onSent }: BurstOpt
   return () => clearInterval(timer);
 }
 
-function shapeOf(
+function planBurst(
   burst: TestBurst,
   maxKbps: number,
 ): { packetBytes: number; durationMs: number; packetsPerMs: number } {
@@ -184,8 +191,8 @@ function shapeOf(
   return { packetBytes: largePacketBytes, durationMs: bandwidthMs, packetsPerMs: atMost(largePacketBytes) };
 }
 
-/** The packet of this number, which stands in its first four bytes. */
-function packetOf(number: number, bytes: number): Buffer {
+/** Returns a packet that carries its number in the first four bytes. */
+function buildPacket(number: number, bytes: number): Buffer {
   const packet = Buffer.alloc(bytes);
   packet.writeUInt32BE(number);
   return packet;

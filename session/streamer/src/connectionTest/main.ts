@@ -1,5 +1,5 @@
-// What runs on each game node for pages that test their connection to it: the same transport as a session's,
-// without a session.
+// Runs on each game node and answers pages that test their connection to it, with the same transport as a
+// session.
 import { ticketVerifyingKey } from "#contracts/streamTicket.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createLogger } from "#runtime/program/createLogger.ts";
@@ -25,7 +25,7 @@ runProgram({
     await new Promise((resolve, reject) => server.once("listening", resolve).once("error", reject));
     logger.info(
       { udpPort: config.udpPort, node: config.nodeName, addresses: config.addresses },
-      "The connection test answers.",
+      "The connection test is ready.",
     );
   },
   stop: () => {

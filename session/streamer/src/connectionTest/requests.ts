@@ -2,8 +2,10 @@ import { connectionTest, TestRequest, type TestBurst } from "#contracts/connecti
 import { sendNotice, type NoticeChannel } from "../transport/notices.ts";
 
 /**
- * Sends a page's ping back, unless too much waits for a page that does not read, or has the burst sent that
- * it asks for; drops any other message. Throws when the channel closes meanwhile.
+ * Returns a page's ping, unless too many notices wait for a page that does not read. Starts the burst that a
+ * page requests. Drops any other message.
+ *
+ * @throws Error when the channel closes during the call.
  */
 export function handleRequest(
   channel: NoticeChannel,
@@ -20,6 +22,6 @@ function readRequest(message: string | Buffer | ArrayBuffer): TestRequest | unde
   try {
     return TestRequest.safeParse(JSON.parse(message)).data;
   } catch {
-    return undefined; // Not JSON: dropped like any other message that is not one of these.
+    return undefined; // Not JSON.
   }
 }

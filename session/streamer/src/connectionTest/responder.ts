@@ -4,14 +4,14 @@ import nodeDataChannel from "node-datachannel";
 import type { TestSdpAnswer } from "#contracts/connectionTest.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { invalidOffer, nodeBusy } from "../errors.ts";
-import { linesOfOffer, withoutCandidates } from "../transport/sdp.ts";
+import { readLines, buildTransportOffer } from "../transport/sdp.ts";
 import { reservePort } from "../transport/sharedPort.ts";
 import type { Config } from "./config.ts";
 import { createTestConnection, type TestConnection } from "./connection.ts";
 
 /**
- * The transport's own queue: enough for the limit's bitrate over a round trip of 200 ms, and little enough to
- * be empty soon after a burst.
+ * Size of the transport's send queue: large enough for the maximum bitrate over a round trip of 200 ms, small
+ * enough to drain soon after a burst.
  */
 const sendBufferBytes = 300_000;
 
@@ -22,16 +22,17 @@ export interface ResponderOptions {
 }
 
 /**
- * Answers the offers of pages that test their connection to this node: a bounded number at once, and one of
- * each player.
+ * Answers pages that test their connection to this node: a bounded number of tests in parallel, one per
+ * player.
  */
 export interface Responder {
   /**
-   * Answers a player's offer; their earlier test ends. Throws InvalidOffer, and NodeBusy while others' tests
-   * take all there is.
+   * Answers a player's offer and ends that player's earlier test.
+   *
+   * @throws DomainError invalid_offer, or not_ready when other players' tests use all capacity.
    */
   respond(offer: string, player: string): Promise<TestSdpAnswer>;
-  /** Tests that go on. */
+  /** Returns the number of running tests. */
   count(): number;
   close(): void;
 }
@@ -46,7 +47,7 @@ export function createResponder({
   const releasePort = reservePort(udpPort);
   return {
     async respond(offer, player) {
-      const sdp = offerWithoutCandidates(offer);
+      const sdp = readOffer(offer);
       tests.get(player)?.close();
       if (tests.size >= maxTests) throw nodeBusy();
       const id = randomUUID();
@@ -75,13 +76,14 @@ export function createResponder({
 }
 
 /**
- * Returns the offer for the transport. Throws InvalidOffer when it is none, or is for more than data
- * channels.
+ * Returns the offer for the transport.
+ *
+ * @throws DomainError invalid_offer when it is not a valid offer for data channels only.
  */
-function offerWithoutCandidates(text: string): string {
-  const lines = linesOfOffer(text);
+function readOffer(text: string): string {
+  const lines = readLines(text);
   const media = lines.filter((line) => line.startsWith("m="));
   if (media.length !== 1 || media[0]?.startsWith("m=application ") !== true)
-    throw invalidOffer("The offer must be for data channels alone.");
-  return withoutCandidates(lines);
+    throw invalidOffer("The offer must contain data channels only.");
+  return buildTransportOffer(lines);
 }

@@ -1,29 +1,26 @@
 import { execFile } from "node:child_process";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
-/** A driver that hangs would never end. */
+/** Bounds a driver that hangs. */
 const probeDeadlineMs = 4_000;
 const maxOutputBytes = 65_536;
 const program = "displayprobe";
 
-/** What a step of session/display found: its lines by name, and why it failed. */
+/** Output of one step of the probe in session/display: its lines by name, and why it failed. */
 export interface ProbeFindings {
   values: ReadonlyMap<string, string>;
-  /** Undefined when the step worked. */
+  /** Undefined when the step succeeded. */
   failure: string | undefined;
 }
 
-/** What a step of the probe runs with. */
-export interface ProbeSurroundings {
+/** Environment and clock of a probe step. */
+export interface ProbeContext {
   env: Record<string, string>;
   clock: Pick<Clock, "setTimer">;
 }
 
-/** Runs one step of the display's probe in a process of its own, because a driver may crash or hang it. */
-export function probeDisplay(
-  args: readonly string[],
-  { env, clock }: ProbeSurroundings,
-): Promise<ProbeFindings> {
+/** Runs one step of the display probe in a separate process, because a driver may crash or hang it. */
+export function probeDisplay(args: readonly string[], { env, clock }: ProbeContext): Promise<ProbeFindings> {
   return new Promise((resolve) => {
     let printed = "";
     const child = execFile(
@@ -37,7 +34,7 @@ export function probeDisplay(
           failure:
             error === null
               ? undefined
-              : stderr.trim() || `${program} ended with ${String(error.code ?? error.signal)}`,
+              : stderr.trim() || `${program} exited with ${String(error.code ?? error.signal)}`,
         });
       },
     );
@@ -45,7 +42,7 @@ export function probeDisplay(
       printed += chunk;
     });
     const deadline = clock.setTimer(probeDeadlineMs, () => {
-      // Nobody waits for its end: in the kernel, where drivers hang too, a process cannot be killed.
+      // Do not wait for the process to end: one that hangs in the kernel, as drivers do, cannot be killed.
       child.kill("SIGKILL");
       resolve({
         values: parseFindings(printed),
@@ -55,7 +52,7 @@ export function probeDisplay(
   });
 }
 
-/** Returns the values of lines `name value`. */
+/** Returns the values of lines of the form `name value`. */
 export function parseFindings(text: string): Map<string, string> {
   return new Map(
     text.split("\n").flatMap((line) => {

@@ -12,7 +12,7 @@ interface XServerOptions {
   onExit: (name: string) => void;
 }
 
-/** Starts the virtual display; resolves with undefined when it does not accept connections in time. */
+/** Starts Xvfb. Resolves to undefined when it does not accept connections in time. */
 export async function startXServer({
   display,
   width,
@@ -48,32 +48,32 @@ export async function startXServer({
   return (await waitForSocket(displaySocket(display), xvfbDeadlineMs)) ? server : undefined;
 }
 
-/** Returns where a display takes connections. */
+/** Returns the path of a display's Unix socket. */
 export function displaySocket(display: string): string {
   return `/tmp/.X11-unix/X${display.slice(1)}`;
 }
 
 /**
- * Removes a former display's files: the pod's volumes outlive a restarted container, and a lock that is left
- * there keeps the server from starting.
+ * Removes the files of an earlier display. The pod's volumes outlive a restarted container, and a stale lock
+ * keeps the server from starting.
  */
 function removeStaleDisplay(display: string, logger: Logger): void {
   for (const stale of [`/tmp/.X${display.slice(1)}-lock`, displaySocket(display)]) removeStale(stale, logger);
 }
 
-/** The compositor needs a fifth of a second; a GPU's driver may take a few. */
+/** The compositor needs about 200 ms; a GPU driver may take a few seconds. */
 const xwaylandDeadlineMs = 5_000;
 
 interface XwaylandOptions extends XServerOptions {
-  /** The GPU's device file; undefined composes in software. */
+  /** The GPU's device file; undefined to compose in software. */
   renderNode: string | undefined;
   logger: Logger;
 }
 
 /**
- * Starts a rootful Xwayland on a compositor that shows its one window to nobody. Neither needs a seat, a
- * screen or a master of the card. Each ends with the other. Resolves with undefined when the display does not
- * accept connections in time; nothing of it is left then.
+ * Starts a rootful Xwayland on a headless compositor. Neither needs a seat, a screen or DRM master, and each
+ * ends with the other. Resolves to undefined when the display does not accept connections in time; all
+ * processes are gone then.
  */
 export async function startXwayland({
   display,
@@ -90,7 +90,7 @@ export async function startXwayland({
     env: { ...env, ...compositorEnvironment(renderNode) },
     logger,
     onExit,
-    // Xwayland would remove the socket of the display that comes after it, and the compositor ignores a
+    // Otherwise Xwayland would remove the socket of the display that follows it, and the compositor ignores
     // SIGTERM while it starts.
     killsGroup: true,
   });

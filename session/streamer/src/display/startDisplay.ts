@@ -8,7 +8,7 @@ import { startXServer, startXwayland } from "./displayServers.ts";
 import { renameSync, writeFileSync, readdirSync } from "node:fs";
 import { gameEnvironmentFile } from "#contracts/nodeLayout.ts";
 
-/** What the game's container is told of rendering; on top of what the pod's environment says. */
+/** Rendering variables for the game container, in addition to the pod's environment. */
 type GameEnvironment = Readonly<Record<string, string>>;
 
 interface DisplayOptions {
@@ -21,33 +21,33 @@ interface DisplayOptions {
   env: Record<string, string>;
   logger: Logger;
   clock: Pick<Clock, "setTimer">;
-  /** Called when the display that was decided for ends. */
+  /** Called when the chosen display ends. */
   onExit: () => void;
 }
 
-/** The session's display, and what was found to render on it. */
+/** The session's display and its renderer. */
 export interface StartedDisplay {
   server: ServerProcess;
-  /** OpenGL's name of it; `software` where no GPU was to be used and nothing was probed. */
+  /** OpenGL's renderer name, or `software` when no GPU was requested and nothing was probed. */
   renderer: string;
-  /** Why the session renders in software although it was to have a GPU. */
+  /** Why a session that should have a GPU renders in software. */
   obstacle: RenderingObstacle | undefined;
   gameEnvironment: GameEnvironment;
 }
 
-/** OpenGL by Vulkan: a Vulkan driver shows its pictures on Xvfb, which OpenGL's own driver may not. */
+/** OpenGL on Vulkan: a Vulkan driver can present on Xvfb, while OpenGL drivers may not. */
 const zink = { MESA_LOADER_DRIVER_OVERRIDE: "zink", GALLIUM_DRIVER: "zink", LIBGL_KOPPER_DRI2: "1" };
-/** One thread: more threads would take the encoder's processors. */
+/** A single thread, because more would take processor time from the encoder. */
 export const inSoftware = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
 
-/** Returns whether a display is decided for by a probe, which takes time. */
+/** Returns whether a probe chooses the display, which takes time. */
 export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "profile">): boolean {
   return choice === "xwayland" || profile === "gpu";
 }
 
 /**
- * Starts the accelerated display where there is a GPU to use, or it is forced, and a probe finds that it
- * works; otherwise Xvfb. Returns undefined when Xvfb does not start.
+ * Starts the accelerated display if there is a GPU to use, or it is forced, and a probe succeeds on it.
+ * Otherwise starts Xvfb. Resolves to undefined when Xvfb does not start.
  */
 export async function startDisplay(options: DisplayOptions): Promise<StartedDisplay | undefined> {
   if (!isProbed(options)) return startXvfb(options);
@@ -59,7 +59,7 @@ export async function startDisplay(options: DisplayOptions): Promise<StartedDisp
     obstacle = tried;
     logger.warn(
       { obstacle },
-      "The accelerated display does not work here; the session takes the one in software.",
+      "The accelerated display does not work here. The session uses the software display.",
     );
   }
   const xvfb = await startXvfb(options);
@@ -70,7 +70,7 @@ export async function startDisplay(options: DisplayOptions): Promise<StartedDisp
     return { ...xvfb, renderer, gameEnvironment: zink };
   logger.warn(
     { obstacle, renderer, reason: failure },
-    "The session was to have a GPU, and renders in software.",
+    "The session renders in software although it should have a GPU.",
   );
   return { ...xvfb, obstacle, gameEnvironment: inSoftware };
 }
@@ -80,16 +80,16 @@ async function startXvfb(options: DisplayOptions): Promise<StartedDisplay | unde
   return server && { server, renderer: "software", obstacle: undefined, gameEnvironment: {} };
 }
 
-/** Returns what keeps the accelerated display from being used; nothing of it is left then. */
+/** Returns the accelerated display, or why it cannot be used; none of its processes is left then. */
 async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | RenderingObstacle> {
-  let isDecided = false;
+  let isChosen = false;
   const onExit = () => {
-    if (isDecided) options.onExit();
+    if (isChosen) options.onExit();
   };
   const server = await startXwayland({ ...options, onExit });
   if (!server) return acceleratedReasons.displayFailed;
   const found = await probeXwayland(options);
-  isDecided = true;
+  isChosen = true;
   if (found.obstacle === undefined)
     return { server, renderer: found.renderer, obstacle: undefined, gameEnvironment: {} };
   await server.stop();
@@ -97,8 +97,8 @@ async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | Re
 }
 
 /**
- * Tries the display, and returns its renderer and what keeps it from being used. A software renderer does so
- * only where a GPU is to be used: the display may be forced to be tried without one.
+ * Probes the display and returns its renderer and any obstacle. A software renderer is an obstacle only if a
+ * GPU is required, because the display may be forced without one.
  */
 async function probeXwayland(
   options: DisplayOptions,
@@ -119,14 +119,14 @@ async function probeXwayland(
   };
 }
 
-/** Returns whether a renderer's name is one of Mesa's that use no GPU. */
+/** Returns whether the renderer is one of Mesa's software renderers. */
 export function isSoftware(renderer: string): boolean {
   return /llvmpipe|lavapipe|softpipe|swrast|software/i.test(renderer);
 }
 
 /**
- * Leaves the variables for the game to the game's supervisor, by one rename. The supervisor reads them when
- * display and sound are there, so they have to be written before.
+ * Writes the game's variables for its supervisor with an atomic rename. The supervisor reads them once
+ * display and sound exist, so they must be written before.
  */
 export function writeGameEnvironment(runDir: string, variables: GameEnvironment): void {
   const path = `${runDir}/${gameEnvironmentFile}`;
@@ -140,7 +140,7 @@ export function writeGameEnvironment(runDir: string, variables: GameEnvironment)
   renameSync(`${path}.new`, path);
 }
 
-/** Returns the device file of the container's first GPU that renders; undefined without one. */
+/** Returns the device file of the container's first GPU that can render; undefined without one. */
 export function findRenderNode(folder = "/dev/dri"): string | undefined {
   try {
     const first = readdirSync(folder)
@@ -148,6 +148,6 @@ export function findRenderNode(folder = "/dev/dri"): string | undefined {
       .sort()[0];
     return first && `${folder}/${first}`;
   } catch {
-    return undefined; // No driver, or none that the container was given.
+    return undefined; // No driver, or no device passed to the container.
   }
 }

@@ -9,12 +9,12 @@ import {
 } from "./xConnection.ts";
 
 const revertToParent = 2;
-// What has the focus when no window has it, beside the root window.
+// Focus values of a display on which no window has the focus, besides the root window.
 const none = 0;
 const pointerRoot = 1;
-/** In the flags of WM_HINTS: they say about input. */
+/** WM_HINTS flag: the hints contain the input field. */
 const inputHint = 1;
-/** Protocols of a window that are read; toolkits name three or four. */
+/** Maximum number of protocols read per window; toolkits list three or four. */
 const maxProtocols = 64;
 
 export interface WindowFocusDeps {
@@ -24,28 +24,27 @@ export interface WindowFocusDeps {
   };
   atoms: Pick<Atoms, "WM_HINTS" | "WM_PROTOCOLS" | "WM_TAKE_FOCUS">;
   setProperty: SetProperty;
-  /** The window manager's own window, of whose properties it hears. */
+  /** The window manager's check window, whose property events it receives. */
   check: number;
   isManaged: (window: number) => boolean;
 }
 
 /**
- * Passes the keyboard on to windows, by ICCCM 4.1.7. The newest decision counts: what an earlier one still
- * waits for comes to nothing, and so does one for a window that is closed meanwhile. It waits for nothing but
- * the server's replies.
+ * Assigns the keyboard focus (ICCCM 4.1.7). Only the newest decision counts: an older one that still waits
+ * for a reply has no effect, nor has one for a window that was closed. It waits only for the server's
+ * replies.
  */
 export interface WindowFocus {
   /**
-   * Focuses the window, except where it wants to do so itself, and asks it to take the focus where it can be
-   * asked, as those of Java and Wine can.
+   * Focuses the window unless it focuses itself, and sends WM_TAKE_FOCUS to windows that support it, such as
+   * those of Java and Wine.
    */
   give(window: number): void;
   /**
-   * Passes the keyboard to the window on top if no window has it any more, as after the end of the one that
-   * had it.
+   * Focuses the topmost window if no window has the focus, for example after the focused window was closed.
    */
   restore(top: () => number | undefined): void;
-  /** Notes the server's time. It is to get every event, whatever the budget. */
+  /** Records the server's time. Must receive every event, even beyond the event budget. */
   handleEvent(event: Pick<WindowEvent, "name" | "wid" | "time" | "rawData">): void;
 }
 
@@ -59,10 +58,10 @@ export function createWindowFocus({
   let decisions = 0;
   let serverTime = 0;
 
-  // The time is the server's, after SetInputFocus: the game sets the focus by it in turn, which the server
-  // ignores with an earlier one.
+  // Uses the server's time after SetInputFocus. The game sets the focus with that time, and the server
+  // ignores a time earlier than the last focus change.
   const askToTakeFocus = (window: number, isCurrent: () => boolean) => {
-    setProperty(check, "_NET_SUPPORTING_WM_CHECK", windowType, check); // As it was: the event of this tells the time, and comes before the reply.
+    setProperty(check, "_NET_SUPPORTING_WM_CHECK", windowType, check); // Sets the same value: its event carries the time and precedes the reply.
     client.GetInputFocus(() => {
       if (isCurrent())
         client.SendClientMessage(
@@ -108,9 +107,7 @@ export function createWindowFocus({
   };
 }
 
-/**
- * Returns whether the window manager is to focus the window, as WM_HINTS say; without a word about it, it is.
- */
+/** Returns whether the window manager should focus the window according to WM_HINTS; true without hints. */
 function wantsInput(hints: Buffer): boolean {
   const [flags = 0, input = 1] = parseWords(hints);
   return (flags & inputHint) === 0 || input !== 0;

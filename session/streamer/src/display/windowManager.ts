@@ -27,13 +27,13 @@ const propertyChangeMask = 0x400000;
 const inputOnly = 2;
 const mapStateViewable = 2;
 const arrowGlyph = 68;
-// States of a window (ICCCM 4.1.3.1).
+// Window states (ICCCM 4.1.3.1).
 const withdrawnState = 0;
 const normalState = 1;
 const noIcon = 0;
 /**
- * Windows that are managed at a time; further ones are shown as they are. Their list is one request, whose
- * size is limited.
+ * Maximum number of managed windows; more are shown unmanaged. Their list is a single request, whose size is
+ * limited.
  */
 const maxWindows = 256;
 const maxLoggedWindows = 64;
@@ -43,16 +43,16 @@ interface WindowManagerOptions {
   logger: Logger;
 }
 
-/** A running window manager, which goes on for as long as the display does. */
+/** A running window manager. It runs as long as the display. */
 export interface WindowManager {
-  /** Whether the game has opened a window, which may be closed again. */
+  /** Returns whether the game has ever opened a window. */
   hasWindow(): boolean;
 }
 
 /**
- * Starts the smallest window manager that a streamed game needs: every top-level window fills the screen and
- * has the focus, whatever it requests, and whatever size a game gives the screen; dialogs keep their place,
- * above it. It supports as much of EWMH as SDL, GLFW, GTK and Qt check for.
+ * Starts a minimal window manager for streamed games. Every top-level window fills the screen and gets the
+ * focus, whatever it requests and whatever size the game gives the screen. Dialogs keep their position above
+ * it. It supports the parts of EWMH that SDL, GLFW, GTK and Qt check.
  */
 export async function startWindowManager({
   connection,
@@ -106,7 +106,7 @@ export async function startWindowManager({
   };
   const unmanage = (window: number) => {
     if (stack.remove(window)) {
-      setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for it before it shows the window again.
+      setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for this before it shows the window again.
       listWindows();
     } else if (connection.isBehind() || !isWithinBudget()) return;
     focus.restore(() => stack.top());
@@ -129,7 +129,7 @@ export async function startWindowManager({
   const handleMessage = (event: WindowEvent) => {
     if (!stack.has(event.wid)) return;
     if (event.message_type === atoms._NET_WM_STATE) {
-      // A request to enter or leave full screen: it stays on.
+      // A request to enter or leave full screen: keep it on.
       setProperty(event.wid, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
       fill(event.wid);
     } else if (event.message_type === atoms._NET_ACTIVE_WINDOW) {
@@ -146,9 +146,9 @@ export async function startWindowManager({
   client.on("event", (event) => {
     focus.handleEvent(event);
     const isResize = isResizeOf(root, event);
-    // Whatever the budget: the pointer is placed by it.
+    // Always applied, regardless of the budget, because pointer positions depend on it.
     if (isResize) connection.size = { width: event.width, height: event.height };
-    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Managed windows are few; for others the budget is asked later.
+    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Always handled for managed windows, which are few; `unmanage` checks the budget for others.
     if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
     if (isResize) fitScreen();
     switch (event.name) {
@@ -170,7 +170,7 @@ export async function startWindowManager({
         break;
     }
   });
-  // Of a change before this nothing was heard. Later ones come after the answer.
+  // Changes before this were not reported. Later ones arrive after the reply.
   client.GetGeometry(root, (error, geometry) => {
     if (error) return;
     connection.size = { width: geometry.width, height: geometry.height };
@@ -181,8 +181,8 @@ export async function startWindowManager({
 }
 
 /**
- * Registers as the window manager: hints, redirected requests, and an arrow instead of the server's cross as
- * pointer. Returns its own window, which shows that it is there.
+ * Registers as the window manager: announces hints, redirects requests, and replaces the server's cross
+ * pointer with an arrow. Returns the check window, which proves that a window manager is running.
  */
 async function announceManager(
   { client, root }: XConnection,
@@ -220,18 +220,18 @@ async function announceManager(
   client.ChangeWindowAttributes(root, {
     eventMask: structureNotifyMask | substructureRedirectMask | substructureNotifyMask,
   });
-  await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Once this is answered, all of the above has happened.
+  await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Its reply means that the server has processed all of the above.
   return check;
 }
 
-/** Returns whether the server tells by this event that the window has another size. */
+/** Returns whether the event reports a new size of the window. */
 function isResizeOf(window: number, event: WindowEvent): boolean {
   return event.name === "ConfigureNotify" && event.wid1 === window && isFromServer(event);
 }
 
 /**
- * Finds the window that a dialog belongs to; undefined for any other window. Calls nothing when the window is
- * gone by then: nothing would tell of its end any more.
+ * Passes a dialog's owner to `then`; undefined for other windows. Does not call it when the window is gone,
+ * because nothing would report its end later.
  */
 function readOwner(
   { client }: XConnection,
@@ -244,7 +244,7 @@ function readOwner(
   });
 }
 
-/** Manages the windows that exist already, from before a restart of the streamer. */
+/** Manages windows that already exist, left from before a restart of the streamer. */
 async function manageExisting(
   { client, root }: XConnection,
   manage: (window: number) => void,
@@ -257,7 +257,7 @@ async function manageExisting(
   }
 }
 
-/** Returns a synthetic ConfigureNotify, which tells a client its real size. */
+/** Returns a synthetic ConfigureNotify event, which tells a client its real size. */
 function buildConfigureNotify(window: number, width: number, height: number): Buffer {
   const event = Buffer.alloc(32);
   event[0] = configureNotify;
@@ -269,14 +269,14 @@ function buildConfigureNotify(window: number, width: number, height: number): Bu
 }
 
 /**
- * Events a second that are handled on a display full of hostile windows; an ordinary game never comes near.
+ * Events per second that are handled on a display full of hostile windows. Ordinary games stay far below it.
  */
 const eventsPerSecond = 500;
 const burst = 1_000;
 
 /**
- * Returns a function that tells for each event whether it is still handled: each costs several requests, and
- * a game can cause them without end.
+ * Returns a function that decides for each event whether it is handled. Each event costs several requests,
+ * and a game can cause any number of them.
  */
 function createEventBudget(clock: Pick<Clock, "monotonicMs">): () => boolean {
   let tokens = burst;

@@ -1,52 +1,27 @@
 import x11, { type Callback, type Client, type Display, type WindowEvent, type XTest } from "x11";
 
-// Types of properties, as the X11 protocol numbers them.
-export const atomType = 4;
-export const cardinalType = 6;
-export const windowType = 33;
-
-const replaceProperty = 0;
-
-/** Sets a property of a window to numbers of 32 bits. */
-export type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
-
-/** Returns what sets properties by the names of their atoms. */
-export function createSetProperty(client: Pick<Client, "ChangeProperty">, atoms: Atoms): SetProperty {
-  return (window, name, type, ...values) =>
-    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, buildWords(values));
-}
-
-/**
- * Returns the numbers of 32 bits that a property holds; whoever wrote it may have left half of one at its
- * end.
- */
-export function parseWords(data: Buffer): number[] {
-  return Array.from({ length: Math.floor(data.length / 4) }, (_, index) => data.readUInt32LE(index * 4));
-}
-
-function buildWords(values: number[]): Buffer {
-  const data = Buffer.alloc(values.length * 4);
-  values.forEach((value, index) => data.writeUInt32LE(value >>> 0, index * 4));
-  return data;
-}
-
 /** A client's connection to the display. */
 export interface XConnection {
   client: Client;
   root: number;
-  /** Of the display, in pixels; the window manager keeps it, as a game may change it. */
+  /** Size of the display in pixels. The window manager updates it, because a game may change it. */
   size: { width: number; height: number };
   /** Injects input. */
   xtest: XTest;
-  /** Whether the display has stopped reading requests, so that further requests would only fill memory. */
+  /**
+   * Returns whether the display has stopped reading requests, so that more of them would only fill memory.
+   */
   isBehind: () => boolean;
 }
 
-/** Connects to the display, with the XTEST extension, which injects input. */
+/** Maximum number of queued requests. Another client can block the display forever with XGrabServer. */
+const maxQueuedRequests = 4_096;
+
+/** Connects to the display and loads the XTEST extension, which injects input. */
 export async function connectDisplay(display: string, onLost: () => void): Promise<XConnection> {
   const opened = await promised<Display>((done) => x11.createClient({ display }, done));
   const { client } = opened;
-  // A window can vanish between an event and the request that follows; such errors are ordinary.
+  // A window can vanish between an event and the next request, so such errors are normal.
   client.on("error", () => undefined);
   client.on("end", onLost);
   const [screen] = opened.screen;
@@ -62,12 +37,9 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
   };
 }
 
-/** Requests that may be queued for the display, which another client can stop for ever (XGrabServer). */
-const maxQueuedRequests = 4_096;
-
 const sentByClient = 0x80;
 
-/** Returns whether the server itself sent the event; games can send such events, too. */
+/** Returns whether the server sent the event. Games can send such events too. */
 export function isFromServer({ rawData }: Pick<WindowEvent, "rawData">): boolean {
   return ((rawData[0] ?? 0) & sentByClient) === 0;
 }
@@ -82,7 +54,7 @@ export function promised<T>(request: (done: Callback<T>) => void): Promise<T> {
   });
 }
 
-/** The hints that the window manager supports, as EWMH has it announce. */
+/** Hints that the window manager supports and announces (EWMH). */
 export const supportedHints = [
   "_NET_SUPPORTED",
   "_NET_SUPPORTING_WM_CHECK",
@@ -108,12 +80,39 @@ const names = [
 type AtomName = (typeof names)[number];
 export type Atoms = Readonly<Record<AtomName, number>>;
 
-/** Returns the numbers that the display server has for these names. */
+/** Returns the server's numbers for the atom names. */
 export async function internAtoms(client: Client): Promise<Atoms> {
   const numbers = await Promise.all(
     names.map(async (name) => {
       return [name, await promised<number>((done) => client.InternAtom(false, name, done))] as const;
     }),
   );
-  return Object.fromEntries(numbers) as Atoms; // fromEntries forgets the keys' type
+  return Object.fromEntries(numbers) as Atoms; // fromEntries loses the key type
+}
+
+// Property types of the X11 protocol.
+export const atomType = 4;
+export const cardinalType = 6;
+export const windowType = 33;
+
+const replaceProperty = 0;
+
+/** Sets a window property to 32-bit numbers. */
+export type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
+
+/** Returns a function that sets window properties by atom name. */
+export function createSetProperty(client: Pick<Client, "ChangeProperty">, atoms: Atoms): SetProperty {
+  return (window, name, type, ...values) =>
+    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, buildWords(values));
+}
+
+/** Returns the 32-bit numbers of a property. Its writer may have left an incomplete one at the end. */
+export function parseWords(data: Buffer): number[] {
+  return Array.from({ length: Math.floor(data.length / 4) }, (_, index) => data.readUInt32LE(index * 4));
+}
+
+function buildWords(values: number[]): Buffer {
+  const data = Buffer.alloc(values.length * 4);
+  values.forEach((value, index) => data.writeUInt32LE(value >>> 0, index * 4));
+  return data;
 }

@@ -2,7 +2,7 @@ import type { XConnection } from "../display/xConnection.ts";
 import { pointerScale } from "#contracts/stream.ts";
 import { keyCodeOf } from "./keyCodes.ts";
 
-/** X buttons of `MouseEvent.button` 0 to 4; 4 to 7 are the wheel's. */
+/** X buttons for `MouseEvent.button` 0 to 4. X buttons 4 to 7 belong to the wheel. */
 const buttonNumbers = [1, 2, 3, 8, 9];
 const wheelUp = 4;
 const wheelDown = 5;
@@ -21,9 +21,9 @@ export interface DesktopInput {
 }
 
 /**
- * Injects input through XTEST and remembers what is held, so that a player who disconnects leaves nothing
- * pressed. While the display is behind it drops input. The player points at a picture of its own size,
- * whatever size the display has got.
+ * Injects input through XTEST and tracks what is held, so that a player who disconnects leaves nothing
+ * pressed. Drops input while the display is behind. Positions refer to the picture, which may differ from the
+ * display in size.
  */
 export function createDesktopInput(
   connection: Pick<XConnection, "xtest" | "root" | "size" | "isBehind">,
@@ -32,15 +32,15 @@ export function createDesktopInput(
   const { xtest, root, isBehind } = connection;
   const heldKeys = new Set<number>();
   const heldButtons = new Set<number>();
-  /** Returns whether the display takes it. */
+  /** Returns whether the display accepts the input. */
   const inject = (type: number, detail: number, x = 0, y = 0): boolean => {
     if (isBehind()) return false;
     xtest.FakeInput(type, detail, 0, root, x, y);
     return true;
   };
   /**
-   * What is held is released though the display is behind, or it would stay pressed. As only what was taken
-   * is held, one release of each can wait at most.
+   * Releases held keys and buttons even while the display is behind; otherwise they would stay pressed. Since
+   * only accepted presses are held, at most one release of each can queue.
    */
   const release = (held: Set<number>, type: number, number: number) => {
     if (held.delete(number)) xtest.FakeInput(type, number, 0, root, 0, 0);
@@ -54,7 +54,7 @@ export function createDesktopInput(
     if (!isDown) release(heldButtons, xtest.ButtonRelease, number);
     else if (inject(xtest.ButtonPress, number)) heldButtons.add(number);
   };
-  const turn = (notches: number, negative: number, positive: number) => {
+  const turnWheel = (notches: number, negative: number, positive: number) => {
     const number = notches < 0 ? negative : positive;
     for (let left = Math.abs(notches); left > 0; left--) {
       pressButton(number, true);
@@ -85,8 +85,8 @@ export function createDesktopInput(
       if (number !== undefined) pressButton(number, isDown);
     },
     wheel(x, y) {
-      turn(x, wheelLeft, wheelRight);
-      turn(y, wheelUp, wheelDown);
+      turnWheel(x, wheelLeft, wheelRight);
+      turnWheel(y, wheelUp, wheelDown);
     },
     releaseAll() {
       for (const keyCode of [...heldKeys]) pressKey(keyCode, false);
@@ -96,8 +96,8 @@ export function createDesktopInput(
 }
 
 /**
- * Returns where on one side of the display a position on the picture's is, of which the display takes this
- * share in the middle: the rest are borders.
+ * Maps a position on one axis of the picture to a pixel of the display. `share` is the part of the display
+ * that the picture covers, centred; the rest is borders.
  */
 function toPixel(position: number, size: number, share: number): number {
   const shown = Math.min(1, share);

@@ -6,7 +6,7 @@ import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
 
 type PadInput = Extract<StreamInput, { t: "pad" }>;
 
-// Numbers of the kernel's input events, as a wired Xbox 360 pad uses them.
+// Kernel input event numbers, as used by a wired Xbox 360 pad.
 const keyEvent = 1;
 const absoluteEvent = 3;
 const eventBytes = 24;
@@ -34,13 +34,13 @@ const buttonCodes: Partial<Record<(typeof gamepadButtons)[number], number>> = {
   rightStick: 0x13e,
 };
 
-/** A pad's axes and buttons: kernel event type and code → value. What is absent is at rest. */
+/** A pad's axes and buttons: kernel event type and code → value. Absent entries are at rest. */
 export type GamepadState = ReadonlyMap<string, number>;
 
-/** Everything at rest, as a game assumes that has just opened the pad. */
+/** Everything at rest, which is what a game assumes when it opens the pad. */
 export const restingGamepad: GamepadState = new Map();
 
-/** Returns the state of the pad in a message; the four directions are the hat's axes. */
+/** Returns the pad state of a message. The four directions map to the hat axes. */
 export function readGamepad(input: PadInput): GamepadState {
   const isPressed = (name: (typeof gamepadButtons)[number]) => (input.b >> gamepadButtons.indexOf(name)) & 1;
   const [leftX, leftY, rightX, rightY] = input.s;
@@ -62,10 +62,7 @@ export function readGamepad(input: PadInput): GamepadState {
   return state;
 }
 
-/**
- * Returns the kernel's records (`struct input_event`) for the change from one state to another; empty when
- * nothing changed.
- */
+/** Returns the kernel's records (`struct input_event`) for a state change; empty when nothing changed. */
 export function encodeChanges(from: GamepadState, to: GamepadState, nowMs: number): Buffer {
   const names = new Set([...from.keys(), ...to.keys()]);
   const changed = [...names].filter((name) => (from.get(name) ?? 0) !== (to.get(name) ?? 0));
@@ -74,7 +71,7 @@ export function encodeChanges(from: GamepadState, to: GamepadState, nowMs: numbe
     const [type, code] = name.split(" ").map(Number);
     return encodeEvent(nowMs, type ?? 0, code ?? 0, to.get(name) ?? 0);
   });
-  // The last one (SYN_REPORT) ends the changes of this moment.
+  // The final SYN_REPORT closes the group of changes.
   return Buffer.concat([...records, encodeEvent(nowMs, 0, 0, 0)]);
 }
 
@@ -89,18 +86,18 @@ function encodeEvent(nowMs: number, type: number, code: number, value: number): 
 }
 
 /**
- * Bounds the memory that a game takes which opens the pad and never reads it: the sockets' high-water mark,
- * at which they promise a drain event.
+ * Bounds the memory of a game that opens the pad and never reads it. It is the sockets' high-water mark,
+ * because Node promises a drain event only there.
  */
 const maxUnreadBytes = 16_384;
 const maxReaders = 16;
-/** Bounds the log: a game may open and close the pad without end. */
+/** Bounds the log: a game may open and close the pad without limit. */
 const maxLoggedOpenings = 16;
 
 /** The gamepad that a game sees through the shim in its container. */
 export interface Gamepad {
   set(state: GamepadState): void;
-  /** Whether a game has it open. */
+  /** Returns whether a game has the pad open. */
   isOpen(): boolean;
   close(): void;
 }
@@ -112,16 +109,17 @@ interface GamepadOptions {
 }
 
 /**
- * Listens where the shim connects. Each reader gets the changes from the last state that it was sent to the
- * present one.
+ * Listens on the shim's socket. Each reader gets the changes between the state it received last and the
+ * current one.
  */
 export async function openGamepad({ socketPath, logger, clock }: GamepadOptions): Promise<Gamepad> {
-  const readers = new Map<Socket, GamepadState>(); // The state that each was sent last.
+  const readers = new Map<Socket, GamepadState>(); // The state that each reader received last.
   let present = restingGamepad;
   let openings = 0;
 
   const sendChanges = (socket: Socket) => {
-    // It gets the changes on its drain event. A length of our own choice below the mark would promise none.
+    // The changes follow on the drain event. A custom threshold below the mark would not guarantee that
+    // event.
     if (socket.writableNeedDrain) return;
     const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, clock.now().getTime());
     readers.set(socket, present);
@@ -133,7 +131,7 @@ export async function openGamepad({ socketPath, logger, clock }: GamepadOptions)
     socket.on("drain", () => sendChanges(socket));
     socket.on("error", () => socket.destroy());
     socket.on("close", () => readers.delete(socket));
-    socket.on("data", () => socket.destroy()); // A pad is only read; what writes to it is not the shim.
+    socket.on("data", () => socket.destroy()); // The shim only reads.
     sendChanges(socket);
   });
   server.maxConnections = maxReaders;
@@ -141,9 +139,9 @@ export async function openGamepad({ socketPath, logger, clock }: GamepadOptions)
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(socketPath, resolve);
   });
-  // The listener fails, for example, when no descriptor is left for one more reader. Readers that are
-  // connected go on.
-  server.on("error", (error) => logger.warn({ err: error }, "The gamepad could not be opened for a game."));
+  // The listener fails, for example, when no file descriptor is left for another reader. Connected readers
+  // continue.
+  server.on("error", (error) => logger.warn({ err: error }, "The gamepad could not accept a reader."));
   return {
     set(state) {
       present = state;

@@ -3,11 +3,11 @@ import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
 import { keyCodeOf } from "./keyCodes.ts";
 
 /**
- * The least time for which a key or button keeps its state. Many games poll them once a picture, slow ones 20
- * times a second: they would miss a tap whose press and release the network delivers at once.
+ * Minimum time for which a key or button keeps its state. Many games poll once a frame, slow ones 20 times a
+ * second; they would miss a tap whose press and release arrive together.
  */
 const minimumMs = { pressed: 50, released: 20 };
-/** A longer queue has built up elsewhere: it is applied at once. */
+/** A longer queue was caused by a delay elsewhere and is applied immediately. */
 const maxQueued = 64;
 
 /** Input that reaches the game. */
@@ -18,10 +18,10 @@ export interface InputPacerOptions {
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
-/** Applies input in its order, each press for long enough that a game sees it. */
+/** Applies input in order and keeps each press long enough for the game to see it. */
 export interface InputPacer {
   push(input: GameInput): void;
-  /** Discards what is queued and what is held; call when everything was released. */
+  /** Discards queued input and key states. Call it after everything was released. */
   reset(): void;
 }
 
@@ -33,14 +33,14 @@ export function createInputPacer({ apply, clock }: InputPacerOptions): InputPace
   const waitMs = (input: GameInput): number =>
     Math.max(
       0,
-      ...switchesOf(input).map(([name, isDown]) => {
+      ...listSwitches(input).map(([name, isDown]) => {
         const last = switches.get(name);
         if (last === undefined || last.isDown === isDown) return 0;
         return last.since + (last.isDown ? minimumMs.pressed : minimumMs.released) - clock.monotonicMs();
       }),
     );
   const applyNow = (input: GameInput) => {
-    for (const [name, isDown] of switchesOf(input)) {
+    for (const [name, isDown] of listSwitches(input)) {
       if ((switches.get(name)?.isDown ?? false) !== isDown)
         switches.set(name, { isDown, since: clock.monotonicMs() });
     }
@@ -74,8 +74,8 @@ export function createInputPacer({ apply, clock }: InputPacerOptions): InputPace
   };
 }
 
-/** Returns the keys and buttons in a message, by name, and whether they are down. */
-function switchesOf(input: GameInput): [name: string, isDown: boolean][] {
+/** Returns the keys and buttons in a message by name, and whether they are down. */
+function listSwitches(input: GameInput): [name: string, isDown: boolean][] {
   switch (input.t) {
     case "key": {
       const keyCode = keyCodeOf(input.c);

@@ -11,22 +11,22 @@ export interface InputRouterOptions {
   clock: Pick<Clock, "now" | "monotonicMs" | "setTimer">;
 }
 
-/** Called for messages that are no input for the game. */
+/** Handlers of messages that are not game input. */
 export interface ControlHandlers {
   pong: (n: number) => void;
-  /** The player wishes for another quality of the picture. */
+  /** The player requests a different picture quality. */
   quality: (wish: QualityWish) => void;
 }
 
-/** Turns the player's messages into input for the game. */
+/** Turns the player's messages into game input. */
 export interface InputRouter {
-  /** Handles one data channel message; counts and drops it when it is malformed. */
+  /** Handles a data channel message. Counts and drops malformed ones. */
   handle(message: string | Buffer | ArrayBuffer, control: ControlHandlers): void;
-  /** Answers a ping and drops everything else, because a viewer who only watches does not play. */
+  /** Answers pings and drops everything else, because this viewer only watches. */
   handleWatching(message: string | Buffer | ArrayBuffer, control: ControlHandlers): void;
-  /** Releases everything; call when the player has left or the page has lost the focus. */
+  /** Releases everything. Call it when the player has left or the page has lost the focus. */
   releaseAll(): void;
-  /** Returns counts since the start, and when the player last did something. */
+  /** Returns counts since the start and the time of the player's last input. */
   state(): { accepted: number; rejected: number; lastInputAt: number | null };
 }
 

@@ -1,7 +1,7 @@
-/** Difference between the X key codes of an evdev keyboard and the kernel's. */
+/** Offset between the kernel's key codes and X key codes (evdev). */
 const offset = 8;
 
-/** Kernel key numbers in rows, as on a keyboard, so that each row needs only its first number. */
+/** Kernel key codes in keyboard rows; each row lists only its first number. */
 const rows: [first: number, codes: string][] = [
   [1, "Escape Digit1 Digit2 Digit3 Digit4 Digit5 Digit6 Digit7 Digit8 Digit9 Digit0 Minus Equal Backspace"],
   [15, "Tab KeyQ KeyW KeyE KeyR KeyT KeyY KeyU KeyI KeyO KeyP BracketLeft BracketRight Enter"],
@@ -29,8 +29,8 @@ const keyCodes: ReadonlyMap<string, number> = new Map(
 );
 
 /**
- * Returns the X key code of a `KeyboardEvent.code`, whatever the player's layout; undefined for keys that
- * games do not know.
+ * Returns the X key code of a `KeyboardEvent.code`, independent of the player's layout; undefined for unknown
+ * keys.
  */
 export function keyCodeOf(code: string): number | undefined {
   return keyCodes.get(code);

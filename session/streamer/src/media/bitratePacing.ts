@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 
-/** How long a higher bitrate waits after the last one: one that is higher by this share for less long. */
+/** How long a higher bitrate waits after the last change. An increase by at least `largeRise` waits less. */
 const largeRise = 1.2;
 const afterRiseMs = { large: 2_000, small: 10_000 };
 
@@ -10,37 +10,35 @@ export interface BitratePacingOptions {
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
-/** The bitrates of an encoder that begins again at each of them, with a key frame. */
+/** Limits bitrate changes of an encoder that restarts with a key frame on each of them. */
 export interface BitratePacing {
-  /** The encoder was set to this bitrate, with a key frame that was to come anyway. */
+  /** Records a bitrate that was set together with a key frame that was due anyway. */
   begin(kbps: number): void;
-  /**
-   * A lower bitrate is set at once, a higher one when its time has come, unless another is wanted by then.
-   */
-  want(kbps: number): void;
-  /** Sets nothing any more that waits. */
+  /** Sets a lower bitrate immediately, and a higher one once it is due, unless another replaces it. */
+  request(kbps: number): void;
+  /** Cancels a pending increase. */
   stop(): void;
 }
 
 /**
- * Returns a pacing with few key frames. The rate grows in many small steps, of each of which a key frame
- * would cost more bits than the step brings; what the path does not carry cannot wait.
+ * Returns a pacing that causes few key frames. The rate grows in many small steps, and a key frame for each
+ * would cost more bits than the step gains. A decrease cannot wait: the path no longer carries the old rate.
  */
 export function createBitratePacing({ set, clock }: BitratePacingOptions): BitratePacing {
   let heldKbps = 0;
   let raisedAt = -Infinity;
-  let rise: Timer | undefined;
+  let pendingRise: Timer | undefined;
 
   const stop = () => {
-    rise?.cancel();
-    rise = undefined;
+    pendingRise?.cancel();
+    pendingRise = undefined;
   };
   const hold = (kbps: number) => {
     heldKbps = kbps;
     set(kbps);
   };
   const raise = (kbps: number) => {
-    rise = undefined;
+    pendingRise = undefined;
     raisedAt = clock.monotonicMs();
     hold(kbps);
   };
@@ -50,13 +48,13 @@ export function createBitratePacing({ set, clock }: BitratePacingOptions): Bitra
       heldKbps = kbps;
       raisedAt = clock.monotonicMs();
     },
-    want(kbps) {
+    request(kbps) {
       stop();
       if (kbps < heldKbps) hold(kbps);
       if (kbps <= heldKbps) return;
       const waitMs =
         raisedAt + afterRiseMs[kbps >= heldKbps * largeRise ? "large" : "small"] - clock.monotonicMs();
-      if (waitMs > 0) rise = clock.setTimer(waitMs, () => raise(kbps));
+      if (waitMs > 0) pendingRise = clock.setTimer(waitMs, () => raise(kbps));
       else raise(kbps);
     },
     stop,

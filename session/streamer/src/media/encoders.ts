@@ -1,7 +1,7 @@
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { QualityPreset } from "#contracts/streamQuality.ts";
 
-/** Key frames come on request; without one, at 60 frames a second, this is a key frame a minute. */
+/** Key frames are sent on request. This is the fallback interval: one a minute at 60 frames per second. */
 const keyFrameDistance = 3_600;
 
 /** Name of the encoder's element in its chain. */
@@ -13,47 +13,49 @@ export interface Picture {
   fps: number;
 }
 
-/** One way to encode video: a GStreamer chain and how its bitrate is set while it runs. */
+/** A way to encode video: a GStreamer chain and how to set its bitrate while it runs. */
 export interface Encoder {
   name: string;
   codec: VideoCodec;
-  /** Of the GPU; null in software. One driver that hangs does so in all of its encoders. */
+  /** GPU driver; null in software. A driver that hangs does so for all of its encoders. */
   driver: "nvenc" | "vaapi" | null;
   /**
-   * The pictures that its chain begins with: the capture makes those of the software encoders itself, in less
-   * time than a conversion in the pipeline.
+   * Pixel format at the start of the chain. The capture produces the software encoders' format directly,
+   * which is faster than a conversion in the pipeline.
    */
-  captured: "I420" | "BGRx";
-  /** From raw pictures to an encoded stream; the element is named `encoderName`. */
+  inputFormat: "I420" | "BGRx";
+  /** From raw pictures to an encoded stream. The encoder's element is named `encoderName`. */
   chain: string;
   bitrateProperty: string;
-  /** Value of the property for one kbit/s. */
+  /** Property value for one kbit/s. */
   bitrateUnit: 1 | 1000;
-  /** The size of its rate-control buffer, in kbit, where that does not follow the bitrate by itself. */
+  /**
+   * Property for the rate-control buffer in kbit, if the buffer does not follow the bitrate automatically.
+   */
   bufferProperty?: string;
-  /** Whether it begins again when its bitrate is set, with a key frame. */
+  /** Whether setting the bitrate restarts the encoder with a key frame. */
   restartsForBitrate?: true;
 }
 
 /**
- * The environments of processes that encode: with the first, GStreamer has the GPU's encoders, and
- * initialises its drivers.
+ * Environments of processes that encode. With `gpu`, GStreamer offers GPU encoders and initialises their
+ * drivers.
  */
 export type EncoderEnvironments = Record<"gpu" | "software", Record<string, string>>;
 
-/** Returns what makes the encoder's pictures. */
-export function kindOf({ driver }: Encoder): keyof EncoderEnvironments {
+/** Returns where the encoder runs. */
+export function encoderKind({ driver }: Encoder): keyof EncoderEnvironments {
   return driver === null ? "software" : "gpu";
 }
 
-/** A property of an encoder's element, and what it is set to. */
+/** A property of an encoder's element and its value. */
 export type Setting = readonly [property: string, value: number];
 
 /**
- * Returns what is set of an encoder for this bitrate, in this order. VA-API's keep the buffer of their first
- * bitrate, which is GStreamer's own and several times as high as any that is sent: pictures could take
- * seconds of the path. A buffer of less than half a second of the bitrate they make one of two seconds, so
- * that the bitrate is set first.
+ * Returns the encoder's settings for a bitrate, in the order in which to apply them. VA-API encoders keep the
+ * buffer of their initial bitrate, GStreamer's default, which is several times higher than any rate sent:
+ * pictures could occupy seconds of the path. The bitrate is set first, because a buffer of less than half a
+ * second of the current bitrate is expanded to two seconds.
  */
 export function settingsFor(
   { bitrateProperty, bitrateUnit, bufferProperty }: Encoder,
@@ -67,23 +69,23 @@ const h264 = "video/x-h264,profile=constrained-baseline,stream-format=byte-strea
 const h265 = "video/x-h265,profile=main,stream-format=byte-stream,alignment=au";
 const av1 = "video/x-av1,stream-format=obu-stream,alignment=tu";
 /**
- * What GPUs take: the capture's pictures, converted by the matrix of those that software encodes. By itself
- * GStreamer converts a picture of more than 576 lines by BT.709's, and VA-API's encoders do not say in the
- * stream which one it was: Chromium then assumes BT.601.
+ * Input of GPU encoders: captured pictures, converted with the same matrix as software encoders use. By
+ * default GStreamer converts pictures of more than 576 lines with BT.709. VA-API encoders do not signal the
+ * matrix in the stream, and Chromium then assumes BT.601.
  */
 const toNv12 = "videoconvert n-threads=2 ! video/x-raw,format=NV12,colorimetry=bt601";
 
 /**
- * VA-API's encoders of a codec, with these settings. Intel's free driver has the one of low power alone for
- * H.264, which needs no program on the GPU's own cores, and GStreamer knows it by another name; a GPU that
- * has both is as quick by the first.
+ * Returns the VA-API encoders of a codec. For H.264, Intel's free driver has only the low-power one, which
+ * needs no program on the GPU's cores and has another name in GStreamer. A GPU that has both is equally fast
+ * with the first.
  */
-function byVaapi(codec: VideoCodec, element: string, settings: string, format: string): Encoder[] {
+function vaapiEncoders(codec: VideoCodec, element: string, settings: string, format: string): Encoder[] {
   return [`va${element}enc`, `va${element}lpenc`].map((name) => ({
     name,
     codec,
     driver: "vaapi",
-    captured: "BGRx",
+    inputFormat: "BGRx",
     bitrateProperty: "bitrate",
     bitrateUnit: 1,
     bufferProperty: "cpb-size",
@@ -98,17 +100,17 @@ export const encoders: readonly Encoder[] = [
     name: "nvh264enc",
     codec: "h264",
     driver: "nvenc",
-    captured: "BGRx",
+    inputFormat: "BGRx",
     bitrateProperty: "bitrate",
     bitrateUnit: 1,
     chain: `${toNv12} ! nvh264enc name=${encoderName} rc-mode=cbr zerolatency=true bframes=0 gop-size=-1 preset=low-latency-hq ! ${h264}`,
   },
-  ...byVaapi("h264", "h264", "b-frames=0", h264),
+  ...vaapiEncoders("h264", "h264", "b-frames=0", h264),
   {
     name: "x264enc",
     codec: "h264",
     driver: null,
-    captured: "I420",
+    inputFormat: "I420",
     bitrateProperty: "bitrate",
     bitrateUnit: 1,
     chain:
@@ -119,7 +121,7 @@ export const encoders: readonly Encoder[] = [
     name: "openh264enc",
     codec: "h264",
     driver: null,
-    captured: "I420",
+    inputFormat: "I420",
     bitrateProperty: "bitrate",
     bitrateUnit: 1000,
     chain: `openh264enc name=${encoderName} usage-type=screen complexity=low rate-control=bitrate gop-size=${keyFrameDistance} multi-thread=2 ! ${h264}`,
@@ -128,28 +130,28 @@ export const encoders: readonly Encoder[] = [
     name: "nvh265enc",
     codec: "h265",
     driver: "nvenc",
-    captured: "BGRx",
+    inputFormat: "BGRx",
     bitrateProperty: "bitrate",
     bitrateUnit: 1,
     chain: `${toNv12} ! nvh265enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=low-latency-hq ! ${h265}`,
   },
-  ...byVaapi("h265", "h265", "b-frames=0", h265),
+  ...vaapiEncoders("h265", "h265", "b-frames=0", h265),
   {
     name: "nvav1enc",
     codec: "av1",
     driver: "nvenc",
-    captured: "BGRx",
+    inputFormat: "BGRx",
     bitrateProperty: "bitrate",
     bitrateUnit: 1,
     chain: `${toNv12} ! nvav1enc name=${encoderName} rc-mode=cbr zerolatency=true gop-size=-1 preset=p3 tune=ultra-low-latency ! ${av1}`,
   },
-  // A hierarchy of one level refers to no later picture, which would have to be waited for.
-  ...byVaapi("av1", "av1", "hierarchical-level=1", av1),
+  // With one hierarchy level no picture refers to a later one, which would add delay.
+  ...vaapiEncoders("av1", "av1", "hierarchical-level=1", av1),
   {
     name: "vp8enc",
     codec: "vp8",
     driver: null,
-    captured: "I420",
+    inputFormat: "I420",
     bitrateProperty: "target-bitrate",
     bitrateUnit: 1000,
     chain:
@@ -158,37 +160,36 @@ export const encoders: readonly Encoder[] = [
   },
 ];
 
-/** Returns the encoders to probe on a pod of this profile, in order of preference. */
+/** Returns the encoders to probe for a profile, in order of preference. */
 export function candidateEncoders(codecs: readonly VideoCodec[], profile: "gpu" | "software"): Encoder[] {
   return codecs.flatMap((codec) =>
     encoders.filter((encoder) => encoder.codec === codec && (profile === "gpu" || encoder.driver === null)),
   );
 }
 
-/** Enough frames to see an encoder work, few enough not to delay the start. */
+/** Enough frames to see that an encoder works, few enough not to delay the start. */
 const probeFrames = 3;
 
-/** The sink in which a working encoder's frames arrive. */
+/** Name of the sink that receives a working encoder's frames. */
 export const probeSink = "probe";
 
-/** A pipeline of no encoder, for which a process starts and GStreamer finds out what plugins there are. */
+/** A pipeline without an encoder, used to start the process and have GStreamer discover its plugins. */
 export const emptyProbePipeline = `videotestsrc num-buffers=1 ! appsink name=${probeSink} sync=false`;
 
 /** Returns a pipeline that sends a few test pictures through the encoder. */
 export function buildProbePipeline(encoder: Encoder, { width, height, fps }: Picture): string {
-  return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,format=${encoder.captured},width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! appsink name=${probeSink} sync=false`;
+  return `videotestsrc num-buffers=${probeFrames} ! video/x-raw,format=${encoder.inputFormat},width=${width},height=${height},framerate=${fps}/1 ! ${encoder.chain} ! appsink name=${probeSink} sync=false`;
 }
 
-/** VA-API's encoders take more time for a picture, and fewer bits. */
+/** Makes VA-API encoders spend more time and fewer bits on each picture. */
 const thoroughOnGpu = Object.fromEntries(
   encoders.filter(({ name }) => name.startsWith("va")).map(({ name }) => [name, "target-usage=4"]),
 );
 
 /**
- * What a preset changes of an encoder, as properties in place of those in its chain. A short rate-control
- * buffer holds every picture to its share of the bitrate, so that none waits behind a large one; a long one
- * lets pictures have the bits they need. Encoders that are not listed stay as they are: hardware spends the
- * same time either way.
+ * Encoder properties that a preset overrides. A short rate-control buffer holds each picture to its share of
+ * the bitrate, so that none waits behind a large one. A long buffer lets pictures use the bits they need.
+ * Encoders not listed are unchanged: hardware takes the same time either way.
  */
 const tunings: Record<QualityPreset, Readonly<Record<string, string>>> = {
   auto: {},
@@ -210,18 +211,17 @@ const tunings: Record<QualityPreset, Readonly<Record<string, string>>> = {
   },
 };
 
-/** Returns the encoder's chain as this preset has it. */
-export function tunedChain({ name, chain }: Encoder, preset: QualityPreset): string {
+/** Returns the encoder's chain with the preset's properties. */
+export function buildTunedChain({ name, chain }: Encoder, preset: QualityPreset): string {
   const properties = tunings[preset][name];
   if (properties === undefined) return chain;
-  // These properties go to the end of the element, because of a property that is given twice the last one
-  // counts.
+  // Appended to the element, because the last value of a repeated property wins.
   return chain.replace(new RegExp(`(\\bname=${encoderName}\\b[^!]*?)(?=\\s*(?:!|$))`), `$1 ${properties}`);
 }
 
 /**
- * Returns up to how many milliseconds a browser may hold pictures back to show them evenly. At 0 it shows
- * each one as it comes, which saves some 30 ms.
+ * Returns the maximum time in milliseconds that a browser may delay pictures to smooth playback. With 0 it
+ * shows each one immediately, which saves about 30 ms.
  */
 export function playoutDelayMs(preset: QualityPreset): number {
   return preset === "sharp" || preset === "dataSaver" ? 100 : 0;

@@ -1,6 +1,6 @@
 /**
- * The process that captures and encodes: GStreamer through gstreamer-superficial, RTP packets to the parent.
- * A driver or an encoder may crash it without taking the session down.
+ * Captures and encodes in a separate process: GStreamer through gstreamer-superficial, RTP packets to the
+ * parent. A driver or encoder may crash it without ending the session.
  */
 import gstreamer, { type Element, type Pipeline } from "gstreamer-superficial";
 import { encoderName, type Setting } from "./encoders.ts";
@@ -25,11 +25,11 @@ process.on("message", (command: MediaCommand) => {
 });
 process.on("disconnect", () => process.exit(0));
 
-/** Starts the video. What is encoded before somebody plays is discarded. */
+/** Starts the video. Frames encoded before somebody plays are discarded. */
 function load(command: Load): Loaded {
   const { video, audio } = buildPipelines(command);
-  const [capture, encoder] = [childOf(video, captureName), childOf(video, encoderName)];
-  run(video, videoSink, (picture) => {
+  const [capture, encoder] = [requireChild(video, captureName), requireChild(video, encoderName)];
+  startPipeline(video, videoSink, (picture) => {
     if (isPlaying) report({ type: "video", picture });
   });
   return { video, audio, capture, encoder };
@@ -48,8 +48,8 @@ function execute({ video, audio, capture, encoder }: Loaded, command: Exclude<Me
     case "play":
       set(encoder, command.settings);
       video.forceKeyUnit(videoSink, 0);
-      capture["rate"] = command.fps; // Captures the picture for the key frame.
-      if (!isPlaying) run(audio, audioSink, (packet) => report({ type: "audio", packet }));
+      capture["rate"] = command.fps; // Captures the picture of the key frame.
+      if (!isPlaying) startPipeline(audio, audioSink, (packet) => report({ type: "audio", packet }));
       isPlaying = true;
       break;
     case "bitrate":
@@ -57,7 +57,7 @@ function execute({ video, audio, capture, encoder }: Loaded, command: Exclude<Me
       break;
     case "keyFrame":
       video.forceKeyUnit(videoSink, 0);
-      capture["rate"] = capture["rate"]; // Captures the picture to be encoded that way at once.
+      capture["rate"] = capture["rate"]; // Captures that picture immediately.
       break;
   }
 }
@@ -66,18 +66,18 @@ function set(element: Element, settings: readonly Setting[]): void {
   for (const [property, value] of settings) element[property] = value;
 }
 
-function childOf(pipeline: Pipeline, name: string): Element {
+function requireChild(pipeline: Pipeline, name: string): Element {
   return pipeline.findChild(name) ?? fail(`the pipeline has no ${name}`);
 }
 
-function run(pipeline: Pipeline, sinkName: string, onBuffer: (buffer: Buffer) => void): void {
-  const sink = childOf(pipeline, sinkName);
+function startPipeline(pipeline: Pipeline, sinkName: string, onBuffer: (buffer: Buffer) => void): void {
+  const sink = requireChild(pipeline, sinkName);
   const next = (buffer: Buffer | null) => {
     if (!buffer) fail(`${sinkName} ended`);
     sink.pull(next);
     onBuffer(buffer);
   };
-  pipeline.play(); // Before the first pull, which would otherwise look like the end of the stream.
+  pipeline.play(); // Must precede the first pull, which would otherwise report the end of the stream.
   sink.pull(next);
   pipeline.pollBus((message) => {
     if (message?.type === "error" || message?.type === "eos")
@@ -89,7 +89,7 @@ function report(message: MediaReport): void {
   process.send?.(message);
 }
 
-/** Ends this process, which has nothing worth saving: the parent starts another one. */
+/** Ends this process, which has no state to save. The parent starts another one. */
 function fail(message: string): never {
   report({ type: "failed", message });
   process.exit(1);

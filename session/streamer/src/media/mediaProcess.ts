@@ -4,13 +4,13 @@ import type { VideoCodec } from "#contracts/videoCodec.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { childFlags } from "../processes.ts";
 import { createBitratePacing } from "./bitratePacing.ts";
-import { kindOf, settingsFor, type Encoder, type EncoderEnvironments } from "./encoders.ts";
+import { encoderKind, settingsFor, type Encoder, type EncoderEnvironments } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
 import { type PictureShape, buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
 
-/** What all media children of a session capture, and run with. */
+/** Settings shared by all media processes of a session. */
 export interface MediaProcessSettings {
-  /** The display's name. */
+  /** X display name. */
   display: string;
   soundServer: string;
   soundSink: string;
@@ -27,28 +27,28 @@ export interface MediaProcessOptions extends MediaProcessSettings {
   onExit: (reason: number | NodeJS.Signals | null) => void;
 }
 
-/** A child process that captures and encodes in one shape. */
+/** A process that captures and encodes in one shape. */
 export interface MediaProcess {
   readonly codec: VideoCodec;
   readonly shape: PictureShape;
   readonly startedAt: number;
   isPlaying: boolean;
-  /** Whether it has ended, or never began. */
+  /** Whether it has ended or failed to start. */
   readonly hasExited: boolean;
-  /** Captures at the full rate from a key frame on. */
+  /** Captures at the full rate, starting with a key frame. */
   play(kbps: number): void;
-  /** Sets it at once, unless the encoder restarts for it: see BitratePacing. */
+  /** Sets the bitrate immediately, unless that restarts the encoder (see BitratePacing). */
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
-  /** Ends it at once: it has nothing to save, and a hanging driver would ignore SIGTERM. */
+  /** Kills it immediately: it has no state to save, and a hanging driver would ignore SIGTERM. */
   kill(): void;
 }
 
-/** Starts a child, which captures at the idle rate until it plays. */
+/** Starts a media process, which captures at the idle rate until it plays. */
 export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   const { encoder, shape, display, logger, clock } = options;
   const process = fork(new URL("./mediaChild.ts", import.meta.url), {
-    env: options.env[kindOf(encoder)],
+    env: options.env[encoderKind(encoder)],
     serialization: "advanced",
     execArgv: childFlags,
   });
@@ -61,11 +61,11 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
   };
   process.on("exit", (exitCode, signal) => exit(exitCode ?? signal));
   process.on("error", (error) => {
-    logger.error({ err: error }, "The media child cannot be reached.");
-    if (process.pid === undefined) exit(null); // What could not be started has no exit.
+    logger.error({ err: error }, "The media child failed.");
+    if (process.pid === undefined) exit(null); // A process that could not be started has no exit event.
   });
   const send = (command: MediaCommand) => {
-    // A child that just exited is replaced on its exit event.
+    // A process that just exited is replaced on its exit event.
     if (process.connected) process.send(command, () => undefined);
   };
   send({
@@ -88,7 +88,7 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
       pacing?.begin(kbps);
       send({ type: "play", settings: settingsFor(encoder, kbps), fps: shape.fps });
     },
-    setBitrate: (kbps) => (pacing ? pacing.want(kbps) : sendBitrate(kbps)),
+    setBitrate: (kbps) => (pacing ? pacing.request(kbps) : sendBitrate(kbps)),
     requestKeyFrame: () => send({ type: "keyFrame" }),
     kill() {
       pacing?.stop();

@@ -1,6 +1,6 @@
 import type { Timer } from "#runtime/scheduling/clock.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
-import { audioClockRate, videoClockRate, packetsOf } from "../rtp/rtpPacket.ts";
+import { audioClockRate, videoClockRate, splitPackets } from "../rtp/rtpPacket.ts";
 import { createContinuity } from "../rtp/continuity.ts";
 import type { Encoder } from "./encoders.ts";
 import { startMediaProcess, type MediaProcess, type MediaProcessSettings } from "./mediaProcess.ts";
@@ -8,60 +8,60 @@ import type { MediaReport } from "./messages.ts";
 import { isSameShape, type PictureShape } from "./pipelines.ts";
 
 /**
- * A child that ran for less time than this, or hung, is started again with exponential backoff, so that a
+ * A process that ran for less time than this, or hung, is restarted with exponential backoff, so that a
  * broken driver does not use up the processor.
  */
 const healthyRunMs = 2_000;
 const maxBackoffMs = 5_000;
 /**
- * A child of another shape shows its first picture within a second. A child that does not within this time
- * never will.
+ * A process of another shape has its first picture within a second. If it takes this long, it will never have
+ * one.
  */
 const successionDeadlineMs = 5_000;
 const watchEveryMs = 1_000;
 
 interface MediaSourceOptions extends MediaProcessSettings {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
-  /** The shape of the first child. */
+  /** Shape of the first media process. */
   shape: PictureShape;
 }
 
-/** Where packets go; at most one receiver at a time. */
+/** Receives the packets. At most one receiver at a time. */
 interface MediaReceiver {
   /** All packets of one picture. */
   onVideo(packets: Buffer[]): void;
   onAudio(packet: Buffer): void;
 }
 
-/** Captured and encoded video and audio, from a child process that is replaced when it crashes. */
+/** Captured and encoded video and audio, from a process that is replaced when it crashes. */
 export interface MediaSource {
-  /** Starts an encoder for this codec, unless it runs already. */
+  /** Starts an encoder for this codec unless it is already running. */
   prepare(codec: VideoCodec): void;
-  /** Captures at the full rate for this receiver, beginning with a key frame. */
+  /** Captures at the full rate for this receiver, starting with a key frame. */
   play(codec: VideoCodec, kbps: number, receiver: MediaReceiver): void;
-  /** Captures at the idle rate again, in a new child. */
+  /** Returns to the idle rate, in a new process. */
   stopPlaying(): void;
   /**
-   * Goes on in another shape, from a key frame on and without a gap: a child of that shape takes over once it
-   * has a picture. Resolves to whether it did; when it did not, all goes on as before.
+   * Switches to another shape at a key frame and without a gap: a process of that shape takes over once it
+   * has a picture. Resolves to whether it did; otherwise everything continues unchanged.
    */
   reshape(shape: PictureShape): Promise<boolean>;
-  /** The shape of the picture that is sent, or about to be. */
+  /** Returns the shape of the picture that is sent or about to be sent. */
   shape(): PictureShape;
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
   restarts(): number;
-  /** Ends the child. No other is started after it, whatever is asked for. */
+  /** Ends the process. No other is started afterwards. */
   close(): void;
 }
 
-/** The child that is to take over from the present one. */
+/** The process that will replace the current one. */
 interface Successor {
   process: MediaProcess;
   settle: (hasTakenOver: boolean) => void;
 }
 
-/** Starts the first child at once, with the preferred codec. */
+/** Starts the first process immediately, with the preferred codec. */
 export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const { encoders, logger, clock } = options;
   const video = createContinuity(videoClockRate, clock);
@@ -71,7 +71,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   let kbps = 0;
   let restarts = 0;
   let shortRuns = 0;
-  let restart: Timer | undefined;
+  let restartTimer: Timer | undefined;
   let successor: Successor | undefined;
   let isClosed = false;
   const hangs = createHangDetector();
@@ -80,7 +80,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   const handle = (report: Exclude<MediaReport, { type: "failed" }>) => {
     if (report.type === "video") {
       hangs.seen();
-      const packets = packetsOf(report.picture);
+      const packets = splitPackets(report.picture);
       for (const packet of packets) video.apply(packet);
       receiver?.onVideo(packets);
     } else {
@@ -89,13 +89,13 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       receiver?.onAudio(packet);
     }
   };
-  const start = (codec: VideoCodec, ofShape: PictureShape): MediaProcess => {
+  const start = (codec: VideoCodec, processShape: PictureShape): MediaProcess => {
     const encoder = encoders.get(codec);
-    if (!encoder) throw new Error(`No encoder for ${codec} works here.`);
+    if (!encoder) throw new Error(`No encoder for ${codec} works on this node.`);
     const started: MediaProcess = startMediaProcess({
       ...options,
       encoder,
-      shape: ofShape,
+      shape: processShape,
       startedAt: clock.monotonicMs(),
       onReport(report) {
         if (report.type === "failed") {
@@ -126,12 +126,12 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     audio.restart();
   };
   const startPlaying = () => {
-    if (!child.isPlaying) hangs.begin(); // Whoever comes while a child hangs does not put its end off.
+    if (!child.isPlaying) hangs.begin(); // A new viewer must not extend the deadline of a process that hangs.
     renumber();
     child.play(kbps);
   };
   const takeOver = ({ process, settle }: Successor) => {
-    restart?.cancel();
+    restartTimer?.cancel();
     const old = child;
     child = process;
     shape = process.shape;
@@ -144,18 +144,15 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     restarts++;
     shortRuns = exited === hung || clock.monotonicMs() - exited.startedAt < healthyRunMs ? shortRuns + 1 : 0;
     const waitMs = shortRuns === 0 ? 0 : Math.min(maxBackoffMs, 250 * 2 ** shortRuns);
-    logger.warn(
-      { reason, waitMs, wasPlaying: exited.isPlaying },
-      "The media child exited; another one is started.",
-    );
-    restart = clock.setTimer(waitMs, () => {
+    logger.warn({ reason, waitMs, wasPlaying: exited.isPlaying }, "The media child exited and is restarted.");
+    restartTimer = clock.setTimer(waitMs, () => {
       child = start(exited.codec, shape);
       if (exited.isPlaying) startPlaying();
     });
   };
   const replaceRunning = (codec: VideoCodec) => {
     if (isClosed) return;
-    restart?.cancel();
+    restartTimer?.cancel();
     abandonSuccessor();
     const old = child;
     child = start(codec, shape);
@@ -172,7 +169,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       const deadline = clock.setTimer(successionDeadlineMs, () => {
         logger.warn(
           { shape: next, deadlineMs: successionDeadlineMs },
-          "The media child of another shape had no picture in time; the present one goes on.",
+          "The media child for the new quality had no picture in time. The current one continues.",
         );
         abandonSuccessor();
       });
@@ -227,7 +224,7 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
     close() {
       isClosed = true;
       watchTimer.cancel();
-      restart?.cancel();
+      restartTimer?.cancel();
       abandonSuccessor();
       child.kill();
     },
@@ -239,32 +236,31 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 }
 
 /**
- * A child that plays sends twenty pictures a second, also of what stands still; one that sends none for so
+ * A playing process sends twenty pictures a second, even of a still display. One that sends none for this
  * many seconds hangs in its driver.
  */
 const hungSeconds = 5;
 /**
- * Before its first picture a child starts: Node, GStreamer and the driver, which take their time on a busy
- * machine. The probe waits for as long for those in software.
+ * Before the first picture Node, GStreamer and the driver have to start, which takes time on a busy machine.
+ * Matches the probe's deadline for software encoders.
  */
 const startSeconds = 20;
 
-/** Notices that a child hangs from which pictures are to come. */
+/** Detects a process that sends no pictures although it should. */
 interface HangDetector {
-  /** A child begins to play: its first picture is waited for. */
+  /** A process starts playing: waits for its first picture. */
   begin(): void;
-  /** A picture has come. */
+  /** A picture has arrived. */
   seen(): void;
   /**
-   * To be called once a second; returns how many seconds nothing has come for when that is too long, and then
-   * counts anew.
+   * Call it once a second. Returns the number of seconds without pictures if that is too long, and restarts
+   * the count.
    */
   count(isPlaying: boolean): number | undefined;
 }
 
 /**
- * Seconds are counted one by one: who was stopped as a whole for longer has not waited for the child
- * meanwhile.
+ * Counts calls, not time: if the whole streamer was paused, the process could not send anything meanwhile.
  */
 function createHangDetector(): HangDetector {
   let silentSeconds = 0;

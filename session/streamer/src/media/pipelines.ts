@@ -1,37 +1,33 @@
 import type { VideoCodec } from "#contracts/videoCodec.ts";
-import { type Encoder, tunedChain } from "./encoders.ts";
+import { type Encoder, buildTunedChain } from "./encoders.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 
-/**
- * The settings that a media child is started with. Another shape needs another child, which takes its place.
- */
+/** The settings that a media process starts with. A different shape requires a new process. */
 export type PictureShape = Pick<StreamQuality, "preset" | "width" | "height" | "fps">;
 
-/** Returns whether one child can serve both shapes. */
+/** Returns whether one media process can serve both shapes. */
 export function isSameShape(a: PictureShape, b: PictureShape): boolean {
   return a.preset === b.preset && a.width === b.width && a.height === b.height && a.fps === b.fps;
 }
 
-/** Bytes of an RTP packet: with SRTP, UDP, IP and extensions it fits any usual path MTU. */
+/** Size of an RTP packet in bytes. With SRTP, UDP, IP and extensions it fits any usual path MTU. */
 const packetBytes = 1_200;
 
 /**
- * Name of the source, session/capture; its `rate` is in pictures a second, and setting it captures one at
- * once.
+ * Name of the capture element (session/capture). Setting its `rate`, in pictures per second, also captures
+ * one picture immediately.
  */
 export const captureName = "capture";
-/**
- * Pictures a second while nobody watches: capture and encoder stay ready for a player, at hardly any cost.
- */
+/** Pictures per second while nobody watches. Capture and encoder stay ready at hardly any cost. */
 const idleRate = 1;
 
 /**
- * Before the scaler and after it: otherwise it would make up for a pixel more or less by their form, which
- * encoders and browsers do not agree on.
+ * Set before and after the scaler. Otherwise the scaler compensates for a pixel more or less with the pixel
+ * aspect ratio, which encoders and browsers interpret differently.
  */
 const squarePixels = "pixel-aspect-ratio=1/1";
 
-/** Names of the sinks the media child pulls from. */
+/** Names of the sinks that the media process pulls from. */
 export const videoSink = "video";
 export const audioSink = "audio";
 
@@ -43,26 +39,26 @@ const payloaders: Record<VideoCodec, string> = {
 };
 
 /**
- * Returns a pipeline from the display to pictures of RTP packets, see packetsOf. No queue lies between
- * capture and encoder: a picture is captured when something changed and the encoder is free, so none gets
- * old. It captures at the idle rate until `rate` is set. The picture has its size whatever the display's is,
- * which a game can change: it is scaled on its way, between borders where the display has another shape. One
- * that has its size already passes through as it is.
+ * Returns a pipeline from the display to pictures of RTP packets (see `splitPackets`). There is no queue
+ * between capture and encoder: a picture is captured when something changed and the encoder is free, so none
+ * becomes stale. It captures at the idle rate until `rate` is set. The display may have any size, because a
+ * game can change it: the picture is scaled, with borders if the aspect ratio differs. A picture that already
+ * has the right size passes through unchanged.
  */
 export function buildVideoPipeline(encoder: Encoder, display: string, shape: PictureShape): string {
   return (
-    `joypoddisplaysrc name=${captureName} display-name=${display} rate=${idleRate} ! video/x-raw,format=${encoder.captured},framerate=${shape.fps}/1,${squarePixels}` +
+    `joypoddisplaysrc name=${captureName} display-name=${display} rate=${idleRate} ! video/x-raw,format=${encoder.inputFormat},framerate=${shape.fps}/1,${squarePixels}` +
     ` ! videoscale n-threads=2 method=bilinear add-borders=true ! video/x-raw,width=${shape.width},height=${shape.height},${squarePixels}` +
-    ` ! ${tunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! joypodpictures ! appsink name=${videoSink} sync=false max-buffers=1000`
+    ` ! ${buildTunedChain(encoder, shape.preset)} ! ${payloaders[encoder.codec]} ! joypodpictures ! appsink name=${videoSink} sync=false max-buffers=1000`
   );
 }
 
 /**
- * Returns a pipeline from the sound server to Opus in RTP packets; apart from the video, so that the sound
- * card's clock does not become the video's. Sound is read every 5 ms, twice for each packet: read as often as
- * the server writes, a packet waits for up to one reading, more or less each time, and browsers hold the
- * sound back for as long. The buffer is what this process may fall behind without losing any, and the
- * timestamps count samples: a source that follows the pipeline's clock skips what came late.
+ * Returns a pipeline from the sound server to Opus in RTP packets. It is separate from the video, so that the
+ * sound card's clock does not drive the video. Sound is read every 5 ms, twice per packet: at the server's
+ * own interval a packet would wait for up to one read, with jitter, and browsers would delay the sound
+ * accordingly. The buffer covers how far this process may fall behind without losing sound. Timestamps count
+ * samples, because a source that follows the pipeline's clock skips late samples.
  */
 export function buildAudioPipeline(soundServer: string, soundSink: string): string {
   return (

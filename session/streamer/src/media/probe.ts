@@ -7,7 +7,7 @@ import {
   buildProbePipeline,
   candidateEncoders,
   emptyProbePipeline,
-  kindOf,
+  encoderKind,
   type Encoder,
   type EncoderEnvironments,
   type Picture,
@@ -15,16 +15,15 @@ import {
 import type { ProbeCommand, ProbeReport } from "./messages.ts";
 
 /**
- * A working encoder needs well under a second. A driver that hangs would never end, so its time is short, and
- * an offer waits for that of both. A software encoder does not hang, but may start on a machine that is very
- * busy; if it were given up, the session would have a worse encoder, or none, for good.
+ * A working encoder needs well under a second. A driver that hangs never ends, so its deadline is short: an
+ * offer waits for both drivers. A software encoder does not hang but may start slowly on a busy machine.
+ * Giving it up would leave the session with a worse encoder, or none.
  */
 const probeDeadlineMs = { gpu: 3_000, software: 20_000 };
 /**
- * GStreamer finds out what encoders there are by initialising each driver with every GPU that it sees, which
- * takes seconds where nothing else keeps a GPU ready. It waits for one that hangs, and remembers nothing
- * until all are done. The API makes an offer again for twenty seconds: this and the trials of two drivers
- * that hang are over by then.
+ * GStreamer discovers encoders by initialising each driver with every visible GPU, which takes seconds when
+ * nothing else keeps the GPU ready. It waits for a driver that hangs, and caches nothing until all are done.
+ * The API retries an offer for twenty seconds, which covers this and the trials of two drivers that hang.
  */
 const registryDeadlineMs = 10_000;
 
@@ -37,13 +36,13 @@ export interface ProbeOptions {
   clock: Pick<Clock, "setTimer">;
 }
 
-/** How a pipeline did. */
+/** Result of trying a pipeline. */
 type Trial = ProbeReport & { hasHung?: true };
 
 /**
- * Returns for each codec the first encoder that works here, found by encoding with it; codecs without one are
- * omitted. Where the drivers cannot even be initialised, only encoders in software are tried, by a process
- * that loads no driver.
+ * Returns the first working encoder for each codec, found by encoding with it; codecs without one are
+ * omitted. If the drivers cannot even be initialised, only software encoders are tried, in a process that
+ * loads no driver.
  */
 export async function probeEncoders({
   codecs,
@@ -58,7 +57,7 @@ export async function probeEncoders({
   const children = new Map<keyof EncoderEnvironments, ChildProcess>();
   const run = (kind: keyof EncoderEnvironments, pipeline: string, deadlineMs: number): Promise<Trial> => {
     const running = children.get(kind);
-    // One that crashed or hung is replaced.
+    // A process that crashed or hung is replaced.
     const child =
       running && isAlive(running)
         ? running
@@ -69,13 +68,13 @@ export async function probeEncoders({
   let candidates = candidateEncoders(codecs, profile);
   if (profile === "gpu") {
     const { works, message } = await run("gpu", emptyProbePipeline, registryDeadlineMs);
-    logger.info({ works, reason: message || undefined }, "GStreamer looked for the encoders of GPUs.");
+    logger.info({ works, reason: message || undefined }, "GStreamer initialised its GPU encoders.");
     if (!works) candidates = candidateEncoders(codecs, "software");
   }
   for (const encoder of candidates) {
     const { name, codec, driver } = encoder;
     if (found.has(codec) || hung.has(driver)) continue;
-    const kind = kindOf(encoder);
+    const kind = encoderKind(encoder);
     const { works, message, hasHung } = await run(
       kind,
       buildProbePipeline(encoder, picture),
@@ -114,7 +113,7 @@ function tryPipeline(
     });
     child.once("message", (report: ProbeReport) => settle(report));
     child.once("exit", (code, signal) =>
-      settle({ works: false, message: `the probe ended with ${code ?? signal ?? "nothing"}` }),
+      settle({ works: false, message: `the probe exited with ${code ?? signal ?? "nothing"}` }),
     );
     child.send(command, (error) => {
       if (error) settle({ works: false, message: error.message });

@@ -1,6 +1,6 @@
 /**
- * The process that tries encoders: when a driver hangs or crashes it, the streamer goes on with the next
- * encoder.
+ * Tries encoders in a separate process, so that the streamer can continue with the next one when a driver
+ * hangs or crashes.
  */
 import gstreamer from "gstreamer-superficial";
 import { probeSink } from "./encoders.ts";
@@ -9,10 +9,7 @@ import type { ProbeCommand, ProbeReport } from "./messages.ts";
 process.on("message", ({ pipeline }: ProbeCommand) => tryPipeline(pipeline));
 process.on("disconnect", () => process.exit(0));
 
-/**
- * An encoder works when an encoded frame comes out: some end without an error and without having encoded
- * anything.
- */
+/** An encoder works if an encoded frame comes out. Some end without an error and without a frame. */
 function tryPipeline(description: string): void {
   try {
     const pipeline = new gstreamer.Pipeline(description);

@@ -6,15 +6,18 @@ import type { Logger } from "#runtime/logger.ts";
 import type { PictureConfig } from "../config.ts";
 import { probeDisplay } from "../display/displayProbe.ts";
 import { findRenderNode, inSoftware, startDisplay } from "../display/startDisplay.ts";
-import { kindOf, type Encoder } from "../media/encoders.ts";
+import { encoderKind, type Encoder } from "../media/encoders.ts";
 import { probeEncoders } from "../media/probe.ts";
 
-/** So many pictures are enough for a driver that compiles at the first one, and few enough for software. */
+/**
+ * Enough frames for a driver that compiles shaders on the first one, and few enough for a software renderer.
+ */
 const timedFrames = "60";
 
 /**
- * Returns what a session's picture would be made with here, as the probes of a session's start find it.
- * Throws when no display starts.
+ * Probes display and encoders as a starting session does, and returns the findings.
+ *
+ * @throws Error when no display starts.
  */
 export async function findPicture(config: PictureConfig, logger: Logger): Promise<NodeFindings> {
   const {
@@ -31,7 +34,7 @@ export async function findPicture(config: PictureConfig, logger: Logger): Promis
   } = config;
   mkdirSync(workDir, { recursive: true, mode: 0o700 });
   const renderNode = findRenderNode();
-  const shown = await startDisplay({
+  const started = await startDisplay({
     choice,
     profile,
     display,
@@ -43,14 +46,14 @@ export async function findPicture(config: PictureConfig, logger: Logger): Promis
     renderNode,
     onExit: () => undefined,
   });
-  if (!shown) throw new Error("The display did not start.");
+  if (!started) throw new Error("The display did not start.");
   try {
-    const ofGame = {
-      env: { ...env, ...(profile === "software" ? inSoftware : {}), ...shown.gameEnvironment },
+    const gameProbe = {
+      env: { ...env, ...(profile === "software" ? inSoftware : {}), ...started.gameEnvironment },
       clock: systemClock,
     };
-    const gl = await probeDisplay(["gl", timedFrames], ofGame);
-    const vulkan = await probeDisplay(["vulkan", timedFrames], ofGame);
+    const gl = await probeDisplay(["gl", timedFrames], gameProbe);
+    const vulkan = await probeDisplay(["vulkan", timedFrames], gameProbe);
     const { values: extensions } = await probeDisplay(["extensions"], { env, clock: systemClock });
     const encoders = await probeEncoders({
       codecs,
@@ -61,36 +64,36 @@ export async function findPicture(config: PictureConfig, logger: Logger): Promis
       clock: systemClock,
     });
     return {
-      renderer: gl.values.get("renderer") ?? shown.renderer,
-      ...(shown.obstacle === undefined ? {} : { obstacle: shown.obstacle }),
-      openGl: drawingOf(gl.values.get("glVersion"), gl.values.get("glFrameMs"), gl.failure),
-      vulkan: drawingOf(
+      renderer: gl.values.get("renderer") ?? started.renderer,
+      ...(started.obstacle === undefined ? {} : { obstacle: started.obstacle }),
+      openGl: describeDrawing(gl.values.get("glVersion"), gl.values.get("glFrameMs"), gl.failure),
+      vulkan: describeDrawing(
         vulkan.values.get("vulkanDevice"),
         vulkan.values.get("vulkanFrameMs"),
         vulkan.failure,
       ),
       extensions: [...extensions.values()].sort(),
-      ...encodingOf(profile, encoders),
+      ...describeEncoders(profile, encoders),
     };
   } finally {
-    await shown.server.stop();
+    await started.server.stop();
   }
 }
 
-/** Returns what is reported of the encoders that work, best codec first. */
-export function encodingOf(
+/** Returns the findings about working encoders, best codec first. */
+export function describeEncoders(
   profile: PictureConfig["profile"],
   encoders: ReadonlyMap<VideoCodec, Encoder>,
 ): Pick<NodeFindings, "encoders" | "encodesInSoftware"> {
   const found = [...encoders.values()];
-  const isMissed = profile === "gpu" && found.every((encoder) => kindOf(encoder) === "software");
+  const hasFallenBack = profile === "gpu" && found.every((encoder) => encoderKind(encoder) === "software");
   return {
     encoders: found.map(({ codec, name }) => ({ codec, name })),
-    ...(isMissed ? { encodesInSoftware: true as const } : {}),
+    ...(hasFallenBack ? { encodesInSoftware: true as const } : {}),
   };
 }
 
-function drawingOf(name = "", frameMs: string | undefined, failure: string | undefined): Drawing {
+function describeDrawing(name = "", frameMs: string | undefined, failure: string | undefined): Drawing {
   return {
     name,
     ...(frameMs === undefined ? {} : { frameMs: Number(frameMs) }),

@@ -1,18 +1,17 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 const sequenceMask = 0xffff;
 
-/** Renumbers RTP packets so that several encoders, one after another, look like one to a browser. */
+/** Renumbers RTP packets so that a sequence of encoders looks like a single one to a browser. */
 export interface Continuity {
-  /** Changes sequence number and timestamp in place. */
+  /** Rewrites sequence number and timestamp in place. */
   apply(packet: Buffer): void;
-  /** Call before the first packet of a new encoder, which has numbers of its own. */
+  /** Call it before the first packet of a new encoder, whose numbers start anywhere. */
   restart(): void;
 }
 
 /**
- * Returns a continuity at this clock rate. A restarted encoder begins anywhere: its first packet gets the
- * number after the last one and the timestamp that fits the time passed. Without it browsers never show video
- * again.
+ * Returns a continuity for this clock rate. The first packet of a new encoder gets the next sequence number
+ * and the timestamp that matches the elapsed time. Without this, browsers never show video again.
  */
 export function createContinuity(clockRate: number, clock: Pick<Clock, "monotonicMs">): Continuity {
   let sequenceOffset = 0;

@@ -1,18 +1,17 @@
 const rtpHeaderBytes = 12;
 const followsFlag = 0x80;
-/** What a block's header has room for: 14 bits of timestamp, 10 bits of length. */
+/** Limits of a block header: 14 bits of timestamp offset, 10 bits of length. */
 const maxTimestampOffset = 0x3fff;
 const maxBlockBytes = 0x3ff;
 
-/** Repeats each audio packet in the next one (RFC 2198), so that a single lost packet is never heard. */
+/** Repeats each audio packet in the next one (RFC 2198), so that a single lost packet is inaudible. */
 export interface Redundancy {
-  /** Returns the packet with the one before it inside. */
+  /** Returns the packet with its predecessor inside. */
   wrap(packet: Buffer): Buffer;
 }
 
 /**
- * Returns a redundancy of packets of this payload type, which have neither header extensions nor contributing
- * sources.
+ * Returns a redundancy for packets of this payload type, without header extensions and contributing sources.
  */
 export function createRedundancy(payloadType: number): Redundancy {
   let previous: { sequence: number; timestamp: number; payload: Buffer } | undefined;

@@ -6,14 +6,14 @@ const pictureLossIndication = 1;
 const fullIntraRequest = 4;
 const feedbackHeaderBytes = 12;
 
-/** What a browser reports that the streamer acts on. */
+/** Browser reports that the streamer acts on. */
 export type RtcpEvent =
   | { type: "keyFrameRequest" }
-  /** RTP sequence numbers that did not arrive. */
+  /** RTP sequence numbers of lost packets. */
   | { type: "nack"; lost: number[] }
   | { type: "feedback"; feedback: TransportFeedback };
 
-/** Returns the events of a compound RTCP packet; skips what is unknown, truncated or malformed. */
+/** Returns the events of a compound RTCP packet. Skips unknown, truncated and malformed ones. */
 export function readRtcp(compound: Buffer): RtcpEvent[] {
   const events: RtcpEvent[] = [];
   for (let offset = 0; offset + 4 <= compound.length;) {
@@ -40,7 +40,7 @@ function readPacket(packet: Buffer): RtcpEvent | undefined {
   return undefined;
 }
 
-/** A generic NACK (RFC 4585): pairs of a sequence number and a mask of the sixteen after it. */
+/** Parses a generic NACK (RFC 4585): pairs of a sequence number and a bit mask of the next sixteen. */
 function readLost(packet: Buffer): number[] {
   const lost: number[] = [];
   for (let offset = feedbackHeaderBytes; offset + 4 <= packet.length; offset += 4) {
@@ -53,11 +53,8 @@ function readLost(packet: Buffer): number[] {
 }
 
 const headerBytes = 20;
-/**
- * Browsers report at least ten times a second, and no stream sends more packets than this in a tenth of a
- * second.
- */
-const mostPackets = 4_096;
+/** Browsers report at least ten times a second, and no stream sends more packets than this in 100 ms. */
+const maxPackets = 4_096;
 const referenceUnitMs = 64;
 const deltaUnitMs = 0.25;
 /** The reference time has 24 bits. */
@@ -65,12 +62,13 @@ export const clockPeriodMs = 2 ** 24 * referenceUnitMs;
 const vectorFlag = 0x8000;
 const twoBitFlag = 0x4000;
 
-/** One packet of a report: when it arrived, on the browser's clock, or null when it did not. */
+/** One packet of a report. */
 interface PacketReport {
   /** Transport-wide sequence number, 16 bits. */
   sequence: number;
   /**
-   * On the browser's clock, which begins anew after `clockPeriodMs`; null for a packet that has not arrived.
+   * Arrival time on the browser's clock, which wraps after `clockPeriodMs`; null for a packet that has not
+   * arrived.
    */
   arrivedAtMs: number | null;
 }
@@ -81,15 +79,15 @@ export type TransportFeedback = PacketReport[];
 type Symbol = 0 | 1 | 2 | 3;
 
 /**
- * Returns the reports of a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): a base
- * sequence number and time, run-length or vector chunks of packet states, then the arrival deltas. Returns
- * undefined when it is truncated, or claims more packets than can be.
+ * Parses a feedback packet (draft-holmer-rmcat-transport-wide-cc-extensions-01): base sequence number and
+ * time, run-length or vector chunks of packet states, then arrival deltas. Returns undefined when it is
+ * truncated or claims an impossible number of packets.
  */
 export function parseTransportFeedback(packet: Buffer): TransportFeedback | undefined {
   if (packet.length < headerBytes) return undefined;
   const baseSequence = packet.readUInt16BE(12);
   const count = packet.readUInt16BE(14);
-  const states = count > mostPackets ? undefined : readStates(packet, count);
+  const states = count > maxPackets ? undefined : readStates(packet, count);
   if (!states) return undefined;
   let arrivedAtMs = packet.readIntBE(16, 3) * referenceUnitMs;
   let offset = states.end;
@@ -118,7 +116,7 @@ function readStates(packet: Buffer, count: number): { symbols: Symbol[]; end: nu
   return { symbols, end: offset };
 }
 
-/** Returns at most `most` states of one chunk; the last chunk may hold more than there are packets. */
+/** Returns at most `most` states of a chunk. The last chunk may hold more states than there are packets. */
 function readChunk(chunk: number, most: number): Symbol[] {
   // masked to two bits at most
   const at = (shift: number, mask: number) => ((chunk >> shift) & mask) as Symbol;

@@ -1,35 +1,35 @@
-/** RTP timestamps a second of every video codec. */
+/** RTP timestamp units per second of all video codecs. */
 export const videoClockRate = 90_000;
 
-/** RTP timestamps a second of Opus, whatever it was sampled at. */
+/** RTP timestamp units per second of Opus, whatever the sample rate. */
 export const audioClockRate = 48_000;
 
 const fixedHeaderBytes = 12;
-/** Of a packet's length within a picture. */
+/** Size of a packet's length prefix within a picture. */
 const lengthBytes = 2;
 const extensionFlag = 0x10;
 const markerFlag = 0x80;
 const oneByteProfile = 0xbede;
 
 /**
- * The header fields that packets of one track have for its browser. Extension ids are undefined when they
- * were not offered.
+ * Header fields that a browser expects on one track. Extension ids are undefined if they were not offered.
  */
 export interface TrackHeader {
   payloadType: number;
   ssrc: number;
   transportSequenceId: number | undefined;
   playoutDelayId: number | undefined;
-  /** How long a browser may hold a frame back, at most; 0 when absent. */
+  /** Maximum time that a browser may hold back a frame; 0 when absent. */
   playoutDelayMs?: number;
 }
 
 /**
- * Returns the packets of a picture, which the media child hands on as one: each after its length of two
- * bytes, the higher one first. They share the picture's memory. Throws RangeError when it ends within a
- * packet.
+ * Splits a picture from the media process into packets. Each is preceded by its length: two bytes,
+ * big-endian. The packets share the picture's memory.
+ *
+ * @throws RangeError when the picture ends within a packet.
  */
-export function packetsOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer[] {
+export function splitPackets({ buffer, byteOffset, byteLength }: Uint8Array): Buffer[] {
   const picture = Buffer.from(buffer, byteOffset, byteLength);
   const packets: Buffer[] = [];
   for (let at = 0; at < byteLength;) {
@@ -41,15 +41,15 @@ export function packetsOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffe
   return packets;
 }
 
-/** The RTP sequence number. */
-export function sequenceOf(packet: Buffer): number {
+/** Returns the RTP sequence number. */
+export function readSequence(packet: Buffer): number {
   return packet.readUInt16BE(2);
 }
 
 /**
- * Returns the packet for a browser: with its payload type and SSRC, and the header extensions it understands.
- * A playout delay of 0 to 0 tells it to show frames as they come, which saves some 30 ms; the lower bound is
- * always 0. The encoder's packets carry no extension of their own.
+ * Returns the packet with the browser's payload type, SSRC and supported header extensions. The lower bound
+ * of the playout delay is always 0. An upper bound of 0 makes the browser show frames immediately, which
+ * saves about 30 ms. The encoder's packets have no extensions.
  */
 export function rewritePacket(packet: Buffer, header: TrackHeader, transportSequence: number): Buffer {
   const extension: number[] = [];
@@ -61,7 +61,7 @@ export function rewritePacket(packet: Buffer, header: TrackHeader, transportSequ
     );
   }
   if (header.playoutDelayId !== undefined)
-    extension.push((header.playoutDelayId << 4) | 2, 0, ...playoutDelay(header));
+    extension.push((header.playoutDelayId << 4) | 2, 0, ...encodePlayoutDelay(header));
   while (extension.length % 4 !== 0) extension.push(0);
 
   const extensionBytes = extension.length > 0 ? 4 + extension.length : 0;
@@ -79,8 +79,8 @@ export function rewritePacket(packet: Buffer, header: TrackHeader, transportSequ
   return rewritten;
 }
 
-/** The upper bound has 12 bits, in units of 10 ms. The 12 bits of the lower bound before it are 0. */
-function playoutDelay({ playoutDelayMs = 0 }: TrackHeader): [number, number] {
+/** Encodes the bounds: 12 bits each, in units of 10 ms. The lower bound is 0. */
+function encodePlayoutDelay({ playoutDelayMs = 0 }: TrackHeader): [number, number] {
   const units = Math.min(0xfff, Math.round(playoutDelayMs / 10));
   return [units >> 8, units & 0xff];
 }

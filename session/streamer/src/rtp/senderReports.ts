@@ -4,34 +4,35 @@ const canonicalNameItem = 1;
 const rtpHeaderBytes = 12;
 const senderReportBytes = 28;
 const reportEveryMs = 1_000;
-/** NTP counts from 1900. */
+/** NTP timestamps count from 1900. */
 const secondsFrom1900To1970 = 2_208_988_800;
 
 export interface SenderReportsOptions {
   ssrc: number;
-  /** Timestamps a second. */
+  /** Timestamp units per second. */
   clockRate: number;
-  /** The same for all tracks whose times belong together; ASCII, of up to 255 bytes. */
+  /** Identical for all tracks that share a timeline. ASCII, up to 255 bytes. */
   canonicalName: string;
-  /** Milliseconds since 1970, by a clock that is never set; the same one for all these tracks. */
+  /** Milliseconds since 1970 on a clock that is never adjusted, and that all these tracks share. */
   wallMs: () => number;
 }
 
-/** The sender reports of one track (RFC 3550), by which browsers synchronize sound and picture. */
+/** Sender reports of one track (RFC 3550), with which browsers synchronize sound and picture. */
 export interface SenderReports {
-  /** Media of this packet's timestamp has come from its encoder, to be sent now or after others. */
-  came(packet: Buffer): void;
   /**
-   * Counts a packet that is about to be sent, for the first time or again; returns the report that is due
-   * before it, if one is.
+   * Records that the encoder produced media with this packet's timestamp, whether it is sent now or later.
    */
-  sent(packet: Buffer): Buffer | undefined;
+  noteEncoded(packet: Buffer): void;
+  /**
+   * Counts a packet that is about to be sent or resent. Returns the report that is due before it, if any.
+   */
+  countSent(packet: Buffer): Buffer | undefined;
 }
 
 /**
- * Returns the reports of a track, one a second, of packets without header extensions and contributing
- * sources. A report says which timestamp media has at the time of the report. The packet that it leaves with
- * says that badly: it may have waited, or be sent again.
+ * Returns the reports of a track, one a second, for packets without header extensions and contributing
+ * sources. A report maps the time of the report to a media timestamp. It uses the last encoded timestamp,
+ * because the packet it precedes may have waited or may be a retransmission.
  */
 export function createSenderReports({
   ssrc,
@@ -60,12 +61,12 @@ export function createSenderReports({
     return Buffer.concat([buffer, description]);
   };
   return {
-    came(packet) {
+    noteEncoded(packet) {
       const timestamp = packet.readUInt32BE(4);
-      // The packets of a picture share its timestamp.
+      // All packets of a picture share its timestamp.
       if (timestamp !== last?.timestamp) last = { timestamp, at: wallMs() };
     },
-    sent(packet) {
+    countSent(packet) {
       const due = report();
       packets++;
       octets += packet.length - rtpHeaderBytes;
@@ -74,7 +75,7 @@ export function createSenderReports({
   };
 }
 
-/** A source description of one chunk: its name, and zeros, at least one, up to the next four bytes. */
+/** Builds a source description with one chunk: the name, padded with one to four zeros. */
 function describeSource(ssrc: number, canonicalName: string): Buffer {
   const name = Buffer.from(canonicalName, "latin1");
   const buffer = Buffer.alloc(8 + Math.ceil((2 + name.length + 1) / 4) * 4);
@@ -84,7 +85,7 @@ function describeSource(ssrc: number, canonicalName: string): Buffer {
   return buffer;
 }
 
-/** Version 2, without padding; the length is in words of four bytes, less one. */
+/** Writes a header: version 2, no padding, length in 32-bit words minus one. */
 function writeHeader(buffer: Buffer, count: number, type: number): void {
   buffer.set([0x80 | count, type], 0);
   buffer.writeUInt16BE(buffer.length / 4 - 1, 2);

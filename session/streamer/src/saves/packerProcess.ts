@@ -8,14 +8,14 @@ import type { Logger } from "#runtime/logger.ts";
 import { beginNewPlaythrough } from "#packer/restore/saveDirectory.ts";
 import { childFlags } from "../processes.ts";
 
-/** A program of its own, beside the streamer's in the image. */
+/** A separate program in the streamer's image. */
 const program = new URL("../../../packer/src/main.ts", import.meta.url);
 /**
- * The display, the encoder and what viewers wait for come first, but of a core that these keep busy the
- * packer gets a quarter: at 10 it would get a tenth, and saves would be late.
+ * Display, encoder and viewers come first, but when they saturate a core the packer still gets a quarter of
+ * it. At niceness 10 it would get a tenth, and saves would be late.
  */
 const niceness = 5;
-/** A child that ran for less time than this is started again with exponential backoff. */
+/** A child that ran for less time than this is restarted with exponential backoff. */
 const healthyRunMs = 10_000;
 const maxBackoffMs = 5_000;
 
@@ -25,21 +25,21 @@ export interface PackerProcessOptions {
   launchSettled: Promise<unknown>;
   logger: Logger;
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random: () => number;
 }
 
-/** The process that restores and packs the session's saves; when it exits early, another one is started. */
+/** The process that restores and packs the session's saves. It is replaced when it exits early. */
 export interface PackerProcess {
-  /** Has the saves packed for the last time; resolves when that is done or takes too long. */
+  /** Packs the saves for the last time. Resolves when that is done or takes too long. */
   finish(): Promise<void>;
-  /** Ends the process, whatever it is doing. */
+  /** Ends the process immediately. */
   close(): void;
 }
 
 /**
- * Starts the packer. It starts at once when there is a save to restore. Otherwise it starts when the launch
- * has settled, because it has nothing to pack before.
+ * Starts the packer immediately if there is a save to restore. Otherwise starts it when the launch has
+ * settled, because there is nothing to pack before.
  */
 export function startPacker({
   saves,
@@ -67,8 +67,9 @@ export function startPacker({
     });
     started.on("exit", (exitCode, signal) => replace(exitCode ?? signal, clock.monotonicMs() - startedAt));
     started.on("error", (error) => {
-      logger.error({ err: error }, "The packer cannot be reached.");
-      // What could not be started, as where a game holds all processes that the pod may have, has no exit.
+      logger.error({ err: error }, "The packer process failed.");
+      // A process that could not be started has no exit event. This happens when a game uses up the pod's
+      // process limit.
       if (started.pid === undefined) replace(null, 0);
     });
     if (isFinishing) sendGameEnded(started);
@@ -79,7 +80,7 @@ export function startPacker({
     if (isClosed) return;
     shortRuns = ranMs < healthyRunMs ? shortRuns + 1 : 0;
     const waitMs = Math.min(maxBackoffMs, 250 * 2 ** shortRuns) * (0.5 + random() / 2);
-    logger.warn({ reason, waitMs: Math.round(waitMs) }, "The packer exited; another one is started.");
+    logger.warn({ reason, waitMs: Math.round(waitMs) }, "The packer exited and is restarted.");
     restartTimer = clock.setTimer(waitMs, () => {
       child = spawn();
     });
@@ -88,7 +89,7 @@ export function startPacker({
   function close(): void {
     isClosed = true;
     restartTimer?.cancel();
-    child?.kill("SIGKILL"); // What it had to do is done, or must not be waited for.
+    child?.kill("SIGKILL"); // Its work is done, or nobody waits for it.
     done.resolve(undefined);
   }
 
@@ -109,8 +110,8 @@ export function startPacker({
 }
 
 /**
- * Comes after the restore, which a launch waits for. Linux counts priority by threads, and those that
- * compress have started already.
+ * Called after the restore, which a launch waits for. Linux sets priorities per thread, and the compression
+ * threads are already running.
  */
 function lowerPriority({ pid }: ChildProcess, logger: Logger): void {
   try {
@@ -122,6 +123,6 @@ function lowerPriority({ pid }: ChildProcess, logger: Logger): void {
 
 function sendGameEnded(child: ChildProcess): void {
   const command: PackerCommand = { t: "ended" };
-  // A child that is exiting is replaced, and the next one gets the command.
+  // A child that is exiting is replaced, and its replacement gets the command.
   child.send(command, () => undefined);
 }

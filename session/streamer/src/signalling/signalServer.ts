@@ -118,7 +118,7 @@ function readQuery(query: URLSearchParams): { client: string | undefined; takeov
 function hangUp(id: string, holder: TicketHolder, { viewers }: SignalServerOptions): HttpResponse {
   return viewers()?.disconnect(id, holder) === true
     ? { status: 200 }
-    : json(404, { error: "not_found", message: "This connection does not exist (any more)." });
+    : json(404, { error: "not_found", message: "This connection does not exist or has ended." });
 }
 
 function presentError(error: unknown, logger: Logger): HttpResponse {

@@ -3,7 +3,7 @@ import { startServerProcess, waitForSocket, type ServerProcess, removeStale } fr
 
 const startDeadlineMs = 15_000;
 
-/** The sink that games play to; its monitor is what the player hears. */
+/** The sink that games play to. Its monitor is streamed to the player. */
 export const soundSink = "game";
 
 export interface SoundServerOptions {
@@ -14,7 +14,7 @@ export interface SoundServerOptions {
 }
 
 /**
- * Starts the sound server on a unix socket; resolves with undefined when it does not accept connections in
+ * Starts the sound server on a Unix socket. Resolves to undefined when it does not accept connections in
  * time.
  */
 export async function startSoundServer({
@@ -35,8 +35,8 @@ export async function startSoundServer({
       "--disallow-exit=1",
       "--realtime=no",
       "--high-priority=no",
-      // Takes effect once those below are loaded: some modules open connections, and a game could have them
-      // loaded.
+      // Takes effect after the modules below are loaded. Some modules open connections, and a game could load
+      // them.
       "--disallow-module-loading=1",
       "-L",
       `module-native-protocol-unix socket=${socket} auth-anonymous=1`,

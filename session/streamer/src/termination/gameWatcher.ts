@@ -2,21 +2,22 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { parseGameTermination, type GameTermination } from "#contracts/termination.ts";
 
 const readEveryMs = 100;
-/** Ten times what the supervisor writes. */
+/** Ten times the size of a report. */
 const maxBytes = 4_096;
 
 /**
- * Follows the game container's termination report, which its supervisor writes into a directory of that
- * container. The game's own processes can write there as well: the file may be anything, and what it says is
- * a claim.
+ * Follows the termination report that the supervisor writes into a directory of the game container. The game
+ * can write there too: the file may be anything, and its content is only a claim.
  */
 export interface GameWatcher {
-  /** Reads the file now and returns the latest report: a stop may come before the next regular reading. */
+  /**
+   * Reads the file immediately and returns the latest report: a stop may come before the next scheduled read.
+   */
   readReport(): GameTermination | undefined;
   stop(): void;
 }
 
-/** Starts to follow the report at this path; `onEnd` is called once, when the game has ended. */
+/** Starts following the report at `path`. `onEnd` is called once, when the game has ended. */
 export function watchGame(path: string, onEnd: (report: GameTermination) => void): GameWatcher {
   let latest: GameTermination | undefined;
   const readReport = () => {
@@ -35,13 +36,14 @@ function readTerminationReport(path: string): GameTermination | undefined {
     const text = readSmallRegularFile(path);
     return text === undefined ? undefined : parseGameTermination(text);
   } catch {
-    return undefined; // The game's container has not started yet, or what is there cannot be a report.
+    return undefined; // The game container has not started yet, or the file is not a report.
   }
 }
 
 /**
- * Returns the text of a small regular file; neither waits for a FIFO's writer nor follows a link. Throws when
- * there is nothing to open.
+ * Returns the text of a small regular file. Neither waits for a FIFO's writer nor follows links.
+ *
+ * @throws Error when the file cannot be opened.
  */
 function readSmallRegularFile(path: string): string | undefined {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

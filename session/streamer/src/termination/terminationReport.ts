@@ -4,15 +4,15 @@ import type { Logger } from "#runtime/logger.ts";
 
 const mount = "/sys/fs/cgroup";
 
-/** Processor time and memory of a container. */
+/** Processor time and peak memory of a container. */
 interface Usage {
   cpuSeconds: number;
   peakMemoryBytes: number;
 }
 
 /**
- * Returns a function that reads what this container has used so far, from cgroup version 1 or 2. Figures that
- * the kernel does not have are 0.
+ * Returns a function that reads this container's usage from cgroup version 1 or 2. Values that the kernel
+ * does not provide are 0.
  */
 export function createUsageReader(read: (path: string) => string | undefined = readIfExists): () => Usage {
   let largestSample = 0;
@@ -20,7 +20,7 @@ export function createUsageReader(read: (path: string) => string | undefined = r
     if (read(`${mount}/cgroup.controllers`) === undefined) return readVersion1(read);
     const usage = readVersion2(read);
     largestSample = Math.max(largestSample, usage.current);
-    // Kernels before 5.19 keep no peak: the largest sample stands in.
+    // Kernels before 5.19 record no peak, so the largest sample is used.
     return { cpuSeconds: usage.cpuSeconds, peakMemoryBytes: usage.peak || largestSample };
   };
 }
@@ -28,7 +28,8 @@ export function createUsageReader(read: (path: string) => string | undefined = r
 type Read = (path: string) => string | undefined;
 
 function readVersion2(read: Read): { cpuSeconds: number; peak: number; current: number } {
-  const file = (name: string) => read(`${mount}${ownPath(read, "")}/${name}`) ?? read(`${mount}/${name}`);
+  const file = (name: string) =>
+    read(`${mount}${findCgroupPath(read, "")}/${name}`) ?? read(`${mount}/${name}`);
   const [, microseconds] = /^usage_usec (\d+)/m.exec(file("cpu.stat") ?? "") ?? [];
   return {
     cpuSeconds: toNumber(microseconds) / 1e6,
@@ -39,7 +40,7 @@ function readVersion2(read: Read): { cpuSeconds: number; peak: number; current: 
 
 function readVersion1(read: Read): Usage {
   const file = (controller: string, name: string) => {
-    const own = ownPath(read, controller);
+    const own = findCgroupPath(read, controller);
     const folders = [`${controller}${own}`, `cpu,${controller}${own}`, controller, `cpu,${controller}`];
     for (const folder of folders) {
       const text = read(`${mount}/${folder}/${name}`);
@@ -54,10 +55,10 @@ function readVersion1(read: Read): Usage {
 }
 
 /**
- * Returns the path below the controller's mount; with a private cgroup namespace that is the root, which has
- * the files.
+ * Returns this process's path below the controller's mount. With a private cgroup namespace that is the root,
+ * which has the files.
  */
-function ownPath(read: Read, controller: string): string {
+function findCgroupPath(read: Read, controller: string): string {
   for (const line of (read("/proc/self/cgroup") ?? "").split("\n")) {
     const [, names, path] = line.split(":");
     if (path !== undefined && names?.split(",").includes(controller)) return path === "/" ? "" : path;
@@ -74,22 +75,18 @@ function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return undefined; // This is another cgroup version, or another layout of it.
+    return undefined; // Another cgroup version or layout.
   }
 }
 
-/**
- * Returns a function that writes a report to where Kubernetes takes a container's termination message from.
- * It logs what goes wrong.
- */
+/** Returns a function that writes a report to the container's termination message file and logs failures. */
 export function createTerminationLog(path: string, logger: Logger): (report: StreamerTermination) => void {
   return (report) => {
     try {
       const text = Buffer.from(JSON.stringify(report));
       const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o644);
       try {
-        // The file is overwritten first and cut afterwards: a container killed in between still leaves a
-        // report.
+        // Overwrite first, truncate afterwards: a container killed in between still leaves a report.
         writeSync(file, text, 0, text.length, 0);
         ftruncateSync(file, text.length);
       } finally {

@@ -3,31 +3,33 @@ import { clockPeriodMs, type TransportFeedback } from "../rtp/rtcp.ts";
 
 const windowMs = 1_000;
 const minReports = 10;
-/** A queue holds up all packets of this time; a busy browser reads some of them late, but not the last. */
+/**
+ * A queue delays all packets of this period. A busy browser reads some of them late, but not the last ones.
+ */
 const recentMs = 50;
 const recentPictures = 2.5;
-/** Sequence numbers of transport-wide feedback have 16 bits. */
+/** Transport-wide sequence numbers have 16 bits. */
 const sequenceCount = 65_536;
 /**
- * The smallest delay is that of this time and of the one before it, because clocks drift and routes change.
+ * The smallest delay is taken over this period and the one before it, because clocks drift and routes change.
  */
 const baseDelayMs = 20_000;
 const steadySpreadMs = 20;
-/** A packet with so much delay above the smallest has waited. */
+/** A packet with this much delay above the smallest was queued. */
 const waitedMs = 15;
 const minWaited = 5;
-/** Longer than radio links gather packets for. */
+/** Longer than radio links aggregate packets. */
 const minDrainMs = 10;
 
-/** A packet that arrived: sent on this clock, arrived on the browser's. */
+/** A packet that arrived: `sentAtMs` on this clock, `arrivedAtMs` on the browser's. */
 export interface Arrival {
   sentAtMs: number;
   arrivedAtMs: number;
 }
 
-/** What the reports of the last second say of the path. */
+/** What the reports of the last second say about the path. */
 export interface PathMeasurement {
-  /** The smallest delay of the last packets above the smallest ever seen. */
+  /** Smallest delay of the latest packets, above the smallest ever seen. */
   queueMs: number;
   /** Share of packets lost, 0 to 1. */
   loss: number;
@@ -41,44 +43,40 @@ interface Known {
   arrivedAtMs: number;
 }
 
-/** The packets sent and what the browser reported of them. */
+/** Sent packets and the browser's reports about them. */
 export interface Arrivals {
   sent(sequence: number, bytes: number): void;
-  /** Returns the packets that have arrived since the last report, in the order in which they were sent. */
+  /** Returns the packets that arrived since the last report, in sending order. */
   feedback(feedback: TransportFeedback): Arrival[];
   /**
-   * Undefined while there are too few reports. Lost packets count, too: on a congested path few packets
-   * arrive and many are lost.
+   * Returns undefined while there are too few reports. Lost packets count as reports: on a congested path few
+   * packets arrive and many are lost.
    */
   measure(): PathMeasurement | undefined;
   /**
-   * What arrived over the last `spanMs` of the browser's clock, in kbit/s; over more when that holds few
-   * packets.
+   * Returns the rate of arrival in kbit/s over the last `spanMs` of the browser's clock, or over more if that
+   * holds few packets.
    */
   receivedKbps(spanMs: number): number;
   /**
-   * Returns the rate at which the last packets that had waited arrived, in kbit/s, over half a second at
-   * most. A queue hands over as much as the path carries; a browser that was busy hands over everything at
-   * once. Undefined when few packets had waited.
+   * Returns the arrival rate in kbit/s of the latest queued packets, over at most half a second; undefined
+   * for few packets. A queue drains at the path's capacity, while a busy browser reads everything at once.
    */
   drainKbps(): number | undefined;
-  /** What was sent over the last `spanMs`, of a second at most, in kbit/s. */
+  /** Returns the sending rate in kbit/s over the last `spanMs`, at most a second. */
   sentKbps(spanMs: number): number;
   /**
-   * The delay that all packets of the last second had within a small spread; 0 when it changed, as that of a
-   * queue that drains or fills does.
+   * Returns the delay that all packets of the last second share within a small spread; 0 when it varied, as
+   * with a queue that drains or fills.
    */
   standingDelayMs(): number;
-  /** Losses up to now say nothing of the path any more: their cause has ended. */
+  /** Discards past losses, whose cause has ended. */
   forgetLosses(): void;
-  /** Takes so much delay for the path's own from now on. */
+  /** Treats this much delay as the path's from now on. */
   acceptDelay(delayMs: number): void;
 }
 
-/**
- * Returns the record of a connection's packets. `now` is in milliseconds, as is what lies between two
- * pictures.
- */
+/** Returns the record of a connection's packets. `pictureMs` returns the time between two pictures. */
 export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () => number): Arrivals {
   const sent = new Array<{ at: number; bytes: number; isReportedLost?: boolean } | undefined>(sequenceCount);
   let sendings: { at: number; bytes: number }[] = [];
@@ -87,12 +85,12 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
   const smallestDelayMs = () => Math.min(base.delayMs, base.formerMs);
   let lastArrivedAtMs: number | undefined;
 
-  /** A session may go on while the browser's clock begins anew. */
-  const unwrapped = (reportedMs: number): number => {
+  /** Unwraps the browser's clock, which may wrap during a session. */
+  const unwrapClock = (reportedMs: number): number => {
     const periods = Math.round(((lastArrivedAtMs ?? reportedMs) - reportedMs) / clockPeriodMs);
     return (lastArrivedAtMs = reportedMs + periods * clockPeriodMs);
   };
-  const note = (sequence: number, reportedMs: number | null, at: number): Arrival | undefined => {
+  const recordReport = (sequence: number, reportedMs: number | null, at: number): Arrival | undefined => {
     const packet = sent[sequence];
     if (!packet) return undefined;
     if (reportedMs === null) {
@@ -102,9 +100,9 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
       return undefined;
     }
     sent[sequence] = undefined; // A repeated report must not count twice.
-    const arrivedAtMs = unwrapped(reportedMs);
+    const arrivedAtMs = unwrapClock(reportedMs);
     const delayMs = arrivedAtMs - packet.at;
-    // Alone the new time would begin with the delay of a queue, if there is one, for the path's own.
+    // On its own, the new period would start with the delay of a queue, if there is one, as the path's.
     if (at - base.since > baseDelayMs) base = { delayMs: Infinity, formerMs: base.delayMs, since: at };
     base.delayMs = Math.min(base.delayMs, delayMs);
     known.push({ at, isLost: false, bytes: packet.bytes, queueMs: delayMs - smallestDelayMs(), arrivedAtMs });
@@ -113,9 +111,9 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
   const forgetSendings = (at: number) => {
     sendings = sendings.filter((packet) => at - packet.at < windowMs);
   };
-  const arrived = () => known.filter(({ isLost }) => !isLost);
+  const listArrived = () => known.filter(({ isLost }) => !isLost);
   const shortestQueueMs = () => {
-    const packets = arrived();
+    const packets = listArrived();
     const last = packets.at(-1)?.arrivedAtMs ?? 0;
     const spanMs = Math.max(recentMs, pictureMs() * recentPictures);
     return packets.reduce(
@@ -129,14 +127,16 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
       const packet = { at: clock.monotonicMs(), bytes };
       sent[sequence] = packet;
       sendings.push(packet);
-      // Some browsers never report. The packets of a whole second are dropped at a time: dropping them one by
-      // one would move all the others each time.
+      // Some browsers never report. Packets are dropped a whole second at a time, because dropping them one
+      // by one would move all others each time.
       const oldestAt = sendings[0]?.at ?? packet.at;
       if (packet.at - oldestAt > 2 * windowMs) forgetSendings(packet.at);
     },
     feedback(feedback) {
       const at = clock.monotonicMs();
-      const arrivals = feedback.flatMap(({ sequence, arrivedAtMs }) => note(sequence, arrivedAtMs, at) ?? []);
+      const arrivals = feedback.flatMap(
+        ({ sequence, arrivedAtMs }) => recordReport(sequence, arrivedAtMs, at) ?? [],
+      );
       known = known.filter((packet) => at - packet.at < windowMs);
       forgetSendings(at);
       return arrivals;
@@ -150,7 +150,7 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
       };
     },
     receivedKbps(spanMs) {
-      const packets = arrived();
+      const packets = listArrived();
       const last = packets.at(-1)?.arrivedAtMs ?? 0;
       const first = Math.max(
         0,
@@ -163,7 +163,7 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
       return bits / Math.max(spanMs, last - (packets[first]?.arrivedAtMs ?? 0));
     },
     drainKbps() {
-      const packets = arrived();
+      const packets = listArrived();
       const last = packets.at(-1)?.arrivedAtMs ?? 0;
       const first =
         packets.findLastIndex(
@@ -180,7 +180,7 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
       return (sendings.reduce((sum, { at, bytes }) => (at > since ? sum + bytes : sum), 0) * 8) / spanMs;
     },
     standingDelayMs() {
-      const delays = arrived()
+      const delays = listArrived()
         .map(({ queueMs }) => queueMs)
         .sort((a, b) => a - b);
       const [low = 0, high = 0] = [
@@ -190,7 +190,7 @@ export function createArrivals(clock: Pick<Clock, "monotonicMs">, pictureMs: () 
       return high - low < steadySpreadMs ? low : 0;
     },
     forgetLosses() {
-      known = arrived();
+      known = listArrived();
     },
     acceptDelay(delayMs) {
       base.delayMs = base.formerMs = smallestDelayMs() + delayMs;

@@ -1,31 +1,31 @@
 import type { Arrival } from "./arrivals.ts";
 
 /**
- * Packets sent within this time of the first are one burst, mostly a picture. Its delay is that of the packet
- * that was held up least.
+ * Packets sent within this time of the first form a burst, usually a picture. Its delay is that of the least
+ * delayed packet.
  */
 const burstMs = 5;
 const windowMs = 400;
 const windowPictures = 12;
 const minBursts = 6;
-/** So many bursts in a row must show the rise, so that a single burst that was held up does not. */
+/** Number of consecutive bursts that must show the rise, so that a single delayed burst does not count. */
 const minRisingBursts = 2;
 /**
- * A picture that is handed over packet by packet, for this many pictures longer than it was sent, and is in
- * the way of the next one for as long: the path passes less than half of what is sent. A browser that was
- * busy hands over at once what it had not read.
+ * A picture overruns the path if its packets arrive spread over this many picture intervals longer than they
+ * were sent, and delay the next picture by as much: the path carries less than half of what is sent. A busy
+ * browser instead reads everything at once.
  */
 const overrunPictures = 1.5;
 const minGaps = 4;
 /**
- * The threshold follows what the path shows without congestion: slowly up, so that a real rise is not
- * learned, faster down.
+ * The threshold adapts to the path's uncongested behaviour: slowly up, so that it does not learn a real rise,
+ * faster down.
  */
 const minThresholdMs = 20;
 const maxThresholdMs = 150;
 const learnUp = 0.02;
 const learnDown = 0.05;
-/** A rise so far above the threshold is congestion, nothing to learn from. */
+/** A rise this far above the threshold is congestion and must not be learned. */
 const learnableExcessMs = 15;
 
 interface Burst {
@@ -34,26 +34,26 @@ interface Burst {
   delayMs: number;
   lastSentAtMs: number;
   lastArrivedAtMs: number;
-  /** Between its packets, as they arrived. */
+  /** Gaps between its packets at arrival. */
   gapsMs: number[];
 }
 
-/** Whether the delay to the browser grows: a queue fills, long before packets are lost. */
+/** Detects a growing delay to the browser: a queue that fills, long before packets are lost. */
 export interface DelayTrend {
   add(arrival: Arrival): void;
   /**
-   * Milliseconds by which the delay rose over the last bursts, as a line through them says; 0 while there are
-   * few.
+   * Returns by how many milliseconds the delay rose over the last bursts, according to a fitted line; 0 for
+   * few bursts.
    */
   riseMs(): number;
   isRising(): boolean;
-  /** Forgets the bursts so far, because packets that were sent before a lower rate say nothing about it. */
+  /** Forgets past bursts, because packets sent before a rate decrease say nothing about the new rate. */
   restart(): void;
 }
 
 /**
- * Returns the trend of one-way delays: the slope of a line fitted to the delays of the last bursts, times the
- * time it spans, against a threshold that adapts to the path's ordinary jitter. `pictureMs` lie between two
+ * Returns the trend of one-way delays: the slope of a line fitted to the last bursts times the time it spans,
+ * compared with a threshold that adapts to the path's jitter. `pictureMs` returns the time between two
  * pictures.
  */
 export function createDelayTrend(pictureMs: () => number): DelayTrend {
@@ -68,14 +68,16 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
   const isOverrunBy = (burst: Burst, previous: Burst | undefined) => {
     const limitMs = Math.max(thresholdMs, pictureMs() * overrunPictures);
     return (
-      previous !== undefined && stretchMs(previous) > limitMs && burst.delayMs - previous.delayMs > limitMs
+      previous !== undefined &&
+      measureStretchMs(previous) > limitMs &&
+      burst.delayMs - previous.delayMs > limitMs
     );
   };
   const finishBurst = (burst: Burst) => {
     const previous = bursts.at(-1);
     const spanMs = Math.max(windowMs, pictureMs() * windowPictures);
     bursts = [...bursts.filter(({ arrivedAtMs }) => burst.arrivedAtMs - arrivedAtMs < spanMs), burst];
-    rise = riseOf(bursts);
+    rise = fitRise(bursts);
     risingBursts = rise > thresholdMs && !isFalling(burst, previous) ? risingBursts + 1 : 0;
     const excess = Math.abs(rise) - thresholdMs;
     if (excess < learnableExcessMs) thresholdMs += excess * (excess > 0 ? learnUp : learnDown);
@@ -105,8 +107,8 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
     isRising() {
       if (!current || risingBursts >= minRisingBursts) return risingBursts >= minRisingBursts;
       if (isOverrunBy(current, bursts.at(-1))) return true;
-      // On a narrow path a picture takes long to arrive: its first packets already say how late it is.
-      const isStillRising = riseOf([...bursts, current]) > thresholdMs && !isFalling(current, bursts.at(-1));
+      // On a narrow path a picture takes long to arrive; its first packets already show how late it is.
+      const isStillRising = fitRise([...bursts, current]) > thresholdMs && !isFalling(current, bursts.at(-1));
       return isStillRising && risingBursts + 1 >= minRisingBursts;
     },
     restart() {
@@ -118,16 +120,16 @@ export function createDelayTrend(pictureMs: () => number): DelayTrend {
 }
 
 /**
- * How much longer the burst took to arrive than to be sent, at the pace of most of its packets; 0 of few
- * packets.
+ * Returns how much longer the burst took to arrive than to be sent, at the pace of most of its packets; 0 for
+ * few packets.
  */
-function stretchMs({ gapsMs, sentAtMs, lastSentAtMs }: Burst): number {
+function measureStretchMs({ gapsMs, sentAtMs, lastSentAtMs }: Burst): number {
   const median = gapsMs.toSorted((a, b) => a - b)[Math.floor(gapsMs.length / 2)] ?? 0;
   return gapsMs.length < minGaps ? 0 : median * gapsMs.length - (lastSentAtMs - sentAtMs);
 }
 
-/** Least squares of delay over arrival time. */
-function riseOf(bursts: readonly Burst[]): number {
+/** Returns the rise of a least-squares fit of delay over arrival time. */
+function fitRise(bursts: readonly Burst[]): number {
   if (bursts.length < minBursts) return 0;
   const [meanTime, meanDelay] = [
     mean(bursts.map(({ arrivedAtMs }) => arrivedAtMs)),

@@ -3,17 +3,18 @@ import type { TestNotice } from "#contracts/connectionTest.ts";
 import type { StreamNotice } from "#contracts/stream.ts";
 
 /**
- * More than this waits only for a browser that does not read, which could fill the memory with responses to
- * its own messages.
+ * More than this queues only for a browser that does not read; responses to its messages could otherwise fill
+ * the memory.
  */
 const maxWaitingBytes = 65_536;
 
-/** What is used of the data channel that notices go by. */
+/** The part of a data channel that notices need. */
 export type NoticeChannel = Pick<DataChannel, "isOpen" | "bufferedAmount" | "sendMessage">;
 
 /**
- * Sends a notice, unless the channel is closed or too much waits in it. Throws when the channel closes in
- * between.
+ * Sends a notice unless the channel is closed or its queue is full.
+ *
+ * @throws Error when the channel closes during the call.
  */
 export function sendNotice(channel: NoticeChannel, notice: StreamNotice | TestNotice): void {
   if (channel.isOpen() && channel.bufferedAmount() < maxWaitingBytes)

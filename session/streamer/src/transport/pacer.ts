@@ -1,16 +1,18 @@
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 
 /**
- * Sending faster than the rate lets a picture arrive early; several times as fast would fill the path's
- * queue.
+ * Sending faster than the rate delivers a picture early; a much higher factor would fill the path's queue.
  */
 const pacingFactor = 2.5;
-/** An ordinary picture passes at once: so much time of the rate, and a few packets at the least. */
+/**
+ * An ordinary picture passes without delay: the burst is this much time at the rate, and at least a few
+ * packets.
+ */
 const burstMs = 40;
 const minBurstBytes = 12_000;
-/** Waiting for the next packets; timers are not finer. */
+/** Interval between attempts to send; timers are not more accurate. */
 const tickMs = 2;
-/** Packets that would wait for longer than this are too old to be shown. */
+/** Packets that would wait longer than this are too old to be shown. */
 const maxWaitingMs = 500;
 const minWaitingBytes = 250_000;
 
@@ -18,22 +20,22 @@ export interface PacerOptions {
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
   rateKbps: () => number;
   send: (packet: Buffer) => void;
-  /** Called when what waited was discarded. */
+  /** Called when the queue was discarded. */
   onOverflow: () => void;
 }
 
-/** Spreads a picture that is larger than an ordinary one over time. */
+/** Spreads pictures that are larger than usual over time. */
 export interface Pacer {
   push(packet: Buffer): void;
-  /** Counts what is sent past the pacer. */
+  /** Counts bytes that are sent without passing through the pacer. */
   spend(bytes: number): void;
   waitingBytes(): number;
-  /** Discards what waits. */
+  /** Discards the queue. */
   clear(): void;
   close(): void;
 }
 
-/** Returns a pacer: a token bucket that fills at a multiple of the rate, and a queue in front of it. */
+/** Returns a pacer: a token bucket that fills at a multiple of the rate, behind a queue. */
 export function createPacer({ clock, rateKbps, send, onOverflow }: PacerOptions): Pacer {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;

@@ -4,7 +4,7 @@ import nodeDataChannel, { type DataChannel, type PeerConnection, type Track } fr
 import { codecEncodingNames } from "#contracts/videoCodec.ts";
 import { rejectedOffer } from "../errors.ts";
 import { announceAddresses, extensionUris, type Offer, type OfferedCodec } from "./sdp.ts";
-import { connectionOn, gatherSdpAnswer } from "./sharedPort.ts";
+import { connectionOptions, gatherSdpAnswer } from "./sharedPort.ts";
 import { audioClockRate, videoClockRate, type TrackHeader } from "../rtp/rtpPacket.ts";
 import { createRedundancy, type Redundancy } from "../rtp/redundancy.ts";
 import { createSenderReports, type SenderReports } from "../rtp/senderReports.ts";
@@ -21,48 +21,50 @@ export interface PeerOptions {
   clock: Pick<Clock, "monotonicMs">;
 }
 
-/** A track, the header fields of its packets, and the reports that go with them. */
+/** A track, the header fields of its packets and its sender reports. */
 export interface OutgoingTrack {
   track: Track;
   header: TrackHeader;
   reports: SenderReports;
 }
 
-/** The audio track; `redundancy` wraps its packets for browsers that take redundant audio. */
+/** The audio track. `redundancy` wraps packets for browsers that accept redundant audio. */
 export interface OutgoingAudio extends OutgoingTrack {
   redundancy: Redundancy | undefined;
 }
 
-/** One WebRTC connection that sends one video, one audio and answers one offer. */
+/** A WebRTC connection that sends one video and one audio track and answers one offer. */
 export interface Peer {
   connection: PeerConnection;
   video: OutgoingTrack;
   audio: OutgoingAudio | undefined;
   sdpAnswer: string;
-  /** Ends the connection, also when the other side has ended it before; may be called more than once. */
+  /** Closes the connection, even if the other side already has. May be called more than once. */
   close(): void;
 }
 
 /**
- * Sets up the connection as the offer asks, on the UDP port that all viewers share; calls `onDataChannel` for
- * each that opens. Throws InvalidOffer.
+ * Sets up the offered connection on the UDP port shared by all viewers. Calls `onDataChannel` for each data
+ * channel that opens.
+ *
+ * @throws DomainError invalid_offer
  */
 export async function openPeer(
   { id, offer, codec, addresses, udpPort, clock }: PeerOptions,
   onDataChannel: (channel: DataChannel) => void,
 ): Promise<Peer> {
-  const connection = new nodeDataChannel.PeerConnection(id, connectionOn(udpPort));
+  const connection = new nodeDataChannel.PeerConnection(id, connectionOptions(udpPort));
   connection.onDataChannel(onDataChannel);
   try {
-    const reportsOf = ({ ssrc }: TrackHeader, clockRate: number) =>
+    const createReports = ({ ssrc }: TrackHeader, clockRate: number) =>
       createSenderReports({
         ssrc,
         clockRate,
         canonicalName: streamName,
         wallMs: () => performance.timeOrigin + clock.monotonicMs(),
       });
-    const video = addVideo(connection, offer, codec, reportsOf);
-    const audio = addAudio(connection, offer, reportsOf);
+    const video = addVideo(connection, offer, codec, createReports);
+    const audio = addAudio(connection, offer, createReports);
     const sdpAnswer = announceAddresses(await gatherSdpAnswer(connection, offer.sdp), addresses, udpPort);
     return {
       connection,
@@ -70,8 +72,8 @@ export async function openPeer(
       audio,
       sdpAnswer,
       close() {
-        // The transport holds the callbacks of a track until the track itself is closed, and with them all
-        // that they refer to.
+        // The transport keeps the callbacks of a track, and everything they reference, until the track is
+        // closed.
         video.track.close();
         audio?.track.close();
         connection.close();
@@ -83,13 +85,13 @@ export async function openPeer(
   }
 }
 
-type ReportsOf = (header: TrackHeader, clockRate: number) => SenderReports;
+type CreateReports = (header: TrackHeader, clockRate: number) => SenderReports;
 
 function addVideo(
   connection: PeerConnection,
   { video }: Offer,
   { codec, payloadType, parameters }: OfferedCodec,
-  reportsOf: ReportsOf,
+  createReports: CreateReports,
 ): OutgoingTrack {
   const { transportSequence, playoutDelay } = video.extensions;
   const header = {
@@ -99,7 +101,7 @@ function addVideo(
     playoutDelayId: playoutDelay,
   };
   const media = new nodeDataChannel.Video(video.mid, "SendOnly");
-  media.addVideoCodec(payloadType, codecEncodingNames[codec], ...(parameters === "" ? [] : [parameters])); // It takes no undefined.
+  media.addVideoCodec(payloadType, codecEncodingNames[codec], ...(parameters === "" ? [] : [parameters])); // It does not accept undefined.
   media.addSSRC(header.ssrc, streamName, streamName, "game-video");
   if (transportSequence !== undefined) {
     media.parseSdpLine(`a=extmap:${transportSequence} ${extensionUris.transportSequence}`);
@@ -107,13 +109,13 @@ function addVideo(
   }
   if (playoutDelay !== undefined)
     media.parseSdpLine(`a=extmap:${playoutDelay} ${extensionUris.playoutDelay}`);
-  return { track: connection.addTrack(media), header, reports: reportsOf(header, videoClockRate) };
+  return { track: connection.addTrack(media), header, reports: createReports(header, videoClockRate) };
 }
 
 function addAudio(
   connection: PeerConnection,
   { audio }: Offer,
-  reportsOf: ReportsOf,
+  createReports: CreateReports,
 ): OutgoingAudio | undefined {
   if (!audio) return undefined;
   const { payloadType, redundantPayloadType } = audio;
@@ -132,7 +134,7 @@ function addAudio(
   return {
     track: connection.addTrack(media),
     header,
-    reports: reportsOf(header, audioClockRate),
+    reports: createReports(header, audioClockRate),
     redundancy,
   };
 }

@@ -6,27 +6,27 @@ import {
   type StreamQuality,
 } from "#contracts/streamQuality.ts";
 
-/** Between two changes: a new encoder costs a key frame and half a second of a processor. */
+/** Minimum time between changes: a new encoder costs a key frame and half a second of processor time. */
 const minGapMs = 1_000;
 
 export interface QualityControlOptions {
   bounds: QualityBounds;
-  /** What holds at the start. */
+  /** Quality at the start. */
   initial: StreamQuality;
-  /** Makes it hold for the picture; resolves to false when it cannot. */
+  /** Applies the quality to the picture. Resolves to false when that fails. */
   apply: (quality: StreamQuality) => Promise<boolean>;
-  /** Called after each wish, with what holds then. */
+  /** Called after each request with the quality that is now in effect. */
   onSettled: (quality: StreamQuality) => void;
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
 /**
- * The quality of a session's picture, as the player changes it: one change a second, and of the wishes in
- * between the last one.
+ * Picture quality as requested by the player. At most one change a second is applied; of the requests in
+ * between, only the last one counts.
  */
 export interface QualityControl {
   current(): StreamQuality;
-  ask(wish: QualityWish): void;
+  request(wish: QualityWish): void;
   close(): void;
 }
 
@@ -38,7 +38,7 @@ export function createQualityControl({
   clock,
 }: QualityControlOptions): QualityControl {
   let current = initial;
-  let asked: QualityWish | undefined;
+  let requested: QualityWish | undefined;
   let isChanging = false;
   let changedAt = -Infinity;
   let timer: Timer | undefined;
@@ -56,7 +56,7 @@ export function createQualityControl({
     next();
   };
   const next = () => {
-    if (asked === undefined || isChanging || timer !== undefined) return;
+    if (requested === undefined || isChanging || timer !== undefined) return;
     const waitMs = changedAt + minGapMs - clock.monotonicMs();
     if (waitMs > 0) {
       timer = clock.setTimer(waitMs, () => {
@@ -65,18 +65,18 @@ export function createQualityControl({
       });
       return;
     }
-    const wish = asked;
-    asked = undefined;
+    const wish = requested;
+    requested = undefined;
     void change(wish);
   };
   return {
     current: () => current,
-    ask(wish) {
-      asked = wish;
+    request(wish) {
+      requested = wish;
       next();
     },
     close() {
-      asked = undefined;
+      requested = undefined;
       timer?.cancel();
     },
   };

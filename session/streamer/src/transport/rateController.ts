@@ -3,69 +3,69 @@ import type { TransportFeedback } from "../rtp/rtcp.ts";
 import { createArrivals, type Arrival } from "./arrivals.ts";
 import { createDelayTrend } from "./delayTrend.ts";
 
-/** Above this queueing delay or loss, the path is congested. */
+/** The path is congested above this queueing delay or loss. */
 const congestedQueueMs = 50;
 const congestedLoss = 0.1;
-/** Below both, the path has capacity to spare. */
+/** The path has spare capacity below both. */
 const uncongestedQueueMs = 25;
 const uncongestedLoss = 0.05;
 /** A queue shorter than this has drained. */
 const drainedQueueMs = 15;
-/** A queue that grows counts from this length on. */
+/** A growing queue counts from this length. */
 const growingQueueMs = 15;
-/** What is sent of the path's capacity once its queue has drained, and at most while it does. */
+/** Share of the capacity that is sent once the queue has drained, and at most while it drains. */
 const carriedShare = 0.9;
 const drainingShare = 0.85;
 const minDrainingShare = 0.3;
 /**
- * A queue is drained within about this time; while it becomes shorter by this much a millisecond the rate is
- * low enough.
+ * Target time for draining a queue. The rate is low enough while the queue shrinks by at least this much per
+ * millisecond.
  */
 const drainMs = 1_000;
 const minDrainedShare = 0.1;
-/** A queue takes so many times its own length to drain at the lowest share. */
+/** Draining takes this many times the queue's length at the lowest share. */
 const falseDrainShare = 1 / (1 - minDrainingShare);
-/** A report tells of the path of so long ago. */
+/** Age of the information in a report. */
 const reportLagMs = 80;
 const maxGrowthMs = 300;
-/** The path's capacity is what arrives while its queue fills, over this time. */
+/** Capacity is the arrival rate while the queue fills, over this time. */
 const capacitySpanMs = 250;
 const receivedSpanMs = 500;
 /**
- * Who sends less than this share of the target does not test the path: a short congestion then says nothing
+ * Sending less than this share of the target does not test the path. A short congestion then says nothing
  * about its capacity.
  */
 const testedShare = 0.6;
 const limitedShare = 0.93;
 /**
- * Within one congestion each look lowers the capacity found by so much at most: less may arrive for a moment
- * than the path carries.
+ * Within one congestion, each decision lowers the capacity at most to this share, because less than the
+ * capacity may arrive for a moment.
  */
 const minCapacityShare = 0.75;
 /**
- * What had waited, and then comes so much faster than the target, was held up for a moment; a queue stays
- * longer.
+ * Queued packets that then arrive this much faster than the target were held up only for a moment. A real
+ * queue lasts longer.
  */
-const momentShare = 1.2;
-const momentMs = 500;
+const briefDelayShare = 1.2;
+const briefDelayMs = 500;
 const minCarriedShare = 0.5;
 /**
- * Who sends so many times what the path carries fills its queue before the next report: nothing more is sent
- * until a part of it has drained.
+ * Sending this many times the capacity fills the queue before the next report. Sending then pauses until part
+ * of the queue has drained.
  */
 const overrunShare = 2.5;
-/** A longer queue, or a queue that still grows, lowers the rate again after these times. */
+/** Minimum time before a long or still growing queue lowers the rate again. */
 const minDecreaseGapMs = 300;
 const minRisingDecreaseGapMs = 100;
 const uncongestedBeforeIncreaseMs = 400;
 /**
- * Up to about the capacity last seen the rate grows slowly; beyond it the path has become wider, and the rate
- * doubles in a second.
+ * Up to about the last known capacity the rate grows slowly. Beyond it the path has become wider, and the
+ * rate doubles each second.
  */
 const increasePerSecond = 0.12;
 /**
- * Of a path that is about to be too narrow the next picture would wait a little; one on which none did for
- * this long is likely to be wider.
+ * On a path that is about to become too narrow, pictures start to queue a little. A path without any queue
+ * for this long probably has more capacity.
  */
 const emptyQueueMs = 5;
 const emptyForMs = 700;
@@ -74,31 +74,38 @@ const widenPerSecond = 1;
 const knownCapacityShare = 1.1;
 const outgrownCapacityShare = 1.5;
 const increaseKbpsPerSecond = 20;
-/** The target stays within these of what arrives: a still picture does not test the path. */
+/**
+ * The target stays within these limits of the arrival rate, because a still picture does not test the path.
+ */
 const headroom = 1.5;
 const headroomKbps = 100;
 /**
- * This share of the starting rate is regained even with a still picture, so that the next scene does not
- * start blurred.
+ * This share of the initial rate is regained even with a still picture, so that the next scene does not start
+ * blurred.
  */
 const untestedShare = 0.5;
 /**
- * When the rate fell to this share and the delay did not change, the delay is not the stream's own queue: the
+ * If the rate fell to this share without changing the delay, the delay is not a queue of this stream: the
  * path has become longer.
  */
 const provenShare = 0.5;
-/** A delay that stands between the two for so long is the path's own: a queue would have grown or drained. */
+/**
+ * A delay that stays between the two thresholds for this long belongs to the path: a queue would have grown
+ * or drained.
+ */
 const steadyForMs = 2_000;
-/** A browser reports several times a second; when it stops, nothing arrives there, or nothing comes back. */
+/**
+ * A browser reports several times a second. When reports stop, nothing arrives there or nothing comes back.
+ */
 const silentMs = 600;
 const silentShare = 0.5;
 const defaultFps = 60;
-/** Smaller changes are not applied to the encoder. */
+/** Smaller relative changes are not applied to the encoder. */
 const minAppliedChange = 0.03;
 
 /**
- * Between which the bitrate is looked for, the maximum before the minimum, and how many pictures a second
- * share it.
+ * Limits of the bitrate (the maximum wins over the minimum) and the number of pictures per second that share
+ * it.
  */
 interface RateLimits {
   minKbps: number;
@@ -107,15 +114,15 @@ interface RateLimits {
 }
 
 interface RateControllerOptions extends Omit<RateLimits, "fps"> {
-  /** Of a connection that nothing is known of yet; within the limits, whichever hold. */
+  /** Initial rate of a connection, within the limits. */
   startKbps: number;
-  /** 60 unless given. */
+  /** Defaults to 60. */
   fps?: number;
   clock: Pick<Clock, "monotonicMs">;
   onRate: (kbps: number) => void;
   /**
-   * Called when the path's queue overflows: nothing is to be sent for so many milliseconds, and a picture
-   * that needs none of those before it then.
+   * Called when the path's queue overflows. Send nothing for `ms`, then a picture that does not depend on
+   * earlier ones.
    */
   onOverrun: (ms: number) => void;
 }
@@ -131,15 +138,15 @@ interface RateState {
 export interface RateController {
   sent(sequence: number, bytes: number): void;
   feedback(feedback: TransportFeedback): void;
-  /** Keeps within other limits from now on; a rate outside them changes at once. */
+  /** Changes the limits. A rate outside them is corrected immediately. */
   setLimits(limits: RateLimits): void;
   state(): RateState;
 }
 
 /**
- * Returns a controller by transport-wide feedback. A delay that grows, or stands above the smallest seen,
- * lowers the rate below what arrives, by more the longer the queue is; once it has drained, the rate takes up
- * what the path carried, and grows.
+ * Returns a controller based on transport-wide feedback. A delay that grows, or stays above the smallest
+ * seen, lowers the rate below the arrival rate, and further the longer the queue is. Once the queue has
+ * drained, the rate returns to what the path carried and grows.
  */
 export function createRateController({
   startKbps,
@@ -161,29 +168,28 @@ export function createRateController({
   let measured = { receivedKbps: 0, queueMs: 0, loss: 0 };
   let decreasedAt = -Infinity;
   let changedAt = clock.monotonicMs();
-  /** When the first packet was sent that no report has followed. */
+  /** When the first packet without a later report was sent. */
   let unreportedSince: number | undefined;
-  /** When the delay last was short, or changed. */
+  /** When the delay was last short or changed. */
   let movedAt = clock.monotonicMs();
   /**
-   * What the path carried when it was last congested; undefined until then, and when more has been carried
-   * since.
+   * What the path carried when it was last congested; undefined before that, and after more has been carried.
    */
   let capacityKbps: number | undefined;
-  /** How long the queue was taken to be when the rate was last lowered. */
+  /** Estimated queue length when the rate was last lowered. */
   let queuedMs = 0;
   let seenQueueMs = 0;
-  /** Since when the queue last seen can have drained, at the earliest. */
+  /** Earliest time from which the last seen queue can have drained. */
   let drainingSince = -Infinity;
   let isQueueCaused = false;
   let [queuedSince, emptySince] = [clock.monotonicMs(), clock.monotonicMs()];
-  /** The target when the present congestion began; undefined without one. */
+  /** Target at the start of the current congestion; undefined without one. */
   let congestedFromKbps: number | undefined;
 
   const isGrowing = () => trend.isRising() && measured.queueMs > growingQueueMs;
   /**
-   * Returns what the path carries: the target at least while all that is sent arrives, and a share of it at
-   * least while too little is sent to test the path.
+   * Returns the path's capacity: at least the target while everything sent arrives, and at least a share of
+   * the target while too little is sent to test the path.
    */
   const findCapacity = (): number => {
     const sending = arrivals.sentKbps(capacitySpanMs);
@@ -194,12 +200,12 @@ export function createRateController({
     return Math.min(congestedFromKbps ?? target, Math.max(arriving, least, former));
   };
   /**
-   * Returns whether the browser or this machine was busy for a moment, and not the path: what had waited came
-   * at once, or has hardly begun to come.
+   * Returns whether the browser or this machine was briefly busy, not the path: queued packets arrived all at
+   * once, or have hardly started to arrive.
    */
-  const isMoment = (at: number) =>
-    (arrivals.drainKbps() ?? Infinity) > target * momentShare &&
-    at - queuedSince < momentMs &&
+  const isBriefDelay = (at: number) =>
+    (arrivals.drainKbps() ?? Infinity) > target * briefDelayShare &&
+    at - queuedSince < briefDelayMs &&
     measured.loss < uncongestedLoss;
   const apply = (isExact = false) => {
     if (isExact ? target === applied : Math.abs(target - applied) / applied <= minAppliedChange) return;
@@ -210,11 +216,11 @@ export function createRateController({
     const { queueMs, loss } = measured;
     const isQueued = isGrowing() || queueMs > congestedQueueMs;
     capacityKbps = findCapacity();
-    // A report tells of the queue that a packet met `queueMs` ago. That queue may have drained since, under
-    // the rate that was lowered before.
+    // A report describes the queue that a packet met `queueMs` ago. That queue may have drained since, at the
+    // rate that was lowered before.
     drainingSince = congestedFromKbps === undefined ? at : Math.max(drainingSince, at - queueMs);
     congestedFromKbps ??= target;
-    // What was sent since the last report comes on top of the queue that it tells of.
+    // Packets sent since the last report add to the queue it describes.
     const sentShare = arrivals.sentKbps(capacitySpanMs) / capacityKbps;
     const growthMs = Math.max(0, sentShare - 1) * reportLagMs;
     queuedMs = queueMs + Math.min(growthMs, maxGrowthMs);
@@ -223,13 +229,13 @@ export function createRateController({
     isQueueCaused = isQueued;
     seenQueueMs = queueMs;
     decreasedAt = at;
-    trend.restart(); // What was sent at the old rate says nothing of the new one.
+    trend.restart(); // Packets sent at the old rate say nothing about the new one.
     if (isQueued && sentShare > overrunShare) hold.begin(at);
   };
   const recover = (at: number) => {
     if (congestedFromKbps === undefined) return;
     if (at - drainingSince < seenQueueMs * falseDrainShare) {
-      // No rate drains a queue that fast: something else was busy.
+      // No rate drains a queue that fast, so the path was not the cause.
       target = within(Math.max(target, congestedFromKbps));
       capacityKbps = undefined;
     }
@@ -259,7 +265,7 @@ export function createRateController({
     if (queueMs < uncongestedQueueMs) queuedSince = at;
     if (queueMs > emptyQueueMs) emptySince = at;
     if ((isGrowing() && sinceDecrease > minRisingDecreaseGapMs) || isLong) {
-      if (!isMoment(at)) decrease(at);
+      if (!isBriefDelay(at)) decrease(at);
     } else if ((loss < uncongestedLoss || isQueueCaused) && queueMs < drainedQueueMs) recover(at);
     if (
       queueMs < uncongestedQueueMs &&
@@ -280,7 +286,7 @@ export function createRateController({
     if (measured.loss <= uncongestedLoss) arrivals.acceptDelay(steadyMs);
     movedAt = at;
   };
-  const slowDownInSilence = (at: number) => {
+  const decreaseWithoutReports = (at: number) => {
     unreportedSince ??= at;
     if (at - unreportedSince < silentMs) return;
     unreportedSince = at;
@@ -291,7 +297,8 @@ export function createRateController({
   return {
     sent(sequence, bytes) {
       arrivals.sent(sequence, bytes);
-      if (measured.receivedKbps > 0) slowDownInSilence(clock.monotonicMs()); // Some browsers never report.
+      // Some browsers never report.
+      if (measured.receivedKbps > 0) decreaseWithoutReports(clock.monotonicMs());
     },
     feedback(feedback) {
       const at = clock.monotonicMs();
@@ -309,7 +316,7 @@ export function createRateController({
     setLimits(next) {
       const wasAtMaximum = target >= limits.maxKbps;
       limits = next;
-      // The old maximum held the rate, not the path. So the new maximum is tried as by a new connection.
+      // The old maximum limited the rate, not the path. Try the new maximum as a new connection would.
       target = within(wasAtMaximum ? Math.max(target, startKbps) : target);
       apply(true);
     },
@@ -317,22 +324,22 @@ export function createRateController({
   };
 }
 
-/** A part of what home routers queue. A key frame can be asked for again by its end. */
+/** Part of a home router's queue. After it, a key frame can be requested again. */
 const holdMs = 250;
 
-/** A time in which nothing is sent, so that a queue that overflows becomes shorter. */
+/** A pause in sending that lets an overflowing queue shrink. */
 interface Hold {
   begin(at: number): void;
   /**
-   * Whether the report of these packets tells only of what was sent before the hold's end, which says nothing
-   * of the path any more.
+   * Returns whether a report describes only packets from before the end of the pause, which say nothing about
+   * the path any more.
    */
   isStale(reported: readonly Arrival[]): boolean;
 }
 
 /**
- * Calls `onBegin` with how many milliseconds nothing is to be sent, and `onReported` when it is reported that
- * something was sent again.
+ * Calls `onBegin` with the length of the pause in milliseconds, and `onReported` once packets sent after it
+ * are reported.
  */
 function createHold(onBegin: (ms: number) => void, onReported: () => void): Hold {
   let endsAt: number | undefined;

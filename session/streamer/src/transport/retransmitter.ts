@@ -1,37 +1,37 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
-import { sequenceOf } from "../rtp/rtpPacket.ts";
+import { readSequence } from "../rtp/rtpPacket.ts";
 
-/** A browser that misses a packet for longer than this is better served by a new key frame. */
+/** A browser that has missed a packet for longer than this is better served by a new key frame. */
 const maxAgeMs = 1_000;
 /**
- * The transport encrypts a packet again that is up to 1024 packets old (the replay window of SRTP), and
- * throws for an older one.
+ * The transport re-encrypts packets that are at most 1024 packets old (SRTP replay window) and throws for
+ * older ones.
  */
 const maxDistance = 1_000;
-/** A browser asks again after a round trip; a packet that is on its way is not sent twice. */
+/** A browser repeats a request after a round trip. A packet that is already on its way is not sent twice. */
 const minResendGapMs = 40;
-/** Packets sent again may take this share of the rate; more would keep a congested path congested. */
+/** Share of the rate for retransmissions. More would keep a congested path congested. */
 const rateShare = 0.25;
-/** So much may be sent again at once, as the time that it takes at the present rate. */
+/** Burst of retransmissions, as time at the current rate. */
 const burstMs = 120;
 const minBurstBytes = 12_000;
 const sequenceCount = 65_536;
 
 export interface RetransmitterOptions {
   clock: Pick<Clock, "monotonicMs">;
-  /** What the path carries. */
+  /** Returns the current rate. */
   rateKbps: () => number;
   resend: (packet: Buffer) => void;
-  /** Asks for a key frame; returns false when one was asked for a moment ago. */
+  /** Requests a key frame. Returns false if one was requested a moment ago. */
   requestKeyFrame: () => boolean;
 }
 
-/** Sends again what a browser missed. */
+/** Retransmits packets that a browser missed. */
 export interface Retransmitter {
   sent(packet: Buffer): void;
-  /** Sends these packets again, or asks for a key frame when that is less than the missing packets. */
+  /** Retransmits these packets, or requests a key frame if the budget does not cover them. */
   respond(lost: readonly number[]): void;
-  /** Sends nothing again of what was sent up to now: a key frame follows. */
+  /** Forgets everything sent so far, because a key frame follows. */
   forget(): void;
 }
 
@@ -42,8 +42,8 @@ interface Sent {
 }
 
 /**
- * Returns a retransmitter with a budget. Without a budget, packets that are sent again are dropped by the
- * same full queue as before, and asked for again: the path then carries nothing else.
+ * Returns a retransmitter with a budget. Without one, retransmissions are dropped by the same full queue and
+ * requested again, until the path carries nothing else.
  */
 export function createRetransmitter({
   clock,
@@ -75,7 +75,7 @@ export function createRetransmitter({
   return {
     sent(packet) {
       const at = clock.monotonicMs();
-      const sequence = sequenceOf(packet);
+      const sequence = readSequence(packet);
       forgetWhile(
         ({ sentAt }, first) => at - sentAt > maxAgeMs || ((sequence - first) & 0xffff) >= maxDistance,
       );
@@ -90,7 +90,7 @@ export function createRetransmitter({
         .filter(({ resentAt }) => at - resentAt >= minResendGapMs);
       const bytes = missing.reduce((sum, { packet }) => sum + packet.length, 0);
       if (bytes > budgetBytes(at)) {
-        if (requestKeyFrame()) forget(); // The key frame needs none of what came before it.
+        if (requestKeyFrame()) forget(); // The key frame does not depend on earlier packets.
         return;
       }
       spentBytes += bytes;

@@ -10,7 +10,7 @@ export const extensionUris = {
   playoutDelay: "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay",
 } as const;
 
-/** A video codec of the offer: its payload type and format parameters. */
+/** An offered video codec: its payload type and format parameters. */
 export interface OfferedCodec {
   codec: VideoCodec;
   payloadType: number;
@@ -25,40 +25,45 @@ interface OfferedMedia {
 
 /** The parts of an offer that the streamer needs. */
 export interface Offer {
-  /** The offer for the transport, without its candidates. */
+  /** The offer for the transport, without candidates. */
   sdp: string;
   video: OfferedMedia & { codecs: OfferedCodec[] };
   audio:
     | (OfferedMedia & {
         payloadType: number;
-        /** Redundant audio (RFC 2198) around Opus; undefined when not offered. */
+        /** Payload type of redundant Opus (RFC 2198); undefined when not offered. */
         redundantPayloadType: number | undefined;
       })
     | undefined;
 }
 
-/** Returns the parts of a browser's offer. Throws InvalidOffer, which says what is missing. */
+/**
+ * Parses a browser's offer.
+ *
+ * @throws DomainError invalid_offer, which says what is missing.
+ */
 export function parseOffer(text: string): Offer {
-  const lines = linesOfOffer(text);
+  const lines = readLines(text);
   const sections = splitSections(lines);
   if (sections.length > maxSections)
     throw invalidOffer(`The offer has more than ${maxSections} media sections.`);
-  const video = onlySection(sections, "video");
-  const audio = onlySection(sections, "audio");
+  const video = findOnlySection(sections, "video");
+  const audio = findOnlySection(sections, "audio");
   if (!video) throw invalidOffer("The offer has no video.");
   return {
-    sdp: withoutCandidates(lines),
+    sdp: buildTransportOffer(lines),
     video: { ...readMedia(video), codecs: readCodecs(video) },
     audio: audio && readAudio(audio),
   };
 }
 
 /**
- * Returns the lines of a session description that has what every connection needs. Throws InvalidOffer for
- * what is none, also where parsers would see different lines in it: one drops a carriage return that stands
- * alone, another ends the line there.
+ * Returns the lines of a session description that has everything a connection needs.
+ *
+ * @throws DomainError invalid_offer, also when parsers would disagree about its lines: some drop a lone
+ *   carriage return, others end the line there.
  */
-export function linesOfOffer(text: string): string[] {
+export function readLines(text: string): string[] {
   if (!text.startsWith("v=0") || /[^\t\r\n\x20-\x7e]|\r(?!\n)/.test(text))
     throw invalidOffer("The body is not a session description.");
   const lines = text.split(/\r?\n/).filter((line) => line !== "");
@@ -70,10 +75,10 @@ export function linesOfOffer(text: string): string[] {
 }
 
 /**
- * Returns the offer for the transport: a browser's address is learned from its packets, its candidates would
- * only let an offer direct packets at other hosts.
+ * Returns the offer for the transport. Candidates are removed: the browser's address is learned from its
+ * packets, and candidates could direct packets at other hosts.
  */
-export function withoutCandidates(lines: readonly string[]): string {
+export function buildTransportOffer(lines: readonly string[]): string {
   return lines.filter((line) => !line.includes("candidate:")).join("\r\n") + "\r\n";
 }
 
@@ -86,56 +91,53 @@ function splitSections(lines: string[]): string[][] {
   return sections;
 }
 
-function onlySection(sections: string[][], kind: string): string[] | undefined {
+function findOnlySection(sections: string[][], kind: string): string[] | undefined {
   const matching = sections.filter(([first]) => first?.startsWith(`m=${kind} `));
   if (matching.length > 1) throw invalidOffer(`The offer has more than one ${kind} section.`);
   return matching[0];
 }
 
 function readMedia(section: string[]): OfferedMedia {
-  const mid = valuesOf(section, "mid")[0];
+  const mid = readAttributes(section, "mid")[0];
   if (mid === undefined || !/^[A-Za-z0-9_-]{1,32}$/.test(mid))
     throw invalidOffer("A media section has no usable mid.");
   const extensions: OfferedMedia["extensions"] = {};
-  for (const value of valuesOf(section, "extmap")) {
+  for (const value of readAttributes(section, "extmap")) {
     const [, number, uri] = /^(\d{1,2})(?:\/\w+)? (\S+)/.exec(value) ?? [];
     const id = Number(number);
-    if (!(id >= 1 && id <= 14)) continue; // The one-byte header form has only these ids.
+    if (!(id >= 1 && id <= 14)) continue; // The one-byte header form allows only these ids.
     if (uri === extensionUris.transportSequence) extensions.transportSequence = id;
     if (uri === extensionUris.playoutDelay) extensions.playoutDelay = id;
   }
   return { mid, extensions };
 }
 
-/**
- * Returns each codec that the streamer sends, with the first payload type that offers it in a format the
- * streamer sends.
- */
+/** Returns each codec that the streamer sends, with the first payload type whose format it supports. */
 function readCodecs(section: string[]): OfferedCodec[] {
   return VideoCodec.options.flatMap((codec) => {
-    const offered = payloadTypesOf(section, `${codecEncodingNames[codec]}/${videoClockRate}`).map(
-      (payloadType) => ({ codec, payloadType, parameters: parametersOf(section, payloadType) }),
+    const offered = findPayloadTypes(section, `${codecEncodingNames[codec]}/${videoClockRate}`).map(
+      (payloadType) => ({ codec, payloadType, parameters: readParameters(section, payloadType) }),
     );
     return offered.filter(({ parameters }) => isSentFormat(codec, parameters)).slice(0, 1);
   });
 }
 
 function readAudio(section: string[]): Offer["audio"] {
-  // Opus has two channels always; GStreamer's WHEP source leaves them out.
+  // Opus always has two channels, but GStreamer's WHEP source omits them.
   const [payloadType] = [`opus/${audioClockRate}/2`, `opus/${audioClockRate}`].flatMap((encoding) =>
-    payloadTypesOf(section, encoding),
+    findPayloadTypes(section, encoding),
   );
-  if (payloadType === undefined) throw invalidOffer("The offer's audio has no Opus.");
-  const redundantPayloadType = payloadTypesOf(section, `red/${audioClockRate}/2`).find((redundant) =>
-    parametersOf(section, redundant)
+  if (payloadType === undefined) throw invalidOffer("The offer's audio does not include Opus.");
+  const redundantPayloadType = findPayloadTypes(section, `red/${audioClockRate}/2`).find((redundant) =>
+    readParameters(section, redundant)
       .split("/")
       .every((part) => part === String(payloadType)),
   );
   return { ...readMedia(section), payloadType, redundantPayloadType };
 }
 
-function payloadTypesOf(section: string[], encoding: string): number[] {
-  return valuesOf(section, "rtpmap").flatMap((value) => {
+function findPayloadTypes(section: string[], encoding: string): number[] {
+  return readAttributes(section, "rtpmap").flatMap((value) => {
     const [number, name] = value.split(" ");
     const payloadType = Number(number);
     const matches = name?.toLowerCase() === encoding.toLowerCase() && payloadType >= 0 && payloadType <= 127;
@@ -143,38 +145,36 @@ function payloadTypesOf(section: string[], encoding: string): number[] {
   });
 }
 
-function parametersOf(section: string[], payloadType: number): string {
+function readParameters(section: string[], payloadType: number): string {
   const prefix = `${payloadType} `;
   return (
-    valuesOf(section, "fmtp")
+    readAttributes(section, "fmtp")
       .find((value) => value.startsWith(prefix))
       ?.slice(prefix.length)
       .trim() ?? ""
   );
 }
 
-function valuesOf(section: string[], attribute: string): string[] {
+function readAttributes(section: string[], attribute: string): string[] {
   const prefix = `a=${attribute}:`;
   return section.filter((line) => line.startsWith(prefix)).map((line) => line.slice(prefix.length));
 }
 
 /**
- * Priority of the first host candidate, as RFC 8445 computes it; each further address has the next lower
- * local preference.
+ * Priority of the first host candidate (RFC 8445). Each further address has the next lower local preference.
  */
 const hostPriority = 2_122_317_823;
 const localPreference = 256;
 
 /**
- * Returns the SDP answer with a candidate for each address, the most likely one first, in place of those
- * gathered. The addresses and the port are those at which the node lets packets into this pod, which the pod
- * itself cannot see.
+ * Replaces the gathered candidates of an SDP answer with one per address, most likely first. These are the
+ * addresses and the port on which the node forwards packets to this pod, which the pod cannot see.
  */
 export function announceAddresses(sdp: string, addresses: readonly string[], port: number): string {
-  const lines = linesWithoutCandidates(sdp);
+  const lines = removeCandidates(sdp);
   const firstMedia = lines.findIndex((line) => line.startsWith("m="));
   const secondMedia = lines.findIndex((line, index) => index > firstMedia && line.startsWith("m="));
-  const end = secondMedia === -1 ? lines.length : secondMedia; // all media share the first one's transport
+  const end = secondMedia === -1 ? lines.length : secondMedia; // All media share the first one's transport.
   const candidates = addresses.map(
     (address, index) =>
       `a=candidate:${index + 1} 1 UDP ${hostPriority - index * localPreference} ${address} ${port} typ host`,
@@ -184,7 +184,7 @@ export function announceAddresses(sdp: string, addresses: readonly string[], por
   );
 }
 
-/** Returns the lines of a session description that name no candidates. */
-export function linesWithoutCandidates(sdp: string): string[] {
+/** Returns the lines of a session description without candidates. */
+export function removeCandidates(sdp: string): string[] {
   return sdp.split(/\r?\n/).filter((line) => line !== "" && !/^a=(candidate:|end-of-candidates)/.test(line));
 }

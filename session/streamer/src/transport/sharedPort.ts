@@ -4,10 +4,10 @@ const gatheringDeadlineMs = 1_000;
 
 /**
  * Keeps the UDP port bound until the returned function is called. Otherwise the port is free between two
- * viewers, and if another program binds it then, the transport ends the whole process instead of throwing.
+ * viewers, and if another program binds it, the transport terminates the process instead of throwing.
  */
 export function reservePort(udpPort: number): () => void {
-  const reservation = new nodeDataChannel.PeerConnection("port-reservation", connectionOn(udpPort));
+  const reservation = new nodeDataChannel.PeerConnection("port-reservation", connectionOptions(udpPort));
   const channel = reservation.createDataChannel("port-reservation");
   reservation.setLocalDescription("offer");
   return () => {
@@ -16,8 +16,8 @@ export function reservePort(udpPort: number): () => void {
   };
 }
 
-/** Returns the options of a connection on the UDP port that all of them share. */
-export function connectionOn(udpPort: number) {
+/** Returns the options of a connection on the shared UDP port. */
+export function connectionOptions(udpPort: number) {
   return {
     iceServers: [],
     disableAutoNegotiation: true,
@@ -28,8 +28,9 @@ export function connectionOn(udpPort: number) {
 }
 
 /**
- * Takes the offer and returns the SDP answer, with the candidates that were gathered in time. Throws what the
- * transport throws.
+ * Accepts the offer and returns the SDP answer with the candidates gathered in time.
+ *
+ * @throws Error from the transport.
  */
 export async function gatherSdpAnswer(connection: PeerConnection, offer: string): Promise<string> {
   connection.setRemoteDescription(offer, "offer");

@@ -4,24 +4,22 @@ const checkEveryMs = 1_000;
 
 interface SilenceDetectorOptions {
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
-  /** How long nothing has come when it is silent. */
+  /** Time without packets after which a browser counts as silent. */
   afterMs: number;
-  /** The same before `start`. */
+  /** The same time before `start`. */
   beforeStartMs: number;
-  /** Called once in each silence, within a second after `afterMs`. */
+  /** Called once per silence, within a second after `afterMs`. */
   onSilent: () => void;
 }
 
-/** Notices that a browser is silent whose packets came several times a second. */
+/** Detects that a browser which sends several packets a second has gone silent. */
 export interface SilenceDetector {
-  /**
-   * Calls `onSilent` from now on, until it is stopped; for a browser from which packets come all the time.
-   */
+  /** Enables `onSilent` until `stop`. Call it once the browser sends packets continuously. */
   start(): void;
-  /** A packet has come. */
-  heard(): void;
+  /** Records a packet. */
+  noteHeard(): void;
   isSilent(): boolean;
-  /** Ends for good, as the connection does. */
+  /** Stops permanently. */
   stop(): void;
 }
 
@@ -31,11 +29,11 @@ export function createSilenceDetector({
   beforeStartMs,
   onSilent,
 }: SilenceDetectorOptions): SilenceDetector {
-  // One more than fit into the time, because the first may follow the last packet at once.
+  // One more than fits into the time, because the first check may follow the last packet immediately.
   const silentChecks = Math.ceil(afterMs / checkEveryMs) + 1;
   let heardAt = clock.monotonicMs();
-  // Checks since the last packet. A streamer that stood still itself has what came meanwhile yet to read: it
-  // missed checks, and the time would be up at once.
+  // Checks since the last packet. Counting checks instead of time tolerates a streamer that was paused: it
+  // still has to read what arrived meanwhile.
   let quietChecks = 0;
   let timer: Timer | undefined;
   let isStopped = false;
@@ -49,7 +47,7 @@ export function createSilenceDetector({
     start() {
       if (!isStopped) timer ??= clock.setTimer(checkEveryMs, check);
     },
-    heard() {
+    noteHeard() {
       heardAt = clock.monotonicMs();
       quietChecks = 0;
     },

@@ -3,27 +3,27 @@ import { createPacer } from "./pacer.ts";
 import type { RateController } from "./rateController.ts";
 import { createRetransmitter } from "./retransmitter.ts";
 
-/** IP, UDP and SRTP around each packet, roughly. */
+/** Approximate size of the IP, UDP and SRTP headers. */
 const overheadBytes = 40;
 
-/** Key frames are asked for no more often than this. */
+/** Minimum time between key frame requests. */
 export const keyFrameGapMs = 200;
 
 export interface VideoSenderOptions {
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
   rate: RateController;
-  /** Sends a packet under this number of the transport's own, by which the browser reports of it. */
+  /** Sends a packet with this transport-wide sequence number, which the browser's reports refer to. */
   send: (packet: Buffer, transportSequence: number) => void;
-  /** Returns false when one was asked for a moment ago. */
+  /** Returns false if a key frame was requested a moment ago. */
   requestKeyFrame: () => boolean;
 }
 
-/** Sends the packets of pictures at the pace of the rate, and again what the browser missed. */
+/** Paces the packets of pictures and retransmits those the browser missed. */
 export interface VideoSender {
   push(packet: Buffer): void;
-  /** Sends these packets again, by their RTP sequence numbers, as far as the rate allows. */
+  /** Retransmits packets by RTP sequence number, as far as the rate allows. */
   resend(lost: readonly number[]): void;
-  /** Sends nothing for so many milliseconds, and goes on with a key frame. */
+  /** Sends nothing for `ms`, then resumes with a key frame. */
   hold(ms: number): void;
   isHeld(): boolean;
   close(): void;
@@ -35,10 +35,10 @@ export function createVideoSender({ clock, rate, send, requestKeyFrame }: VideoS
   let retryTimer: Timer | undefined;
   const rateKbps = () => rate.state().targetKbps;
   /**
-   * What was discarded may have been the key frame that was asked for a moment ago, and which this request is
-   * refused for: it is made once more then.
+   * The discarded packets may include the key frame that was requested a moment ago. This request is then
+   * refused, so it is repeated once.
    */
-  const goOnWithKeyFrame = () => {
+  const resumeWithKeyFrame = () => {
     retryTimer?.cancel();
     retryTimer = requestKeyFrame() ? undefined : clock.setTimer(keyFrameGapMs, requestKeyFrame);
   };
@@ -55,7 +55,7 @@ export function createVideoSender({ clock, rate, send, requestKeyFrame }: VideoS
       retransmitter.sent(packet);
       transmit(packet);
     },
-    onOverflow: goOnWithKeyFrame,
+    onOverflow: resumeWithKeyFrame,
   });
   const retransmitter = createRetransmitter({
     clock,
@@ -80,7 +80,7 @@ export function createVideoSender({ clock, rate, send, requestKeyFrame }: VideoS
       holdTimer = clock.setTimer(ms, () => {
         holdTimer = undefined;
         retransmitter.forget();
-        goOnWithKeyFrame();
+        resumeWithKeyFrame();
       });
     },
     isHeld: () => holdTimer !== undefined,

@@ -18,19 +18,19 @@ import { rewritePacket } from "../rtp/rtpPacket.ts";
 
 const minKbps = 300;
 /**
- * A browser reports about fifteen times a second. A browser that sends nothing for this long has left,
- * whatever the transport's state is.
+ * A browser reports about fifteen times a second. One that sends nothing for this long has left, whatever the
+ * transport's state.
  */
 const silenceMs = 4_000;
 /**
- * The same for one that does not report of packets: other RTCP may be seven and a half seconds apart (RFC
- * 3550, section 6.2).
+ * The same for a browser that does not report packets: its other RTCP may be 7.5 seconds apart (RFC 3550,
+ * section 6.2).
  */
 const seldomHeardMs = 10_000;
 const connectDeadlineMs = 10_000;
-/** A disconnected connection gets this long to connect again. */
+/** How long a disconnected connection may take to reconnect. */
 const reconnectMs = 10_000;
-/** The last notice leaves within this time; then the connection closes. */
+/** Time for the last notice to leave before the connection closes. */
 const lastNoticeMs = 500;
 
 export interface ViewerOptions extends PeerOptions {
@@ -48,48 +48,51 @@ export interface ViewerOptions extends PeerOptions {
   onRate: (kbps: number) => void;
   onChannelOpen: () => void;
   /**
-   * Called when the player's input cannot arrive any more, or for now: whatever is pressed must be released.
-   * The viewer stays until `onClosed`.
+   * Called when input cannot arrive any more, or for now. Everything pressed must be released. The viewer
+   * exists until `onClosed`.
    */
   onLost: () => void;
   onClosed: () => void;
 }
 
-/** Whom a ticket admits, and to what. */
+/** The viewer and role that a ticket grants. */
 export interface TicketHolder {
   viewer: string;
   role: ViewerRole;
 }
 
-/** One browser that watches. It also plays if its ticket says so. */
+/** A browser that watches, and also plays if its ticket says so. */
 export interface Viewer {
   readonly id: string;
   readonly client: string | undefined;
-  /** By its ticket. */
+  /** From its ticket. */
   readonly holder: TicketHolder;
   readonly codec: OfferedCodec;
   readonly rate: RateController;
   /**
-   * Opens the connection; returns the SDP answer. Throws InvalidOffer, and NotReady when the viewer was
-   * closed meanwhile, as another took its place.
+   * Opens the connection and returns the SDP answer.
+   *
+   * @throws DomainError invalid_offer, or not_ready when the viewer was closed before it was answered because
+   *   another replaced it.
    */
   open(): Promise<string>;
-  /** Whether the browser plays, or may be about to. */
+  /** Returns whether the browser is connected, or may be about to be. */
   isPresent(): boolean;
-  /** Milliseconds between browser and streamer; null until the data channel has measured it. */
+  /** Returns the round trip time in milliseconds; null until the data channel has measured it. */
   roundTripMs(): number | null;
-  /** Keeps to another quality from now on. */
+  /** Changes the quality. */
   setQuality(quality: StreamQuality): void;
   sendVideo(packet: Buffer): void;
   sendAudio(packet: Buffer): void;
   notify(notice: StreamNotice): void;
-  /** Closes at once, or, with a notice, once that has left. */
+  /** Closes immediately, or after sending the last notice. */
   close(lastNotice?: StreamNotice): void;
 }
 
 export function createViewer(options: ViewerOptions): Viewer {
   const { id, client, holder, codec, logger, clock } = options;
-  // The peer is referenced for as long as it is needed: the transport closes what is garbage collected.
+  // Keep a reference to the peer as long as it is needed: the transport closes connections that are garbage
+  // collected.
   let peer: Peer | undefined;
   let channel: DataChannel | undefined;
   let keyFrameRequestedAt = -Infinity;
@@ -106,31 +109,31 @@ export function createViewer(options: ViewerOptions): Viewer {
     onOverrun: (ms) => video.hold(ms),
   });
 
-  // The transport notices after half a minute that the network is gone; a key must not be held for so long.
-  // The connection stays, for it may recover.
+  // The transport notices a lost network only after half a minute, too long to keep a key pressed. The
+  // connection stays open because it may recover.
   const silence = createSilenceDetector({
     clock,
     afterMs: silenceMs,
     beforeStartMs: seldomHeardMs,
     onSilent: () => {
-      logger.info({ viewer: id }, "A viewer fell silent; what it held is released.");
+      logger.info({ viewer: id }, "A viewer fell silent. Its keys and buttons are released.");
       options.onLost();
     },
   });
   const requestKeyFrame = (): boolean => {
-    if (video.isHeld()) return false; // It would not be sent, and one follows.
+    if (video.isHeld()) return false; // It would be dropped, and another follows.
     if (clock.monotonicMs() - keyFrameRequestedAt < keyFrameGapMs) return false;
     keyFrameRequestedAt = clock.monotonicMs();
     options.onKeyFrameNeeded();
     return true;
   };
   const handleRtcp = (message: Buffer) => {
-    silence.heard();
+    silence.noteHeard();
     for (const event of readRtcp(Buffer.from(message))) {
       if (event.type === "keyFrameRequest") requestKeyFrame();
       if (event.type === "nack") video.resend(event.lost);
       if (event.type === "feedback") {
-        silence.start(); // Until it reports of packets it may send other RTCP every few seconds only.
+        silence.start(); // Before its first report, a browser may send RTCP only every few seconds.
         rate.feedback(event.feedback);
       }
       options.onRtcp(event);
@@ -143,35 +146,35 @@ export function createViewer(options: ViewerOptions): Viewer {
     }
     channel = offered;
     channel.onMessage((message) => {
-      silence.heard();
+      silence.noteHeard();
       if (!isClosed) options.onInput(message, notify);
     });
     channel.onClosed(options.onLost);
     if (channel.isOpen()) options.onChannelOpen();
     else channel.onOpen(options.onChannelOpen);
   };
-  const followState = (state: string) => {
+  const handleState = (state: string) => {
     logger.info({ viewer: id, state }, streamerMessages.viewerConnectionChanged);
     reconnectTimer?.cancel();
     if (state === "disconnected") {
       options.onLost();
-      reconnectTimer = clock.setTimer(reconnectMs, () => finish());
+      reconnectTimer = clock.setTimer(reconnectMs, () => dispose());
     } else if (state === "failed" || state === "closed") {
-      finish();
+      dispose();
     }
   };
   const notify = (notice: StreamNotice) => {
     try {
       if (channel) sendNotice(channel, notice);
     } catch (error) {
-      logger.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel closed in between; its own event follows.
+      logger.debug({ viewer: id, err: error }, "A notice could not be sent."); // The channel has closed; its event follows.
     }
   };
   const send = ({ track, header, reports }: OutgoingTrack, packet: Buffer, sequence: number) => {
     try {
       if (!track.isOpen()) return;
-      const report = reports.sent(packet);
-      if (report) track.sendMessageBinary(report); // The transport tells RTCP from RTP by its type.
+      const report = reports.countSent(packet);
+      if (report) track.sendMessageBinary(report); // The transport distinguishes RTCP from RTP by type.
       track.sendMessageBinary(rewritePacket(packet, header, sequence));
     } catch (error) {
       logger.debug({ viewer: id, err: error }, "A packet could not be sent.");
@@ -185,24 +188,24 @@ export function createViewer(options: ViewerOptions): Viewer {
       if (peer) send(peer.video, packet, sequence);
     },
   });
-  const delayPlayout = () => {
+  const applyPlayoutDelay = () => {
     if (peer) peer.video.header.playoutDelayMs = playoutDelayMs(quality.preset);
   };
-  const finish = () => {
+  const dispose = () => {
     video.close();
     silence.stop();
     reconnectTimer?.cancel();
     connectTimer.cancel();
     peer?.close();
-    // The transport does not tell of the end of a channel that it closed before callbacks were set, and holds
-    // these for as long as the channel is referenced.
+    // The transport does not report the end of a channel that it closed before callbacks were set, and keeps
+    // those callbacks as long as the channel is referenced.
     channel = undefined;
     if (isClosed) return;
     isClosed = true;
     options.onClosed();
   };
   const connectTimer = clock.setTimer(connectDeadlineMs, () => {
-    if (peer?.connection.state() !== "connected") finish();
+    if (peer?.connection.state() !== "connected") dispose();
   });
 
   return {
@@ -218,48 +221,48 @@ export function createViewer(options: ViewerOptions): Viewer {
         throw notReady();
       }
       peer = opened;
-      delayPlayout();
-      peer.connection.onStateChange(followState);
+      applyPlayoutDelay();
+      peer.connection.onStateChange(handleState);
       peer.video.track.onMessage(handleRtcp);
       peer.video.track.onOpen(() => {
-        keyFrameRequestedAt = clock.monotonicMs(); // Playing begins with a key frame.
+        keyFrameRequestedAt = clock.monotonicMs(); // Playing starts with a key frame.
         options.onMediaOpen();
       });
       return peer.sdpAnswer;
     },
     isPresent: () => !isClosed && !silence.isSilent(),
-    roundTripMs: () => (channel?.isOpen() ? measuredRoundTripMs(peer) : null),
+    roundTripMs: () => (channel?.isOpen() ? readRoundTripMs(peer) : null),
     setQuality(changed) {
       quality = changed;
       rate.setLimits({ minKbps, maxKbps: quality.maxKbps, fps: quality.fps });
-      delayPlayout();
+      applyPlayoutDelay();
     },
     sendVideo(packet) {
       if (peer?.video.track.isOpen() !== true) return;
-      peer.video.reports.came(packet);
+      peer.video.reports.noteEncoded(packet);
       video.push(packet);
     },
     sendAudio(packet) {
       if (!peer?.audio) return;
-      peer.audio.reports.came(packet);
+      peer.audio.reports.noteEncoded(packet);
       send(peer.audio, peer.audio.redundancy?.wrap(packet) ?? packet, 0);
     },
     notify,
     close(lastNotice) {
       if (!lastNotice) {
-        finish();
+        dispose();
         return;
       }
       notify(lastNotice);
-      isClosed = true; // Its input no longer counts.
+      isClosed = true; // Ignore further input.
       options.onClosed();
-      clock.setTimer(lastNoticeMs, finish);
+      clock.setTimer(lastNoticeMs, dispose);
     },
   };
 }
 
-/** The transport says -1, or 0, before it has measured. */
-function measuredRoundTripMs(peer: Peer | undefined): number | null {
+/** The transport returns -1 or 0 until it has measured. */
+function readRoundTripMs(peer: Peer | undefined): number | null {
   const measured = peer?.connection.rtt() ?? 0;
   return measured > 0 ? measured : null;
 }

@@ -15,7 +15,7 @@ import { reservePort } from "./sharedPort.ts";
 import type { RtcpEvent } from "../rtp/rtcp.ts";
 import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";
 
-/** Capture goes on for this long without a viewer, so that a reload finds it running. */
+/** Capture continues for this long without a viewer, so that it is still running after a reload. */
 const idleAfterMs = 5_000;
 const rateNoticeEveryMs = 2_000;
 
@@ -24,16 +24,16 @@ export interface ViewersOptions {
   input: InputRouter;
   /** Codecs with a working encoder, best first. */
   codecs: readonly VideoCodec[];
-  /** Where browsers reach the port, the most likely first. */
+  /** Addresses where browsers reach the port, most likely first. */
   addresses: readonly string[];
   udpPort: number;
   startKbps: number;
   bounds: QualityBounds;
-  /** Until a player changes it. */
+  /** Initial quality, until a player changes it. */
   quality: StreamQuality;
   logger: Logger;
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
-  /** The first notice a viewer gets. */
+  /** Returns the first notice to a viewer. */
   describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
 }
 
@@ -54,7 +54,7 @@ export interface ViewersTotals {
   nacks: number;
 }
 
-/** The counts before there is anything to count. */
+/** Initial counts. */
 export const noTotals: ViewersTotals = {
   connections: 0,
   videoPackets: 0,
@@ -67,13 +67,17 @@ export const noTotals: ViewersTotals = {
 /** The viewers of a session: at most one browser at a time. */
 export interface Viewers {
   /**
-   * Answers an offer. Throws InvalidOffer, ViewerActive when another browser plays, or NotReady when another
-   * took its place before it was answered.
+   * Answers an offer.
+   *
+   * @throws DomainError invalid_offer, viewer_active when another browser plays, or not_ready when another
+   *   viewer took over before the answer.
    */
   connect(request: ViewRequest): Promise<{ id: string; sdpAnswer: string }>;
   /**
-   * Closes this connection; returns false when there is no such one. Throws Forbidden for another viewer's,
-   * and for a player's who only watches.
+   * Closes a connection. Returns false if it does not exist.
+   *
+   * @throws DomainError forbidden for another viewer's connection, or if a viewer who only watches ends the
+   *   player's.
    */
   disconnect(id: string, holder: TicketHolder): boolean;
   current(): Viewer | undefined;
@@ -101,7 +105,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       return isApplied;
     },
     onSettled: (held) => {
-      logger.info({ quality: held }, "The picture's quality was asked for.");
+      logger.info({ quality: held }, "The picture quality was requested.");
       current?.notify(describeQuality(held, options.bounds));
     },
   });
@@ -119,11 +123,11 @@ export function createViewers(options: ViewersOptions): Viewers {
   const replaceCurrentFor = ({ client, takeover, holder }: ViewRequest) => {
     const old = current;
     if (!old) return;
-    const mayReplace = mayEnd(holder, old.holder);
-    const isSameTab = mayReplace && client !== undefined && client === old.client;
-    // A browser that plays may come back from a silence. One that only watches waits until the connection has
+    const canReplace = canEnd(holder, old.holder);
+    const isSameTab = canReplace && client !== undefined && client === old.client;
+    // A player's browser may return after a silence. One that only watches must wait until the connection has
     // ended.
-    if (!isSameTab && !(mayReplace && (takeover || !old.isPresent()))) throw viewerActive(mayReplace);
+    if (!isSameTab && !(canReplace && (takeover || !old.isPresent()))) throw viewerActive(canReplace);
     old.close(isSameTab ? undefined : { t: "taken-over" });
   };
   const play = (viewer: Viewer) => {
@@ -157,7 +161,10 @@ export function createViewers(options: ViewersOptions): Viewers {
       startKbps: options.startKbps,
       onInput: (message, reply) =>
         isCurrent() &&
-        handleInput(message, { pong: (n) => reply({ t: "pong", n }), quality: (wish) => quality.ask(wish) }),
+        handleInput(message, {
+          pong: (n) => reply({ t: "pong", n }),
+          quality: (wish) => quality.request(wish),
+        }),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),
       onKeyFrameNeeded: () => isCurrent() && media.requestKeyFrame(),
@@ -185,7 +192,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       current = viewer;
       totals.connections++;
       idleTimer?.cancel();
-      media.prepare(codec.codec); // It plays once connected: until then the handshake needs the processor.
+      media.prepare(codec.codec); // Playing starts once connected: the handshake needs the processor.
       try {
         const sdpAnswer = await viewer.open();
         logger.info(
@@ -200,7 +207,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     },
     disconnect(id, holder) {
       if (current?.id !== id) return false;
-      if (holder.viewer !== current.holder.viewer || !mayEnd(holder, current.holder))
+      if (holder.viewer !== current.holder.viewer || !canEnd(holder, current.holder))
         throw forbidden("This connection is another viewer's.");
       current.close();
       return true;
@@ -212,14 +219,14 @@ export function createViewers(options: ViewersOptions): Viewers {
       clearInterval(rateNotices);
       quality.close();
       current?.close();
-      idleTimer?.cancel(); // Closing the viewer has set it.
+      idleTimer?.cancel(); // Set by closing the viewer.
       releasePort();
     },
   };
 }
 
-/** A browser that only watches neither replaces nor ends the one that plays. */
-function mayEnd(holder: TicketHolder, old: TicketHolder): boolean {
+/** A browser that only watches can neither replace nor end the one that plays. */
+function canEnd(holder: TicketHolder, old: TicketHolder): boolean {
   return holder.role === "play" || old.role === "watch";
 }
 
@@ -228,7 +235,7 @@ function chooseCodec(offer: Offer, codecs: readonly VideoCodec[]): OfferedCodec 
     const offered = offer.video.codecs.find((candidate) => candidate.codec === codec);
     if (offered) return offered;
   }
-  throw invalidOffer(`The offer's video has none of ${codecs.join(", ")} in a form that can be sent.`);
+  throw invalidOffer(`The offer's video has none of ${codecs.join(", ")} in a supported format.`);
 }
 
 function describeQuality(

@@ -35,6 +35,6 @@ describe("the connection test's readConfig", () => {
   it("throws one error that names every invalid variable", () => {
     const wrong = () => readConfig({ ...enough, UDP_PORT: "0", HOST_IPS: "node1", MAX_TESTS: "1000" });
     for (const name of ["UDP_PORT", "HOST_IPS", "MAX_TESTS"]) expect(wrong, name).to.throw(name);
-    expect(() => readConfig({ ...enough, HOST_IPS: "" })).to.throw("set ANNOUNCE_ADDRESSES or HOST_IPS");
+    expect(() => readConfig({ ...enough, HOST_IPS: "" })).to.throw("Set ANNOUNCE_ADDRESSES or HOST_IPS");
   });
 });

@@ -18,13 +18,13 @@ describe("createBitratePacing", () => {
   });
 
   it("sets each lower bitrate at once, and none that holds already", () => {
-    for (const kbps of [4_000, 3_900, 3_900, 1_000]) pacing.want(kbps);
+    for (const kbps of [4_000, 3_900, 3_900, 1_000]) pacing.request(kbps);
     expect(set).to.deep.equal([3_900, 1_000]);
   });
 
   it("sets a bitrate that grows every two seconds at most, and the last one in the end", async () => {
     for (let kbps = 4_100; kbps <= 8_100; kbps += 100) {
-      pacing.want(kbps);
+      pacing.request(kbps);
       await clock.advance(100);
     }
     expect(set).to.deep.equal([6_000, 8_000]);
@@ -34,21 +34,21 @@ describe("createBitratePacing", () => {
   });
 
   it("sets a bitrate that is hardly higher after ten seconds, and not at all when a lower one comes before", async () => {
-    pacing.want(4_700);
+    pacing.request(4_700);
     await clock.advance(9_999);
     expect(set).to.deep.equal([]);
     await clock.advance(1);
     expect(set).to.deep.equal([4_700]);
-    pacing.want(5_000);
-    pacing.want(4_600);
+    pacing.request(5_000);
+    pacing.request(4_600);
     await clock.advance(60_000);
     expect(set).to.deep.equal([4_700, 4_600]);
   });
 
   it("sets a much higher bitrate at once when the last rise is long ago, and after what waited none of that", async () => {
     await clock.advance(2_000);
-    pacing.want(4_400);
-    pacing.want(4_800);
+    pacing.request(4_400);
+    pacing.request(4_800);
     await clock.advance(60_000);
     expect(set).to.deep.equal([4_800]);
   });
@@ -56,16 +56,16 @@ describe("createBitratePacing", () => {
   it("counts a bitrate that a key frame was to come with as the last rise", async () => {
     await clock.advance(60_000);
     pacing.begin(2_000);
-    pacing.want(8_000);
+    pacing.request(8_000);
     expect(set).to.deep.equal([]);
     await clock.advance(2_000);
     expect(set).to.deep.equal([8_000]);
   });
 
   it("sets nothing that waits once it is stopped, or begins again", async () => {
-    pacing.want(8_000);
+    pacing.request(8_000);
     pacing.begin(3_000);
-    pacing.want(6_000);
+    pacing.request(6_000);
     pacing.stop();
     expect(clock.pendingTimers).to.equal(0);
     await clock.advance(60_000);

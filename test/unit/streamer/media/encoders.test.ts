@@ -4,7 +4,7 @@ import {
   candidateEncoders,
   encoders,
   settingsFor,
-  tunedChain,
+  buildTunedChain,
 } from "#streamer/media/encoders.ts";
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { qualityPresets } from "#contracts/streamQuality.ts";
@@ -114,9 +114,9 @@ describe("candidateEncoders and the encoder table", () => {
 
   it("gives an encoder the properties of the preset after those of its chain, which they replace", () => {
     for (const encoder of encoders) {
-      expect(tunedChain(encoder, "auto")).to.equal(encoder.chain);
+      expect(buildTunedChain(encoder, "auto")).to.equal(encoder.chain);
       for (const preset of qualityPresets) {
-        const tuned = tunedChain(encoder, preset).split(" ! ");
+        const tuned = buildTunedChain(encoder, preset).split(" ! ");
         encoder.chain.split(" ! ").forEach((part, index) => {
           const isEncoder = part.includes("name=encoder");
           expect(
@@ -127,13 +127,13 @@ describe("candidateEncoders and the encoder table", () => {
       }
     }
     expect(
-      tunedChain(
+      buildTunedChain(
         encoders.find(({ name }) => name === "x264enc")!,
         "sharp",
       ),
     ).to.match(/speed-preset=ultrafast .* speed-preset=superfast vbv-buf-capacity=300 ! /);
     expect(
-      tunedChain(
+      buildTunedChain(
         encoders.find(({ name }) => name === "vp8enc")!,
         "lowLatency",
       ),

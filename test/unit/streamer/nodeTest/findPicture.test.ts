@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { encoders } from "#streamer/media/encoders.ts";
-import { encodingOf } from "#streamer/nodeTest/findPicture.ts";
+import { describeEncoders } from "#streamer/nodeTest/findPicture.ts";
 
 describe("what the node test reports of encoders", () => {
   const found = (...names: string[]) =>
@@ -11,12 +11,12 @@ describe("what the node test reports of encoders", () => {
       { codec: "h264", name: "x264enc" },
       { codec: "vp8", name: "vp8enc" },
     ];
-    expect(encodingOf("gpu", found("x264enc", "vp8enc"))).to.deep.equal({
+    expect(describeEncoders("gpu", found("x264enc", "vp8enc"))).to.deep.equal({
       encoders: inSoftware,
       encodesInSoftware: true,
     });
-    expect(encodingOf("software", found("x264enc", "vp8enc"))).to.deep.equal({ encoders: inSoftware });
-    expect(encodingOf("gpu", found("vah264lpenc", "vp8enc"))).to.deep.equal({
+    expect(describeEncoders("software", found("x264enc", "vp8enc"))).to.deep.equal({ encoders: inSoftware });
+    expect(describeEncoders("gpu", found("vah264lpenc", "vp8enc"))).to.deep.equal({
       encoders: [
         { codec: "h264", name: "vah264lpenc" },
         { codec: "vp8", name: "vp8enc" },

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { packetsOf, rewritePacket } from "#streamer/rtp/rtpPacket.ts";
+import { splitPackets, rewritePacket } from "#streamer/rtp/rtpPacket.ts";
 
 const packet = Buffer.from([0x80, 0xe0, 0x12, 0x34, 0, 0, 0, 9, 0xaa, 0xaa, 0xaa, 0xaa, 1, 2, 3]);
 const header = {
@@ -53,17 +53,17 @@ describe("rewritePacket", () => {
   });
 });
 
-describe("packetsOf", () => {
+describe("splitPackets", () => {
   it("returns the packets of a picture in their order, whatever lies around it in memory", () => {
     const memory = Buffer.from([9, 9, 0, 3, 1, 2, 3, 0, 0, 0, 1, 4, 9]);
-    expect(packetsOf(memory.subarray(2, 12)).map((part) => [...part])).to.deep.equal([[1, 2, 3], [], [4]]);
-    expect(packetsOf(new Uint8Array())).to.deep.equal([]);
+    expect(splitPackets(memory.subarray(2, 12)).map((part) => [...part])).to.deep.equal([[1, 2, 3], [], [4]]);
+    expect(splitPackets(new Uint8Array())).to.deep.equal([]);
     const long = Buffer.concat([Buffer.from([0x04, 0xb0]), Buffer.alloc(1200, 7)]);
-    expect(packetsOf(long).map(({ length }) => length)).to.deep.equal([1200]);
+    expect(splitPackets(long).map(({ length }) => length)).to.deep.equal([1200]);
   });
 
   it("refuses a picture that ends within a packet", () => {
     for (const bytes of [[0], [0, 2, 1], [0, 1, 1, 0]])
-      expect(() => packetsOf(Uint8Array.from(bytes)), JSON.stringify(bytes)).to.throw(RangeError);
+      expect(() => splitPackets(Uint8Array.from(bytes)), JSON.stringify(bytes)).to.throw(RangeError);
   });
 });

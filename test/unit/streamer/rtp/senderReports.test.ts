@@ -22,11 +22,11 @@ describe("createSenderReports", () => {
   it("makes a report and a source description of RFC 3550 of what has been sent before, packets that were sent again included", () => {
     const reports = create();
     const packet = packetOf(1_000);
-    reports.came(packet);
-    reports.sent(packet);
-    reports.sent(packet);
+    reports.noteEncoded(packet);
+    reports.countSent(packet);
+    reports.countSent(packet);
     now += 1_250;
-    expect(reports.sent(packet)?.toString("hex")).to.equal(
+    expect(reports.countSent(packet)?.toString("hex")).to.equal(
       [
         "80c80006",
         "0a0b0c0d",
@@ -50,8 +50,8 @@ describe("createSenderReports", () => {
       ["abcdef", 20],
     ] as const) {
       const reports = create(name);
-      reports.came(packetOf(0));
-      const description = reports.sent(packetOf(0))!.subarray(28);
+      reports.noteEncoded(packetOf(0));
+      const description = reports.countSent(packetOf(0))!.subarray(28);
       expect(description, name).to.have.lengthOf(bytes);
       expect(description.readUInt16BE(2), name).to.equal(bytes / 4 - 1);
       expect(description.at(-1), name).to.equal(0);
@@ -60,25 +60,25 @@ describe("createSenderReports", () => {
 
   it("makes one a second, and none before media has come", () => {
     const reports = create();
-    expect(reports.sent(packetOf(0))).to.equal(undefined);
-    reports.came(packetOf(0));
+    expect(reports.countSent(packetOf(0))).to.equal(undefined);
+    reports.noteEncoded(packetOf(0));
     const made: number[] = [];
-    for (; now < startedAt + 3_000; now += 10) if (reports.sent(packetOf(0))) made.push(now - startedAt);
+    for (; now < startedAt + 3_000; now += 10) if (reports.countSent(packetOf(0))) made.push(now - startedAt);
     expect(made).to.deep.equal([0, 1_000, 2_000]);
   });
 
   it("says the timestamp of its own time, whatever packet is sent then, across the end of the timestamps", () => {
     const reports = create();
     const old = packetOf(0xffff_ff00);
-    reports.came(old);
-    expect(timestampOf(reports.sent(old))).to.equal(0xffff_ff00);
+    reports.noteEncoded(old);
+    expect(timestampOf(reports.countSent(old))).to.equal(0xffff_ff00);
     now += 980;
-    reports.came(packetOf(0x0001_0000));
+    reports.noteEncoded(packetOf(0x0001_0000));
     now += 10;
-    reports.came(packetOf(0x0001_0000)); // Of the same picture.
+    reports.noteEncoded(packetOf(0x0001_0000)); // Of the same picture.
     now += 10;
-    expect(timestampOf(reports.sent(old))).to.equal(0x0001_0000 + 20 * 90);
+    expect(timestampOf(reports.countSent(old))).to.equal(0x0001_0000 + 20 * 90);
     now += 1_000;
-    expect(timestampOf(reports.sent(old))).to.equal(0x0001_0000 + 1_020 * 90);
+    expect(timestampOf(reports.countSent(old))).to.equal(0x0001_0000 + 1_020 * 90);
   });
 });

@@ -51,7 +51,7 @@ describe("createQualityControl", () => {
 
   it("applies a wish at once and tells what holds", async () => {
     const control = create();
-    control.ask({ preset: "dataSaver" });
+    control.request({ preset: "dataSaver" });
     expect(control.current()).to.deep.equal(initial);
     await finish();
     expect(control.current()).to.include({ preset: "dataSaver", width: 854 });
@@ -60,10 +60,10 @@ describe("createQualityControl", () => {
 
   it("changes once a second at most, and lets the last wish win", async () => {
     const control = create();
-    control.ask({ fps: 20 });
-    control.ask({ fps: 25 });
+    control.request({ fps: 20 });
+    control.request({ fps: 25 });
     await finish();
-    control.ask({ fps: 30 });
+    control.request({ fps: 30 });
     expect(applied).to.have.lengthOf(1);
     passTo(999);
     expect(applied).to.have.lengthOf(1);
@@ -75,9 +75,9 @@ describe("createQualityControl", () => {
 
   it("waits for a change that takes longer than a second", async () => {
     const control = create();
-    control.ask({ fps: 20 });
+    control.request({ fps: 20 });
     passTo(3_000);
-    control.ask({ fps: 30 });
+    control.request({ fps: 30 });
     expect(applied).to.have.lengthOf(1);
     await finish();
     expect(applied).to.have.lengthOf(2);
@@ -85,20 +85,20 @@ describe("createQualityControl", () => {
 
   it("keeps and tells what held when a change cannot be made, and takes the next wish", async () => {
     const control = create();
-    control.ask({ preset: "sharp" });
+    control.request({ preset: "sharp" });
     await finish(false);
     expect(settled).to.deep.equal([initial]);
     passTo(1_000);
-    control.ask({ fps: 30 });
+    control.request({ fps: 30 });
     await finish();
     expect(control.current()).to.include({ preset: "auto", fps: 30 });
   });
 
   it("does nothing more once it is closed", async () => {
     const control = create();
-    control.ask({ fps: 20 });
+    control.request({ fps: 20 });
     await finish();
-    control.ask({ fps: 30 });
+    control.request({ fps: 30 });
     control.close();
     passTo(5_000);
     expect(applied).to.have.lengthOf(1);

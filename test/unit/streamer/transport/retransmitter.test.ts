@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createRetransmitter } from "#streamer/transport/retransmitter.ts";
-import { sequenceOf } from "#streamer/rtp/rtpPacket.ts";
+import { readSequence } from "#streamer/rtp/rtpPacket.ts";
 
 const packetBytes = 1_200;
 
@@ -11,7 +11,7 @@ function aSender({ rateKbps = 4_000, mayRequestKeyFrame = true } = {}) {
   const retransmitter = createRetransmitter({
     clock: { monotonicMs: () => now },
     rateKbps: () => rateKbps,
-    resend: (packet) => resent.push(sequenceOf(packet)),
+    resend: (packet) => resent.push(readSequence(packet)),
     requestKeyFrame: () => {
       if (mayRequestKeyFrame) keyFrames++;
       return mayRequestKeyFrame;

@@ -26,7 +26,7 @@ describe("createSilenceDetector", () => {
     for (const heardMs of [1_000, 1, 998, 500]) {
       silentAt = [];
       await clock.advance(heardMs);
-      detector.heard();
+      detector.noteHeard();
       const heardAt = clock.monotonicMs();
       expect(detector.isSilent()).to.equal(false);
       await clock.advance(afterMs);
@@ -42,7 +42,7 @@ describe("createSilenceDetector", () => {
     await clock.advance(10_000);
     expect(silentAt).to.have.length(1);
     for (let packet = 0; packet < 100; packet++) {
-      detector.heard();
+      detector.noteHeard();
       await clock.advance(900);
     }
     expect(silentAt).to.have.length(1);
@@ -79,7 +79,7 @@ describe("createSilenceDetector", () => {
     stalled.start();
     now = 60_000; // A timer that is so late is called once, and before what has arrived.
     due.shift()?.();
-    stalled.heard();
+    stalled.noteHeard();
     for (let check = 0; check < 4; check++) due.shift()?.();
   });
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { createRateController } from "#streamer/transport/rateController.ts";
 import { createVideoSender } from "#streamer/transport/videoSender.ts";
-import { sequenceOf } from "#streamer/rtp/rtpPacket.ts";
+import { readSequence } from "#streamer/rtp/rtpPacket.ts";
 
 /** A sender whose time goes on by `run`; so many of its requests for a key frame are refused. */
 function aSender({ startKbps = 4_000, refused = 0 } = {}) {
@@ -32,7 +32,7 @@ function aSender({ startKbps = 4_000, refused = 0 } = {}) {
       onRate: () => undefined,
       onOverrun: () => undefined,
     }),
-    send: (packet) => sent.push(sequenceOf(packet)),
+    send: (packet) => sent.push(readSequence(packet)),
     requestKeyFrame: () => {
       keyFramesAt.push(now);
       return keyFramesAt.length > refused;
