@@ -24,6 +24,10 @@ import { addPartnerCommands } from "./partnerCommands.ts";
 import { addSaveCommands } from "./saveCommands.ts";
 import { addUserCommands } from "./userCommands.ts";
 
+const json = ["--json", "answer with one JSON object"] as const;
+/** Time to connect to Redis, in milliseconds. */
+const connectMs = 3_000;
+
 const asJson = process.argv.includes("--json");
 const logger = createLogger({
   program: "api",
@@ -98,8 +102,6 @@ async function run(): Promise<number> {
   }
 }
 
-const connectMs = 3_000;
-
 /** Opens a connection to Redis for this one message; false when it cannot be delivered. */
 async function announceOnce(
   { seconds, ...address }: RedisAddress & { seconds: number },
@@ -116,8 +118,6 @@ async function announceOnce(
     redis.disconnect();
   }
 }
-
-const json = ["--json", "answer with one JSON object"] as const;
 
 /** The commands of `joypod`. */
 function createProgram(environment: CliEnvironment): Command {

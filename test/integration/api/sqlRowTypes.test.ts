@@ -21,7 +21,7 @@ const neverNull = new Map([
   ["listUnreleasedGameSessions.endedAt", "recorded_at is only set together with ended_at"],
 ]);
 /** The statements of a transaction and of a migration's own file are not read. */
-const outside = ["api/src/stores/migrations.ts", "api/src/stores/postgres.ts"];
+const outside = ["api/src/stores/baseline.ts", "api/src/stores/migrations.ts", "api/src/stores/postgres.ts"];
 
 describe("the API's SQL", function () {
   this.timeout(60_000);
