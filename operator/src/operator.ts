@@ -24,7 +24,7 @@ import { LaunchSteps } from "./figures/launchSteps.ts";
 import { createOperatorMetrics } from "./metrics.ts";
 import { NetworkProbe } from "./networkProbe/networkProbe.ts";
 import { Heartbeats } from "./nodes/nodeHealth.ts";
-import { NodeLoads } from "./nodes/nodeLoads.ts";
+import { followNodeLoads } from "./nodes/followNodeLoads.ts";
 import { NodeLosses } from "./nodes/nodeLosses.ts";
 import { OtherRequests } from "./nodes/nodeRoom.ts";
 import { isGameNode } from "./nodes/slots.ts";
@@ -135,7 +135,7 @@ export class Operator {
       logger,
       work: (signal) => figures.refresh(signal),
     });
-    const loads = new NodeLoads(cluster, config.podOverhead);
+    const loads = followNodeLoads(cluster, config.podOverhead);
     const launchSteps = new LaunchSteps({
       cluster,
       clock,

@@ -1,34 +1,26 @@
+import {
+  NodeLoads,
+  noOverhead,
+  sessionShare,
+  sessionsMax,
+  type NodeShare,
+  type ShortageInput,
+} from "#contracts/crd/capacity.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import {
-  addShares,
-  noShare,
-  sessionShare,
-  subtractShares,
-  type NodeShare,
-} from "#contracts/crd/nodeShare.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Stored } from "#kube/api/object.ts";
 
-/** What sessions take of a node, without what each pod requests beside its game. */
-interface Load extends NodeShare {
-  sessions: number;
-}
-
-const noLoad: Load = { ...noShare, sessions: 0 };
-const noOverhead = { cpuMillicores: 0, memoryBytes: 0 };
-
 /**
- * What the sessions in the cluster take of each node, and those that have no node yet. It follows the cache
- * change by change.
+ * What the cluster's sessions take of its nodes, kept up to date from the cache. Shares exclude what pods
+ * request in addition to their game.
  */
 export class SessionLoads {
-  readonly #byNode = new Map<string, Load>();
-  readonly #placed = new Map<string, { nodeName: string; share: NodeShare }>();
+  readonly #placed = new NodeLoads();
   readonly #unplaced = new Map<string, NodeShare>();
-  /** Sessions that an admin made by hand. */
+  /** Sessions that an admin created. */
   readonly #foreign = new Set<string>();
 
   constructor(gameSessions: CacheReader<GameSession>) {
@@ -38,30 +30,22 @@ export class SessionLoads {
     );
   }
 
-  /** Returns what sessions take of the node. */
-  on({ metadata, status }: GameNode): NodeShare {
-    const { sessions, ...share } = this.#byNode.get(metadata.name) ?? noLoad;
-    const { cpuMillicores, memoryBytes } = status?.capacity?.overhead ?? noOverhead;
-    return addShares(share, {
-      slots: 0,
-      cpuMillicores: sessions * cpuMillicores,
-      memoryBytes: sessions * memoryBytes,
-    });
+  /** What sessions with a node take of it. */
+  get placed(): ShortageInput["loads"] {
+    return this.#placed;
+  }
+
+  /** Returns the shares of sessions that have no node yet. */
+  unplaced(): NodeShare[] {
+    return [...this.#unplaced.values()];
   }
 
   /**
-   * Returns how many sessions of the API the cluster can run: the slots of all nodes that take sessions, and
-   * those that its sessions have on other nodes, less what sessions have that an admin made by hand. The
-   * API's own sessions are counted in the database, which knows of them before the cluster does.
+   * Returns how many of the API's sessions fit the cluster, running ones included. Sessions that an admin
+   * created take their place first. The API counts its own sessions in the database, which knows them earlier.
    */
   offeredSlots(gameNodes: readonly GameNode[]): number {
-    const schedulable = gameNodes.filter(({ status }) => status?.capacity?.schedulable === true);
-    const slots = schedulable.reduce((sum, { status }) => sum + (status?.capacity?.slots ?? 0), 0);
-    const placedThere = schedulable.reduce(
-      (sum, { metadata }) => sum + (this.#byNode.get(metadata.name)?.sessions ?? 0),
-      0,
-    );
-    return slots + (this.#placed.size - placedThere) - this.#foreign.size;
+    return sessionsMax(gameNodes, this.#placed) - this.#foreign.size;
   }
 
   /** Returns whether the cluster is known to have the session, and not to have finished it. */
@@ -69,33 +53,19 @@ export class SessionLoads {
     return this.#placed.has(id) || this.#unplaced.has(id);
   }
 
-  /** Returns what each session that waits for a node takes, without what its pod requests beside its game. */
-  unplaced(): NodeShare[] {
-    return [...this.#unplaced.values()];
-  }
-
   #set(name: string, session: Stored<GameSession> | undefined): void {
-    const before = this.#placed.get(name);
-    if (before) this.#add(before.nodeName, subtractShares(noShare, before.share), -1);
-    this.#placed.delete(name);
     this.#unplaced.delete(name);
     this.#foreign.delete(name);
-    if (session === undefined || isFinished(session)) return;
-    // A finished session of ours has lost its finalizer too, but then it holds no slot any more.
-    if (session.metadata.finalizers?.includes(finalizers.recorder) !== true) this.#foreign.add(name);
-    const share = sessionShare(session.spec, noOverhead);
-    const nodeName = session.status?.nodeName;
-    if (nodeName === undefined) this.#unplaced.set(name, share);
-    else {
-      this.#placed.set(name, { nodeName, share });
-      this.#add(nodeName, share, 1);
-    }
-  }
-
-  #add(nodeName: string, share: NodeShare, sessions: 1 | -1): void {
-    const load = this.#byNode.get(nodeName) ?? noLoad;
-    const count = load.sessions + sessions;
-    if (count === 0) this.#byNode.delete(nodeName);
-    else this.#byNode.set(nodeName, { ...addShares(load, share), sessions: count });
+    const isLive = session !== undefined && !isFinished(session);
+    const nodeName = isLive ? session.status?.nodeName : undefined;
+    const share = isLive ? sessionShare(session.spec, noOverhead) : undefined;
+    this.#placed.set(
+      name,
+      new Map(share === undefined || nodeName === undefined ? [] : [[nodeName, share]]),
+    );
+    if (share !== undefined && nodeName === undefined) this.#unplaced.set(name, share);
+    // A finished session of the API has lost its finalizer too, but it no longer holds a slot.
+    if (isLive && session.metadata.finalizers?.includes(finalizers.recorder) !== true)
+      this.#foreign.add(name);
   }
 }

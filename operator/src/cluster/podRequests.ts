@@ -1,4 +1,4 @@
-import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import type { PodResources } from "#contracts/crd/capacity.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import { parseQuantity } from "#kube/api/quantity.ts";
 

@@ -1,4 +1,4 @@
-import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import type { PodResources } from "#contracts/crd/capacity.ts";
 import { type Pod, pods } from "#kube/api/builtin.ts";
 import type { KubeObject } from "#kube/api/object.ts";
 import type { ResourceType } from "#kube/api/resourceType.ts";

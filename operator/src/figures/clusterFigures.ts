@@ -5,8 +5,8 @@ import { isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { NodeLoads } from "#contracts/crd/capacity.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { NodeLoads } from "../nodes/nodeLoads.ts";
 import type { NodeLosses } from "../nodes/nodeLosses.ts";
 import type { LaunchSteps } from "./launchSteps.ts";
 

@@ -1,4 +1,4 @@
-import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import type { PodResources } from "#contracts/crd/capacity.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import { keyOf } from "#kube/api/object.ts";
 import type { Cluster } from "../cluster/cluster.ts";

@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { LaunchQuality } from "#contracts/http/streamQuality.ts";
-import { sessionShare, type NodeShare } from "#contracts/crd/nodeShare.ts";
+import {
+  sessionShare,
+  type NodeShare,
+  type Shortage,
+  shortageOf,
+  noOverhead,
+} from "#contracts/crd/capacity.ts";
 import type { ServerLack } from "#contracts/http/errors.ts";
 import { limits } from "#contracts/limits.ts";
 import { randomBase32 } from "#runtime/base32.ts";
@@ -13,11 +19,8 @@ import { listSaveVersions } from "../../saves/saveVersionQueries.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { buildGameSessionSpec, type GameSessionSettings, launchedQuality } from "./buildGameSessionSpec.ts";
 import type { LaunchContext, NewGameSession, UnseenSession, Slot } from "./launchQueries.ts";
-import { shortageOf, type Shortage } from "../../cluster/capacity.ts";
 import { readKeptQuality } from "../../accounts/accountQueries.ts";
 import { unreadableSave, lowestEmptyNumber } from "../../saves/slotHistory.ts";
-
-const noOverhead = { cpuMillicores: 0, memoryBytes: 0 };
 
 /** Sessions that the cluster has, or is about to have. */
 type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
@@ -199,7 +202,7 @@ function shortageFor(
   const waiting = [...unseen, ...sessionLoads.unplaced()];
   return shortageOf(sessionShare(spec, noOverhead), {
     gameNodes: gameNodes.cache.list(),
-    loadOn: (node) => sessionLoads.on(node),
+    loads: sessionLoads.placed,
     waiting,
   });
 }

@@ -6,7 +6,7 @@ import {
   type GameNode,
   type GameNodeStatus,
 } from "#contracts/crd/gameNode.ts";
-import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import type { PodResources } from "#contracts/crd/capacity.ts";
 import { drainingReasons, lostReasons, nodeReadyReasons } from "#contracts/crd/gameNodeReasons.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import { findCondition, setCondition, type ConditionUpdate } from "#kube/api/conditions.ts";

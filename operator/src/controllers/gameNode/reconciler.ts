@@ -1,7 +1,7 @@
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
-import type { PodResources } from "#contracts/crd/nodeShare.ts";
+import type { PodResources, NodeLoads } from "#contracts/crd/capacity.ts";
 import {
   agentLabelValueOf,
   foreignBecause,
@@ -26,7 +26,6 @@ import type { Heartbeats } from "../../nodes/nodeHealth.ts";
 import type { Throttle } from "../../throttle.ts";
 import type { FillPlan } from "../../content/fillPlan.ts";
 import type { NodeLosses } from "../../nodes/nodeLosses.ts";
-import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { hasPendingSave } from "../../nodes/occupancy.ts";
 import {

@@ -5,7 +5,9 @@ import {
   sessionShare,
   subtractShares,
   type NodeShare,
-} from "#contracts/crd/nodeShare.ts";
+  type NodeLoads,
+  unlimitedResources,
+} from "#contracts/crd/capacity.ts";
 import { scheduledReasons, type ScheduledReason } from "#contracts/crd/gameSessionReasons.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
@@ -18,7 +20,6 @@ import { addressesOn } from "../../nodes/addresses.ts";
 import { failedCheck } from "../../nodes/nodeChecks.ts";
 import { isFilling } from "../../nodes/nodeFill.ts";
 import { isGameNode, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
-import type { NodeLoads } from "../../nodes/nodeLoads.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { portsOn } from "../../nodes/occupancy.ts";
 import { stateOn } from "../../content/fill.ts";
@@ -31,11 +32,6 @@ export interface Assignment {
   mediaPort: number;
   address: string | undefined;
 }
-
-/**
- * The room of a node that does not say what it has: only the scheduler knows whether a session fits there.
- */
-const unlimited = { cpuMillicores: Number.POSITIVE_INFINITY, memoryBytes: Number.POSITIVE_INFINITY };
 
 /** How long a port is not tried again that somebody else has on a node. */
 const refusedPortMs = 3_600_000;
@@ -213,7 +209,10 @@ export class Assignments {
       const content = (status?.cache && stateOn(status.cache, session.spec.contentDigest)) ?? "Absent";
       const slots = slotsOf(node, config);
       const load = addShares(loads.on(name, key), unseen.get(name) ?? noShare);
-      const left = subtractShares({ slots, ...(offeredBy(node, otherRequests.on(name)) ?? unlimited) }, load);
+      const left = subtractShares(
+        { slots, ...(offeredBy(node, otherRequests.on(name)) ?? unlimitedResources) },
+        load,
+      );
       return [
         {
           nodeName: name,

@@ -1,4 +1,4 @@
-import { lackOf, type Lack, type NodeShare, type PodResources } from "#contracts/crd/nodeShare.ts";
+import { lackOf, type Lack, type NodeShare, type PodResources } from "#contracts/crd/capacity.ts";
 import { scheduledReasons } from "#contracts/crd/gameSessionReasons.ts";
 
 /** A game node that could take a session. */

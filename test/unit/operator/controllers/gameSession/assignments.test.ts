@@ -8,9 +8,9 @@ import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
 import { Moments } from "#operator/controllers/gameSession/moments.ts";
 import { Assignments } from "#operator/controllers/gameSession/assignments.ts";
-import { NodeLoads } from "#operator/nodes/nodeLoads.ts";
 import { OtherRequests } from "#operator/nodes/nodeRoom.ts";
 import { Heartbeats } from "#operator/nodes/nodeHealth.ts";
+import { followNodeLoads } from "#operator/nodes/followNodeLoads.ts";
 
 describe("Assignments", () => {
   let clock: FakeClock;
@@ -47,7 +47,7 @@ describe("Assignments", () => {
       heartbeats,
       moments,
       clock,
-      loads: new NodeLoads(cluster, config.podOverhead),
+      loads: followNodeLoads(cluster, config.podOverhead),
       otherRequests: new OtherRequests(cluster),
     });
   });
@@ -261,7 +261,7 @@ describe("Assignments", () => {
       heartbeats,
       moments,
       clock,
-      loads: new NodeLoads(cluster, config.podOverhead),
+      loads: followNodeLoads(cluster, config.podOverhead),
       otherRequests: new OtherRequests(cluster),
     });
     addSession("playing", aPlacedStatus({ ports: { media: 20_003 } }));

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { aDigest, aGameSession } from "#test/factories/gameSession.ts";
-import { sessionShare } from "#contracts/crd/nodeShare.ts";
+import { sessionShare } from "#contracts/crd/capacity.ts";
 import { podRequests } from "#operator/cluster/podRequests.ts";
 import { readConfig } from "#operator/config.ts";
 import { buildPod } from "#operator/controllers/gameSession/pod.ts";

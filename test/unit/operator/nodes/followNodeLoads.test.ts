@@ -1,24 +1,24 @@
 import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { noShare } from "#contracts/crd/nodeShare.ts";
+import { noShare, type NodeLoads } from "#contracts/crd/capacity.ts";
 import { aCondition, aGameSession, aPlacedStatus } from "#test/factories/gameSession.ts";
 import { aSessionPod, ended } from "#test/factories/sessionPod.ts";
 import { createCluster, type Cluster } from "#operator/cluster/cluster.ts";
-import { NodeLoads } from "#operator/nodes/nodeLoads.ts";
+import { followNodeLoads } from "#operator/nodes/followNodeLoads.ts";
 
 const mebibyte = 2 ** 20;
 const overhead = { cpuMillicores: 250, memoryBytes: 256 * mebibyte };
 const resources = { cpuMillicores: 500, memoryBytes: 512 * mebibyte, gpuShare: 2 };
 const share = { slots: 2, cpuMillicores: 750, memoryBytes: (512 + 64 + 256) * mebibyte };
 
-describe("NodeLoads", () => {
+describe("followNodeLoads", () => {
   let cluster: Cluster;
   let loads: NodeLoads;
   let version = 1;
 
   beforeEach(() => {
     cluster = createCluster();
-    loads = new NodeLoads(cluster, overhead);
+    loads = followNodeLoads(cluster, overhead);
   });
 
   function session(name: string, status?: GameSessionStatus) {
@@ -96,6 +96,6 @@ describe("NodeLoads", () => {
 
   it("begins with what the caches hold already", () => {
     session("a", aPlacedStatus());
-    expect(new NodeLoads(cluster, overhead).on("node1")).to.deep.equal(share);
+    expect(followNodeLoads(cluster, overhead).on("node1")).to.deep.equal(share);
   });
 });
