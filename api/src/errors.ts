@@ -67,7 +67,7 @@ export function notFound(message: string): DomainError {
 /** A limit is used up: `retryAfterSeconds` from now it may be tried again. */
 export function rateLimited(retryAfterSeconds: number): DomainError {
   return new DomainError("rate_limited", {
-    message: `Too many requests: try again in ${wholeSeconds(retryAfterSeconds)} s.`,
+    message: `Too many requests. Try again in ${wholeSeconds(retryAfterSeconds)} s.`,
     retryAfterSeconds,
   });
 }

@@ -65,7 +65,7 @@ const detail = route({
       params.slug,
       pictureAddress(deps.config, ""),
     );
-    if (game === undefined) throw notFound("There is no such game.");
+    if (game === undefined) throw notFound("This game does not exist.");
     respondCacheable(ctx, presentGame(game));
   },
 });
@@ -74,9 +74,9 @@ const favorite = route({
   method: "POST",
   path: "/api/favorites",
   name: "toggleFavorite",
-  summary: "Mark a game, or take the mark away",
+  summary: "Toggle a favorite",
   description:
-    "Each request turns the mark over. A request that may be sent twice needs an `Idempotency-Key`.",
+    "Each request adds or removes the favorite. Use an `Idempotency-Key` for requests that may be retried.",
   limits: ["catalog"],
   body: FavoriteRequest,
   responses: { 200: FavoriteResponse },
@@ -84,7 +84,7 @@ const favorite = route({
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body: { gameId } }) => {
     const toggled = await toggleFavorite(deps.postgres, user.id, gameId, remembering(ctx, 200));
-    if (toggled === undefined) throw notFound("There is no such game.");
+    if (toggled === undefined) throw notFound("This game does not exist.");
     ctx.body = toggled;
   },
 });
@@ -125,7 +125,7 @@ async function toggle(db: Queryable, userId: string, gameId: string): Promise<Fa
     // The mark was not there to remove, but was there when it came to adding it.
   }
   throw new DomainError("conflict", {
-    message: "This game is being marked and unmarked all the time: try again in a moment.",
+    message: "Too many changes to this favorite at once. Try again in a moment.",
     retryAfterSeconds: 1,
   });
 }

@@ -42,7 +42,8 @@ export class SessionLoads {
 
   /**
    * Returns how many of the API's sessions fit the cluster, running ones included. Sessions that an admin
-   * created take their place first. The API counts its own sessions in the database, which knows them earlier.
+   * created take their place first. The API counts its own sessions in the database, which knows them
+   * earlier.
    */
   offeredSlots(gameNodes: readonly GameNode[]): number {
     return sessionsMax(gameNodes, this.#placed) - this.#foreign.size;
@@ -59,10 +60,7 @@ export class SessionLoads {
     const isLive = session !== undefined && !isFinished(session);
     const nodeName = isLive ? session.status?.nodeName : undefined;
     const share = isLive ? sessionShare(session.spec, noOverhead) : undefined;
-    this.#placed.set(
-      name,
-      new Map(share === undefined || nodeName === undefined ? [] : [[nodeName, share]]),
-    );
+    this.#placed.set(name, new Map(share === undefined || nodeName === undefined ? [] : [[nodeName, share]]));
     if (share !== undefined && nodeName === undefined) this.#unplaced.set(name, share);
     // A finished session of the API has lost its finalizer too, but it no longer holds a slot.
     if (isLive && session.metadata.finalizers?.includes(finalizers.recorder) !== true)

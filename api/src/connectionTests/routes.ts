@@ -32,7 +32,7 @@ const start = route({
   name: "startConnectionTest",
   summary: "Test the connection to a game server",
   description:
-    'The SDP offer, for data channels alone, is answered by a responder on a game node, on the way that a game\'s picture takes. The page measures: it opens the channels `control`, ordered, and `packets`, unordered without repeats, sends `{"t":"ping","n":1}` on the first, which comes back as it is, and asks there for packets by `{"t":"send","burst":"loss"}` and `{"t":"send","burst":"bandwidth"}`, each once; after each, `{"t":"sent"}` says how many there were. A packet begins with its number, four bytes, big-endian. A test ends after 10 seconds, and with the player\'s next one.',
+    'A responder on a game node answers the SDP offer, which has data channels only, over the same path as a game\'s video. The client opens the channels `control` (ordered) and `packets` (unordered, no retransmissions). On `control` it sends `{"t":"ping","n":1}`, which is echoed, and requests packets with `{"t":"send","burst":"loss"}` and `{"t":"send","burst":"bandwidth"}`, each once; after each burst, `{"t":"sent"}` has the number of packets. A packet begins with its number: four bytes, big-endian. A test ends after 10 seconds, or when the player starts another one.',
   limits: ["connectionTest"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
   responses: { 201: media([whep.contentType], "The SDP answer.") },
@@ -66,7 +66,7 @@ async function startConnectionTest(
   offer: string,
   userId: string,
 ): Promise<string> {
-  if (testResponders === undefined) throw unavailable("This installation has no connection test.");
+  if (testResponders === undefined) throw unavailable("Connection tests are not available here.");
   const outcome = await testResponders.ask(offer, userId);
   if ("sdpAnswer" in outcome) {
     const { sdp, addresses, nodeName, udpPort } = outcome.sdpAnswer;
@@ -79,13 +79,13 @@ async function startConnectionTest(
       throw new DomainError("invalid_offer", { message: outcome.message });
     case "busy":
       throw new DomainError("no_servers", {
-        message: "Other players test their connection just now: try again in a few seconds.",
+        message: "Too many connection tests are running right now. Try again in a few seconds.",
         retryAfterSeconds: busyRetrySeconds,
       });
     case "absent":
       logger.warn({ err: outcome.cause }, "No game node answers connection tests.");
       throw unavailable(
-        "No game server can test the connection just now: try again in a moment.",
+        "No game server can test the connection right now. Try again in a moment.",
         outcome.cause,
       );
   }

@@ -50,7 +50,7 @@ export function toHttpError(error: unknown): HttpError {
   if (error instanceof DomainError) return new HttpError(error.code, { ...wordsOf(error), cause: error });
   if (isDatabaseUnavailable(error)) {
     return new HttpError("unavailable", {
-      message: "The service is not available just now: try again in a moment.",
+      message: "The service is unavailable right now. Try again in a moment.",
       retryAfterSeconds: 5,
       cause: error,
     });

@@ -66,6 +66,6 @@ export function refuseInMaintenance(maintenance: { current: () => Maintenance | 
   const current = maintenance.current();
   if (current === undefined) return;
   const message =
-    current.message ?? "Joypod is being worked on, and no game can be started just now: try again later.";
+    current.message ?? "Joypod is under maintenance, so games cannot be started. Try again later.";
   throw new DomainError("maintenance", { message, retryAfterSeconds });
 }

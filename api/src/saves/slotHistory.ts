@@ -36,7 +36,7 @@ export async function findGameSaves(
   slotsOf: SlotsOf,
 ): Promise<GameSaves> {
   const saves = await findSaves(deps, db, slotsOf);
-  if (saves === undefined) throw notFound("There is no such game.");
+  if (saves === undefined) throw notFound("This game does not exist.");
   return saves;
 }
 
@@ -82,7 +82,7 @@ export async function findSlotHistory(
 
 /** Returns the error for a slot that is unknown, or somebody else's. */
 export function noSuchSlot(): DomainError {
-  return notFound("There is no such save slot.");
+  return notFound("This save slot does not exist.");
 }
 
 /** Throws conflict for a game that is gone: its saves can be taken away, and nothing else makes sense. */

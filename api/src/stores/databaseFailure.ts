@@ -177,7 +177,7 @@ export class DatabaseOutages {
   }
 
   #begin(error: unknown): DomainError {
-    const cause = unavailable("The service is not available just now: try again in a moment.", error);
+    const cause = unavailable("The service is unavailable right now. Try again in a moment.", error);
     if (this.#outage === undefined)
       this.#logger.warn(
         { err: error },

@@ -49,7 +49,7 @@ export async function followStreamer(
 ): Promise<FollowedStreamer> {
   const { cluster } = deps;
   const row = await readGameSession(deps, id, userId);
-  if (row === undefined) throw notFound("There is no such session.");
+  if (row === undefined) throw notFound("This session does not exist.");
   const current = (): StreamerLocation => {
     const gameSession = cluster.gameSession(id);
     const status = currentStatus(row, gameSession);
@@ -86,13 +86,13 @@ export function withoutPod(status: PublicStatus): DomainError {
  * understood.
  */
 export function streamUnavailable(): DomainError {
-  return unavailable("The stream is not ready: try again in a moment.", undefined, 1);
+  return unavailable("The stream is not ready. Try again in a moment.", undefined, 1);
 }
 
 /** Returns the error for a session whose streamer is still expected. */
 export function notReady(): DomainError {
   return new DomainError("not_ready", {
-    message: "The session is still starting: offer again.",
+    message: "The session is still starting. Send the offer again.",
     retryAfterSeconds: 1,
   });
 }

@@ -33,13 +33,13 @@ const ConnectionParams = StreamParams.extend({ connectionId: z.string().regex(/^
 const OfferQuery = z.strictObject({
   [whep.clientParameter]: WhepClientId.optional().meta({
     description:
-      "A random id that the page keeps: the same client replaces its own old connection without asking.",
+      "A random id that the client keeps. A client replaces its own previous connection without `takeover`.",
     examples: ["k3v9x2m7q1"],
   }),
   [whep.takeoverParameter]: z
     .enum(["true", "false"])
     .optional()
-    .meta({ description: "`true` replaces another viewer, who is told so." }),
+    .meta({ description: "`true` replaces another viewer, who is notified." }),
 });
 
 /**
@@ -52,7 +52,7 @@ const offer = route({
   name: "offerStream",
   summary: "Connect to a session's stream",
   description:
-    "WHEP: the SDP offer is answered by the session's streamer; media goes by WebRTC and never through here. While the session starts the offer stays pending, and is answered as soon as its streamer runs, which is before the game does.",
+    "WHEP: the session's streamer answers the SDP offer. Media flows directly over WebRTC, never through the API. While the session starts, the offer stays pending until its streamer runs, which is before the game does.",
   limits: ["signalling"],
   rawBody: { types: [whep.contentType], description: "The SDP offer.", maxBytes: whep.maxOfferBytes },
   responses: {
@@ -100,16 +100,17 @@ const hangUp = route({
   method: "DELETE",
   path: `${streamPath}/:sessionId/:connectionId`,
   name: "hangUpStream",
-  summary: "Hang up a stream's connection",
+  summary: "Close a connection to a stream",
   limits: ["signalling"],
-  responses: { 200: empty("The connection is closed; the session goes on.") },
+  responses: { 200: empty("The connection is closed. The session continues.") },
   errors: ["not_running", "not_ready"],
   params: ConnectionParams,
   handle: async ({ ctx, deps, viewer, params: { sessionId, connectionId } }) => {
     const streamer = await findStreamer(deps, viewer.userId, sessionId);
     const ticket = ticketForStreamer(deps, { ...viewer, sessionId }, streamer);
     const response = await deps.streamers.hangUp(streamer.podIp, { connectionId, ticket });
-    if (response.status === errors.forbidden.status) throw forbidden("This connection is another viewer's.");
+    if (response.status === errors.forbidden.status)
+      throw forbidden("This connection belongs to another viewer.");
     forwardResponse(ctx, response, 200);
   },
 });
@@ -120,7 +121,7 @@ const ticket = playerRoute({
   name: "createStreamTicket",
   summary: "Get a ticket to a session's stream",
   description:
-    "For a WHEP player that has no cookie: it sends the ticket as `Authorization: Bearer <ticket>`, and needs nothing else of the player's. The ticket of the role `watch` sees and hears, and its input is dropped; beside a player it is refused with `viewer_active`.",
+    "For WHEP players without the session cookie. Send the ticket as `Authorization: Bearer <ticket>`. With the role `watch` a viewer receives video and audio, and its input is ignored; while a player is connected it is refused with `viewer_active`.",
   limits: ["streamTicket"],
   body: StreamTicketRequest,
   responses: { 200: StreamTicketResponse },
@@ -134,9 +135,9 @@ const iceServers = playerRoute({
   method: "GET",
   path: `${streamPath}/ice-servers`,
   name: "listIceServers",
-  summary: "Get the relays",
+  summary: "List relays",
   description:
-    "Relays (TURN) with credentials of the player's own, for networks that let no UDP through to game servers. They reach game servers' media ports and nothing else. WHEP players get them in the `Link` headers of the SDP answer, and of `OPTIONS` with a ticket to the session; who watches gets credentials apart from the player's.",
+    "TURN relays with the player's credentials, for networks that block UDP to game servers. Relays reach only the media ports of game servers. WHEP players get them in the `Link` headers of the SDP answer, and of `OPTIONS` with a ticket to the session. Watchers get separate credentials.",
   limits: ["signalling"],
   responses: { 200: IceServersResponse },
   errors: [],

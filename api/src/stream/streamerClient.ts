@@ -89,7 +89,7 @@ export class StreamerClient {
         body: await body.text(),
       };
     } catch (cause) {
-      throw unavailable("The stream does not answer: try again in a moment.", cause, 1);
+      throw unavailable("The stream does not respond. Try again in a moment.", cause, 1);
     }
   }
 }

@@ -32,7 +32,7 @@ export async function issueStreamTicket(deps: IssueDeps, grant: StreamGrant): Pr
     ticketPublicKey ?? deps.streamTickets.publicKey,
   );
   if (issued === undefined)
-    throw unavailable("This session cannot be connected to any more: stop it and launch the game again.");
+    throw unavailable("This session can no longer be joined. Stop it and launch the game again.");
   return {
     ticket: issued.ticket,
     role: grant.role,
@@ -57,5 +57,5 @@ export function ticketForStreamer(
     { gameSession: grant.sessionId },
     "No ticket can be signed for a game session: the signing key that it was launched with is not among SIGNING_KEYS any more.",
   );
-  throw unavailable("This session cannot be connected to any more: stop it and launch the game again.");
+  throw unavailable("This session can no longer be joined. Stop it and launch the game again.");
 }

@@ -1,4 +1,10 @@
-import { NodeLoads, noShare, sessionShare, type NodeShare, type PodResources } from "#contracts/crd/capacity.ts";
+import {
+  NodeLoads,
+  noShare,
+  sessionShare,
+  type NodeShare,
+  type PodResources,
+} from "#contracts/crd/capacity.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import { keyOf } from "#kube/api/object.ts";
 import { isTerminal } from "#kube/api/builtin.ts";

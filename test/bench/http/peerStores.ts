@@ -46,7 +46,7 @@ export class PeerStores {
 
   async keepAlive(userId: string, sessionId: string): Promise<KeepaliveResponse> {
     const kept = await updateGameSessionExpiry(this.pool, sessionId, userId);
-    if (kept === undefined) throw new Error("There is no such session.");
+    if (kept === undefined) throw new Error("This session does not exist.");
     return presentKeepalive(kept.expiresAt);
   }
 

@@ -164,7 +164,7 @@ describe(`POST ${path}`, function () {
   });
 
   it("says that no node answers: none listens, or what listens is none", async () => {
-    const sentence = "No game server can test the connection just now: try again in a moment.";
+    const sentence = "No game server can test the connection right now. Try again in a moment.";
     for (const response of [
       { status: 500, body: {} },
       { status: 201, body: { sdp: "v=0" } },
@@ -183,7 +183,7 @@ describe(`POST ${path}`, function () {
     const without = await TestApi.start({ database: api.database });
     const response = await api.as(user, without).post(path, "v=0 offer", sdp);
     expectErrorResponse(response, 503, "unavailable");
-    expect(response.json()).to.include({ message: "This installation has no connection test." });
+    expect(response.json()).to.include({ message: "Connection tests are not available here." });
     await without.stop();
   });
 

@@ -216,7 +216,8 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     expect(launched.toSorted(), "those that come together").to.deep.equal([202, 503, 503]);
     expect(await launchError()).to.include({
       lack: "memory",
-      message: "No game server has 1536 MiB of memory left, which this game takes: try again in a moment.",
+      message:
+        "This game needs 1536 MiB of memory. No server has that much left right now. Try again in a moment.",
     });
     await fixture.operator.finish(first);
     await fixture.ended(first);
@@ -246,23 +247,25 @@ describe("POST /api/game/launch on nodes with little memory", function () {
       () => isPlaced(first) && cluster.gameNode(cordoned)?.status?.capacity?.schedulable === false,
       { what: "the API to see both" },
     );
-    expect(await launchError()).to.include({ message: "All game servers are taken: try again in a moment." });
+    expect(await launchError()).to.include({
+      message: "All game servers are in use. Try again in a moment.",
+    });
     await fixture.addNode(1);
     await launch();
-    expect(await launchError()).to.include({ message: "All game servers are taken: try again in a moment." });
+    expect(await launchError()).to.include({
+      message: "All game servers are in use. Try again in a moment.",
+    });
   });
 
   it("says when no node is large enough for the game", async () => {
     await addNode(700, 8000);
     expect(await launchError()).to.include({
       lack: "processors",
-      message:
-        "No game server is large enough for this game, which takes 0.75 processors: this site has to add one.",
+      message: "This game needs 0.75 processors. No server here is large enough.",
     });
     await addNode(8000, 1024);
     expect(await launchError()).to.include({
-      message:
-        "No game server is large enough for this game, which takes 1536 MiB of memory and 0.75 processors: this site has to add one.",
+      message: "This game needs 1536 MiB of memory and 0.75 processors. No server here is large enough.",
     });
   });
 
@@ -290,7 +293,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     await fixture.addNode(1);
     await launch();
     expect(await launchError())
-      .to.deep.include({ message: "All game servers are taken: try again in a moment." })
+      .to.deep.include({ message: "All game servers are in use. Try again in a moment." })
       .and.to.not.have.property("lack");
   });
 

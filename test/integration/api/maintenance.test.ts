@@ -81,6 +81,6 @@ describe("maintenance", function () {
     expect(await status()).to.deep.equal({ since: new Date(creationTimestamp).toISOString(), message: null });
     const refused = await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug });
     expectErrorResponse(refused, 503, "maintenance");
-    expect(refused.json<{ message: string }>().message).to.match(/^Joypod is being worked on/);
+    expect(refused.json<{ message: string }>().message).to.match(/^Joypod is under maintenance/);
   });
 });

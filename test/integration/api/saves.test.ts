@@ -343,7 +343,7 @@ describe("a player's saves", function () {
     await fixture.launches.ended(session);
     const status = (await fixture.player.get(`/api/game/session-status?sessionId=${session}`)).json();
     expect(status).to.include({ status: "error", endReason: "failed" });
-    expect(status.message).to.contain("restore the version before it");
+    expect(status.message).to.contain("Restore the previous version");
     await eventually(async () => (await fixture.slot(slotId)).state === "free", {
       what: "the slot to be free",
     });

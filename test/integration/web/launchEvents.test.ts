@@ -162,7 +162,7 @@ describe("a launch on the play page", function () {
         aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge }),
       ],
     });
-    const lack = page.getByRole("alert").filter({ hasText: "Your save has grown too large to be kept" });
+    const lack = page.getByRole("alert").filter({ hasText: "Your save is too large to be stored" });
     await lack.waitFor();
     await page.route("**/api/game/stop", (route) =>
       route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }),

@@ -66,7 +66,7 @@ describe("the game's picture and sound on the page", function () {
         aCondition("SavePersisted", { status: "False", reason: saveReasons.saveTooLarge }),
       ],
     });
-    const warning = page.getByRole("alert").filter({ hasText: "Your save has grown too large to be kept" });
+    const warning = page.getByRole("alert").filter({ hasText: "Your save is too large to be stored" });
     await warning.waitFor();
     const card = new TestCard(game);
     await page.getByTestId("game-surface").focus();

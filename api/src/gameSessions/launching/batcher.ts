@@ -68,7 +68,7 @@ export class Batcher<T, R> {
       const results = await this.#options.work(batch.map(({ item }) => item));
       for (const [index, { done }] of batch.entries()) {
         const result = results[index];
-        if (result === undefined) throw new Error("A batch has fewer results than items.");
+        if (result === undefined) throw new Error("A batch returned fewer results than items.");
         if (result instanceof Error) done.reject(result);
         else done.resolve(result);
       }

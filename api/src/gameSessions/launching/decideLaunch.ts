@@ -25,7 +25,7 @@ import { unreadableSave, lowestEmptyNumber } from "../../saves/slotHistory.ts";
 /** Sessions that the cluster has, or is about to have. */
 type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
 
-const allTaken = "All game servers are taken: try again in a moment.";
+const allTaken = "All game servers are in use. Try again in a moment.";
 
 /** The slot that the player asked for; neither field means the most recently played one. */
 interface SlotWish {
@@ -70,9 +70,9 @@ export async function decideLaunch(
   context: LaunchContext | undefined,
   db: Queryable,
 ): Promise<NewGameSession> {
-  if (context === undefined) throw notFound("There is no such game.");
+  if (context === undefined) throw notFound("This game does not exist.");
   const choice = chooseSlot(context.slots, launch);
-  if (choice.kind === "unknown") throw notFound("There is no such save slot.");
+  if (choice.kind === "unknown") throw notFound("This save slot does not exist.");
   if (context.activeSessionId !== null) throw sessionActive(context.activeSessionId);
   const slot = slotOf(choice);
   if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(db, choice.slot);
@@ -108,7 +108,7 @@ export async function decideLaunch(
 /** The player has a session, whose id is told where it is known. */
 export function sessionActive(sessionId?: string): DomainError {
   return new DomainError("session_active", {
-    message: "You are already playing: stop that session first.",
+    message: "You are already playing a game. Stop that session first.",
     ...(sessionId === undefined ? {} : { extra: { sessionId } }),
   });
 }
@@ -116,13 +116,13 @@ export function sessionActive(sessionId?: string): DomainError {
 /** A session still owns the slot. */
 export function slotInUse(): DomainError {
   return new DomainError("conflict", {
-    message: "The last save of this slot is still being stored: try again in a moment, or play another slot.",
+    message: "The last save of this slot is still being stored. Try again in a moment, or play another slot.",
     retryAfterSeconds: 10,
   });
 }
 
 const noInternetMessage =
-  "This game needs the internet, which this site does not let games use: an admin has to allow it by the chart value games.network.";
+  "This game needs internet access, which this site does not allow. An admin can allow it with the chart value games.network.";
 
 /** Another launch would fail like the one that found it: the player has to restore a version before. */
 async function unreadable(db: Queryable, { id, objectKey }: Slot): Promise<DomainError> {
@@ -140,7 +140,7 @@ interface ChosenSlot extends Omit<Slot, "isPending" | "isUnreadable"> {
 function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   if (choice.kind === "full") {
     throw new DomainError("no_empty_slot", {
-      message: "All save slots of this game are in use: continue one of them.",
+      message: "All save slots of this game are in use. Continue one of them.",
     });
   }
   if (choice.kind === "fresh") {
@@ -236,8 +236,8 @@ function shortageError({ lacks, isTooLarge, needed }: Shortage): DomainError {
   };
   const amount = lacks.map((lack) => amounts[lack]).join(" and ");
   const message = isTooLarge
-    ? `No game server is large enough for this game, which takes ${amount}: this site has to add one.`
-    : `No game server has ${amount} left, which this game takes: try again in a moment.`;
+    ? `This game needs ${amount}. No server here is large enough.`
+    : `This game needs ${amount}. No server has that much left right now. Try again in a moment.`;
   const [lack = "slots"] = lacks;
   return noServers(message, { lack: lack === "slots" ? "gpu" : lack });
 }

@@ -73,7 +73,7 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
   } catch (error) {
     if (error instanceof KubeError && error.status === 422)
       logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
-    if (!(await recordLaunchFailure(deps, id, "The cluster could not take the session."))) return;
-    throw noServers("No game server can be reached just now: try again in a moment.", { cause: error });
+    if (!(await recordLaunchFailure(deps, id, "The cluster rejected the session."))) return;
+    throw noServers("The game servers cannot be reached right now. Try again in a moment.", { cause: error });
   }
 }

@@ -76,7 +76,7 @@ export class LaunchTurns {
     if (this.#waiting >= waitingLaunchesMax) throw tooManyLaunches();
     this.#waiting++;
     try {
-      const deadline = { clock: this.#clock, ms: launchPatienceMs, what: "Waiting for other launches" };
+      const deadline = { clock: this.#clock, ms: launchPatienceMs, what: "Waiting for earlier launches" };
       return await withDeadline(deadline, (signal) => orAborted(previous, signal)).catch((cause: unknown) => {
         throw tooManyLaunches(cause);
       });
@@ -88,5 +88,5 @@ export class LaunchTurns {
 
 /** What a launch throws that would wait for longer, or with more. */
 export function tooManyLaunches(cause?: unknown): Error {
-  return unavailable("Very many players launch games just now: try again in a moment.", cause);
+  return unavailable("Too many games are starting right now. Try again in a moment.", cause);
 }

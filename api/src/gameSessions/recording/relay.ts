@@ -51,7 +51,8 @@ async function relayOldest(
     await updateGameSessionCreated(transaction, id);
     return "created";
   }
-  if (isTooLate(session)) return { failedId: id, message: "The cluster could not be reached in time." };
+  if (isTooLate(session))
+    return { failedId: id, message: "The cluster was unreachable until the start deadline." };
   try {
     await gameSessionWriter.create(id, spec);
   } catch (error) {
@@ -61,7 +62,7 @@ async function relayOldest(
       { err: error, gameSession: id },
       "The Kubernetes API refused a game session that its launch had not created.",
     );
-    return { failedId: id, message: "The cluster could not take the session." };
+    return { failedId: id, message: "The cluster rejected the session." };
   }
   await updateGameSessionCreated(transaction, id);
   logger.info({ gameSession: id }, "The relay created a game session that its launch had not.");

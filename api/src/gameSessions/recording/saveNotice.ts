@@ -12,30 +12,29 @@ interface Notice {
 }
 
 const notStored: Notice = {
-  playing: "Your save cannot be stored just now: what was saved before stays.",
-  ended: "Your newest progress could not be stored: you have what was saved before that.",
+  playing: "Your save cannot be stored right now. Earlier saves are kept.",
+  ended: "Your latest progress could not be stored. Your last stored save is kept.",
 };
 
 const notices: Readonly<Record<string, Notice>> = {
   [saveReasons.saveTooLarge]: {
-    playing:
-      "Your save has grown too large to be kept: what was saved before stays, and newer progress will be lost.",
+    playing: "Your save is too large to be stored. Earlier saves are kept, but new progress will be lost.",
     ended:
-      "Your newest progress could not be kept because the save grew too large: you have what was saved before that.",
+      "Your latest progress could not be stored because the save is too large. Your last stored save is kept.",
   },
   [saveReasons.saveMissing]: {
-    playing: "The game has removed its save folder: what was saved before stays.",
-    ended: "The game had removed its save folder: you have what was saved before that.",
+    playing: "The game has deleted its save folder. Earlier saves are kept.",
+    ended: "The game deleted its save folder. Your last stored save is kept.",
   },
   [saveReasons.saveUnreadable]: notStored,
   [saveReasons.spoolUnreadable]: notStored,
   [saveReasons.spoolFull]: notStored,
   [saveReasons.spoolFailed]: notStored,
   [saveReasons.nothingToSave]: {
-    playing: "The game has saved nothing yet, so there is nothing to keep.",
+    playing: "The game has not saved anything yet.",
   },
   [saveReasons.lastAutosave]: {
-    ended: "The game server ended without notice: you have what was saved some seconds before.",
+    ended: "The game server stopped unexpectedly. Your progress up to a few seconds before is kept.",
   },
 };
 

@@ -71,7 +71,7 @@ export class GameSessionEvents {
     const ofUser = this.#followersOfUser.get(userId) ?? 0;
     if (ofUser >= limits.gameSession.eventStreamsPerUser) throw rateLimited(refusedRetrySeconds);
     if (this.#isClosed || this.#followers >= limits.gameSession.eventStreamsPerProcess)
-      throw unavailable("No more event streams can be opened just now: poll the status instead.");
+      throw unavailable("No more event streams can be opened right now. Poll the session's status instead.");
     const feed = this.#feeds.get(row.id) ?? this.#open(row);
     this.#count(userId, 1);
     feed.follow(follower, lastEventId);

@@ -106,7 +106,7 @@ async function keepAliveInCluster(
   try {
     await extendInCluster(deps, id, { expiresAt, idleTimeoutSeconds }, true);
   } catch (error) {
-    throw unavailable("The service is not available just now: try again in a moment.", error);
+    throw unavailable("The service is unavailable right now. Try again in a moment.", error);
   }
   return expiresAt;
 }
@@ -142,7 +142,7 @@ async function extendInCluster(
 }
 
 function noSuchSession(): DomainError {
-  return notFound("There is no such session, or it has ended.");
+  return notFound("This session does not exist or has ended.");
 }
 
 /**

@@ -30,48 +30,48 @@ interface PublicStopText {
 const publicStopTexts: Record<StopReason, PublicStopText> = {
   UserRequested: {
     endReason: "user_requested",
-    messages: { starting: "The launch was cancelled; your saves are as they were." },
+    messages: { starting: "The launch was cancelled. Your saves are unchanged." },
   },
   IdleTimeout: {
     endReason: "idle_timeout",
-    messages: { running: "The session was stopped because nobody was there; your progress is saved." },
+    messages: { running: "The session was stopped because it was idle. Your progress is saved." },
   },
   MaxDuration: {
     endReason: "max_duration",
-    messages: { running: "The session has reached its longest time; your progress is saved." },
+    messages: { running: "The session reached its maximum duration. Your progress is saved." },
   },
   Deleted: {
     endReason: "deleted",
     messages: {
-      starting: "The session was stopped by the operator of this site; try again later.",
-      running: "The session was stopped by the operator of this site; your progress is saved.",
+      starting: "The session was stopped by an admin of this site. Try again later.",
+      running: "The session was stopped by an admin of this site. Your progress is saved.",
     },
   },
   GameExited: {
     endReason: "game_exited",
     messages: {
-      starting: "The game ended before it could be shown.",
-      running: "The game has ended; your progress is saved.",
+      starting: "The game ended before its stream started.",
+      running: "The game has ended. Your progress is saved.",
     },
   },
   NodeLost: {
     endReason: "server_lost",
     messages: {
-      starting: "The game server was lost while the game started; try again.",
-      running: "The game server was lost; you have the progress of the last automatic save.",
+      starting: "The game server stopped responding while the game was starting. Try again.",
+      running: "The game server stopped responding. Your progress up to the last autosave is kept.",
     },
   },
   Failed: {
     endReason: "failed",
     messages: {
-      starting: "The game could not be started; try again in a moment.",
-      running: "The game has stopped working; you have the progress of the last save.",
+      starting: "The game could not be started. Try again in a moment.",
+      running: "The game stopped working. Your progress up to the last save is kept.",
     },
   },
 };
 
 const unreadableMessage =
-  "The save of this slot is missing or damaged: restore the version before it on the game's page.";
+  "The save of this slot is missing or damaged. Restore the previous version on the game's page.";
 
 /** An end as the player sees it. */
 interface PublicEnd {

@@ -56,8 +56,8 @@ const launch = route({
   name: "launchGame",
   summary: "Launch a game",
   description:
-    "A refused launch counts as one, but in the hour only if the response has no `Retry-After`. A repetition of one under way, by its" +
-    " `Idempotency-Key`, counts as a `poll` instead.",
+    "A refused launch counts towards the limits, but towards the hourly limit only if the response has no `Retry-After`. A retry of a" +
+    " launch in progress, with the same `Idempotency-Key`, counts as a `poll` instead.",
   limits: ["launch", "launchHourly"],
   limitsGivenBack: ["launchHourly"],
   repeats: { countAs: "poll", insteadOf: "launch" },
@@ -89,15 +89,15 @@ const status = route({
   name: "getGameSession",
   summary: "Show a session",
   description:
-    "To be asked every two seconds until the session is `running`. An ended session stays readable for 24 hours." +
-    " While the database is unavailable, only a session of which the cluster still has the object, and with the game's slug as its title.",
+    "Poll every two seconds until the session is `running`. Ended sessions stay readable for 24 hours." +
+    " While the database is unavailable, only sessions that still exist in the cluster can be read, with the game's slug as their title.",
   limits: ["poll"],
   query: GameSessionRequest,
   responses: { 200: GameSessionStatusResponse },
   errors: ["not_found"],
   handle: async ({ ctx, deps, user, query }) => {
     const row = await readGameSession(deps, query.sessionId, user.id);
-    if (row === undefined) throw notFound("There is no such session.");
+    if (row === undefined) throw notFound("This session does not exist.");
     ctx.body = presentGameSession(row, deps.cluster, deps.config.baseUrl);
   },
 });
@@ -108,20 +108,20 @@ const events = route({
   name: "followGameSession",
   summary: "Follow a session",
   description:
-    "Server-sent events: `stage` while it starts, `running`, `expiring` before an idle end, `stopping`, and `end`, the last one." +
-    " The data of each is what `session-status` would answer; of `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that comes" +
-    " back with `Last-Event-ID` is told only what it does not know.",
+    "Server-sent events: `stage` while the session starts, `running`, `expiring` before the idle timeout, `stopping`, and finally `end`." +
+    " The data is the response of `session-status`; for `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that" +
+    " reconnects with `Last-Event-ID` receives only what it has missed.",
   limits: ["poll"],
   query: GameSessionRequest,
   headers: ["Last-Event-ID"],
   responses: {
-    200: eventStream("The session's events, until its end."),
-    204: empty("The session has ended, and the client knows it."),
+    200: eventStream("The session's events until it ends."),
+    204: empty("The session has ended and the client has received the last event."),
   },
   errors: ["not_found", "rate_limited", "unavailable"],
   handle: async ({ ctx, deps, user, query }) => {
     const row = await readGameSession(deps, query.sessionId, user.id);
-    if (row === undefined) throw notFound("There is no such session.");
+    if (row === undefined) throw notFound("This session does not exist.");
     streamGameSession(ctx, user, row);
   },
 });
@@ -145,7 +145,7 @@ const stop = route({
   path: "/api/game/stop",
   name: "stopGameSession",
   summary: "Stop a session",
-  description: "Saves the game, takes its container away and answers with what it used. May be repeated.",
+  description: "Saves the game, removes its container and returns the session's usage. Idempotent.",
   limits: ["stop"],
   body: GameSessionRequest,
   responses: { 200: StopResponse, 202: StopPendingResponse },
@@ -161,8 +161,8 @@ const save = route({
   method: "POST",
   path: "/api/game/save",
   name: "saveGameSession",
-  summary: "Save what is played",
-  description: "A version of its own is kept of it, besides the saves that are made by themselves.",
+  summary: "Save a running session",
+  description: "Keeps a separate version, in addition to autosaves.",
   limits: ["saves"],
   body: GameSessionRequest,
   responses: { 202: SaveRequestedResponse },
@@ -209,16 +209,16 @@ async function requestSave(
   id: string,
 ): Promise<void> {
   const row = await findDatedGameSession(postgres.pool, id, userId);
-  if (row === undefined) throw notFound("There is no such session.");
+  if (row === undefined) throw notFound("This session does not exist.");
   if (currentStatus(row, cluster.gameSession(id)) !== "running") throw notRunning();
   const isThere = await gameSessionWriter.requestSave(id, row.now).catch((cause: unknown) => {
-    throw unavailable("The game server cannot be reached just now: try again in a moment.", cause);
+    throw unavailable("The game server cannot be reached right now. Try again in a moment.", cause);
   });
   if (!isThere) throw notRunning();
 }
 
 function notRunning(): DomainError {
   return new DomainError("not_running", {
-    message: "This session is not running: there is nothing to save.",
+    message: "This session is not running, so there is nothing to save.",
   });
 }

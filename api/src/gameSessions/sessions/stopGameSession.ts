@@ -41,7 +41,7 @@ export async function stopGameSession(
   const { pool } = deps.postgres;
   await updateGameSessionStopRequested(pool, id, userId, stopReasons.userRequested);
   const row = await findGameSession(pool, id, userId);
-  if (row === undefined) throw notFound("There is no such session.");
+  if (row === undefined) throw notFound("This session does not exist.");
   if (hasEnded(row.status)) return row;
   if (!(await requestStopInCluster(deps, id))) return undefined;
   return waitForEnd(deps, id, userId);

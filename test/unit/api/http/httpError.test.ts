@@ -32,7 +32,7 @@ describe("toHttpError", () => {
   it("closes the connection whose body is left unread", () => {
     for (const error of [payloadTooLarge(10), toHttpError(new DomainError("request_timeout"))])
       expect(error.headers).to.deep.equal({ Connection: "close" });
-    expect(toHttpError(notFound("There is no such game.")).headers).to.deep.equal({});
+    expect(toHttpError(notFound("This game does not exist.")).headers).to.deep.equal({});
   });
 
   it("tells a lost database connection as unavailable, and an unforeseen error without its message", () => {

@@ -14,7 +14,7 @@ describe("endMessageOf", () => {
   });
 
   it("says what the API says of a launch that was cancelled, of which no progress is saved", () => {
-    const message = "The launch was cancelled; your saves are as they were.";
+    const message = "The launch was cancelled. Your saves are unchanged.";
     expect(endMessageOf({ status: "stopped", endReason: "user_requested", message })).to.deep.equal({
       title: "See you soon",
       text: message,

@@ -38,18 +38,18 @@ describe("The save notice of an ended session", () => {
       saveReasons.spoolFull,
       saveReasons.spoolFailed,
     ]) {
-      expect(told(reason, true), reason).to.match(/ (stays|lost)/);
-      expect(told(reason, false), reason).to.contain("you have what was saved before that");
+      expect(told(reason, true), reason).to.match(/(are kept|lost)/);
+      expect(told(reason, false), reason).to.contain("Your last stored save is kept");
     }
   });
 
-  it("says to a player who asked for a save that there is nothing to keep, and no more of it at the end", () => {
-    expect(told(saveReasons.nothingToSave, true, "False")).to.contain("nothing to keep");
+  it("says to a player who asked for a save that nothing was saved yet, and omits this after the end", () => {
+    expect(told(saveReasons.nothingToSave, true, "False")).to.contain("not saved anything yet");
     expect(told(saveReasons.nothingToSave, false, "False")).to.equal(undefined);
   });
 
   it("states the age of the save when the pod was removed abruptly", () => {
-    expect(told(saveReasons.lastAutosave, false)).to.contain("some seconds before");
+    expect(told(saveReasons.lastAutosave, false)).to.contain("a few seconds before");
     expect(told(saveReasons.lastAutosave, true)).to.equal(undefined);
   });
 });

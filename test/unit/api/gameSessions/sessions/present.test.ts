@@ -75,7 +75,7 @@ describe("publicEndOf", () => {
   it("says of a launch that the player cancelled what became of their saves, as none was played", () => {
     expect(publicEndOf("UserRequested", false)).to.deep.equal({
       endReason: "user_requested",
-      message: "The launch was cancelled; your saves are as they were.",
+      message: "The launch was cancelled. Your saves are unchanged.",
     });
   });
 
@@ -85,7 +85,7 @@ describe("publicEndOf", () => {
 
   it("says what can be done about a save that could not be restored", () => {
     for (const reason of ["ChecksumMismatch", "SaveMissing"])
-      expect(publicEndOf("Failed", false, reason)!.message).to.contain("restore the version before it");
+      expect(publicEndOf("Failed", false, reason)!.message).to.contain("Restore the previous version");
     expect(publicEndOf("Failed", true, "SaveMissing")).to.deep.equal(publicEndOf("Failed", true));
   });
 
