@@ -80,6 +80,7 @@ e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_H
 .PHONY: bench
 bench: ready built prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone, LONG=1: R5 too
 	@npm run --silent bench
+	@[ -n "$(ONLY)" ] || npm run --silent bench:measured
 
 ##@ Make parts
 .PHONY: manifests

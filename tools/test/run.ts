@@ -2,14 +2,13 @@
 // `N passed, N failed`. A failed check does not stop the others. At most two failed tests of the whole run
 // are retried; tests that pass on retry are listed as UNSTABLE. JUnit reports go to test-results/*.xml.
 //
-// The order is chosen for two processors. Tests that measure a stream, and sessions on the platform, run
-// without other lanes beside them, because a busy machine fails them.
+// The order is chosen for two processors. Sessions on the platform run without other tests beside them,
+// because a busy machine fails them. What depends on the machine's speed is in `make bench`.
 //
 //   1. programs and images, and at the same time lint, types, short checks and unit tests
 //   2. integration: the lanes api, cluster and, one after the other, delivery and web
-//   3. measured: rates and times of streams
-//   4. players (pages that play, connection tests) and streamer (its other tests, devices, reconnects)
-//   5. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test) and end-to-end tests on it
+//   3. players (pages that play, connection tests) and streamer (its other tests, devices, reconnects)
+//   4. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test) and end-to-end tests on it
 //
 // The cluster is created as late as possible, because an idle one takes a tenth of the machine, and removed
 // at the end unless JOYPOD_KEEP is set. tools/test/long.sh runs the tests that take too long for this
@@ -27,10 +26,7 @@ import {
   type TestsOptions,
 } from "./check.ts";
 
-type Tier =
-  | "unit"
-  | `integration:${"api" | "cluster" | "delivery" | "web" | "measured" | "players" | "streamer"}`
-  | "e2e";
+type Tier = "unit" | `integration:${"api" | "cluster" | "delivery" | "web" | "players" | "streamer"}` | "e2e";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -112,7 +108,6 @@ async function runIntegration(): Promise<void> {
   await clusterTests.end();
   await deliveryTests.end();
   await webTests.end();
-  await tests("integration:measured", 20);
   const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinutes: 20 }));
   await tests("integration:players", 20);
   await streamer.end();

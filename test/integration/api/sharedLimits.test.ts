@@ -170,14 +170,12 @@ describe("limits shared by clients", function () {
     await eventually(() => idle.received.includes("200 OK") && busy.received.includes("100 Continue"), {
       what: "both connections",
     });
-    const startedMs = performance.now();
     const stopped = api.stop();
     expect(await idle.untilClosed()).to.include("200 OK");
     await expectRefused(api.url);
     busy.write('{"gameId":"none"}');
     expect(await busy.untilClosed()).to.match(/HTTP\/1\.1 404 [^]*Connection: close[^]*"not_found"/i);
     await stopped;
-    expect(performance.now() - startedMs).to.be.below(5_000);
   });
 });
 

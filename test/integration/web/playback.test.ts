@@ -134,10 +134,8 @@ describe("the game's picture and sound on the page", function () {
         },
         { what: "some tries" },
       );
-      // The page has looked at its clock a moment before each of them, in which a busy machine may have
-      // interrupted it.
-      for (const [at, time] of tries.slice(1).entries())
-        expect(time - (tries[at] ?? 0), "milliseconds between two tries").to.be.at.least(900);
+      // Three pauses of a second. A busy machine can delay the first try, but not all of them.
+      expect(tries[3]! - tries[0]!, "milliseconds between four tries").to.be.at.least(2_000);
       await page.reload();
       await game.waitUntilPlaying();
     });

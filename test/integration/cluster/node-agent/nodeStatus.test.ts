@@ -21,6 +21,7 @@ describe("Node agent: status of its node", function () {
   });
 
   it("waits for the GameNode, then reports heartbeat, space and store", async () => {
+    const startedMs = Math.floor(Date.now() / 1000) * 1000;
     await fixture.startAgent();
     await fixture.createGameNode();
     const { status } = await eventually(
@@ -32,7 +33,7 @@ describe("Node agent: status of its node", function () {
     );
     expect(status?.cache).to.include({ capacityBytes: 2 ** 30 });
     expect(status?.cache?.freeBytes).to.be.within(1, 2 ** 30);
-    expect(Date.now() - Date.parse(status?.heartbeat?.renewedAt ?? "")).to.be.below(20_000);
+    expect(Date.parse(status?.heartbeat?.renewedAt ?? "")).to.be.within(startedMs, Date.now());
     expect(status?.conditions?.find(({ type }) => type === "DiskPressure")?.status).to.equal("False");
   });
 

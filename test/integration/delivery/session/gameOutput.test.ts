@@ -30,7 +30,6 @@ describe("the output of a supervised game", function () {
     const { exit, output, account } = await play("head -c 100000000 /dev/zero | tr '\\0' x");
     expect(await exit()).to.equal(0);
     const seconds = (performance.now() - startedAt) / 1000;
-    expect(seconds).to.be.lessThan(20);
     expect(output().length).to.be.within(megabyte / 2, megabyte + 65_536 * (seconds + 1));
     const [, dropped] = /prints more than is kept: (\d+) bytes of it were dropped/.exec(output()) ?? [];
     expect(Number(dropped)).to.be.greaterThan(90_000_000);
