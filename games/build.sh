@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# build.sh game…: packs each game in a container of the game image and prints the path of its archive. An archive that exists is not packed again.
-# Environment: JOYPOD_GAME_IMAGE, the game image to pack for and in; without it, tools/images/build.sh makes it.
+# build.sh game…: packs each game in a container of the game image and prints the path of its archive. Existing archives are reused.
+# Environment: JOYPOD_GAME_IMAGE, the game image to use; built with tools/images/build.sh by default.
 set -euo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 . "$repositoryRoot/tools/containers.sh"
 
 games=$repositoryRoot/games
 
-# Prints a hash of what an archive depends on: the recipe, what it compiles, and the libraries of the game image.
+# Prints a hash of an archive's inputs: the recipe, the sources and the libraries of the game image.
 contentOf() {
   local recipe=("$games/packing.sh" "$games/$1/pack.sh") source
   while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.[ch]' -o -name '*.py' | LC_ALL=C sort)
@@ -22,7 +22,7 @@ pack() {
   writeBuildSecrets
   if [ -f "$buildSecrets/ca" ]; then mounts+=(-v "$buildSecrets/ca:/run/secrets/ca:ro"); fi
   if [ -f "$buildSecrets/apt" ]; then mounts+=(-v "$buildSecrets/apt:/etc/apt/apt.conf.d/95build-host:ro"); fi
-  # Tries five times, as a package mirror may be unavailable for minutes.
+  # Tries five times, because a package mirror may be unavailable for minutes.
   for try in 1 2 3 4 5; do
     if [ "$try" -gt 1 ]; then sleep $((10 * try + RANDOM % 10)); fi
     nice -n 10 "$containerEngine" run --rm --user 0:0 --network host --entrypoint /bin/bash \
@@ -42,7 +42,7 @@ ensureGame() {
 
 [ $# -gt 0 ] || die "name the games to build: $(cd "$games" && printf '%s ' */pack.sh | sed 's#/pack.sh##g')"
 for game in "$@"; do
-  [ -f "$games/$game/pack.sh" ] || die "there is no game $game; see the folder games."
+  [ -f "$games/$game/pack.sh" ] || die "unknown game $game; see the folder games."
 done
 useEngine "${JOYPOD_ENGINE:-}"
 image=${JOYPOD_GAME_IMAGE:-$(JOYPOD_ENGINE=$containerEngine "$repositoryRoot/tools/images/build.sh" game | sed -n 's/^  game: //p')}

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# capture.sh game picture.jpg: plays the game of /archive.tar.gz on a display without a screen and stores a picture of it. Runs as root in a
-# container of the game image: /games is this folder. What recipes games/<game>/play.sh use:
-# $game, the unpacked archive, window, which may name the window to show instead of the whole display, and the functions below.
+# capture.sh game picture.jpg: plays the game of /archive.tar.gz on a virtual display and stores a screenshot. Runs as root in a
+# container of the game image, with this folder as /games. Recipes (games/<game>/play.sh) use the functions below and the variables
+# game, the unpacked archive, and window, the window to capture instead of the whole display.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 DISPLAY=:9 HOME=/tmp/home SDL_AUDIODRIVER=dummy LIBGL_ALWAYS_SOFTWARE=1
 recipe=/games/$1
@@ -12,7 +12,7 @@ mkdir "$game" "$HOME"
 
 colours() { import -window root -format %k info: 2>/dev/null || echo 0; }
 
-# awaitColours number: waits, a minute at most, until the screen shows that many colours: something is drawn, and not a plain menu or loading screen.
+# awaitColours number: waits up to a minute until the screen shows that many colours, so that it is not a plain menu or loading screen.
 awaitColours() {
   local second shown
   for ((second = 0; second < 60; second++)); do
@@ -24,7 +24,7 @@ awaitColours() {
   return 1
 }
 
-# press key…: presses one key after another, long enough for a game that looks once a frame.
+# press key…: presses one key after another, each long enough for a game that polls once a frame.
 press() {
   local key
   for key in "$@"; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Functions that the recipes games/<game>/pack.sh share. Runs as root in a container of the game image: /games is this folder, /out the folder for the archive.
-# Rule: an archive has every shared library that the game image does not have, and regular files and directories only.
+# Functions for the recipes games/<game>/pack.sh. Runs as root in a container of the game image, with this folder as /games and the
+# archive's folder as /out. An archive contains every shared library that the game image lacks, and only regular files and directories.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 recipe=/games/$1
@@ -8,7 +8,7 @@ tree=/tmp/tree
 mkdir "$tree"
 ldconfig -p | awk '/=> /{print $1}' | sort -u >/tmp/provided
 
-# install package[=version]…: installs the packages that a game is taken from or built with; versions may end in *.
+# install package[=version]…: installs the packages that a game is copied from or built with. Versions may end in *.
 install() {
   apt-get update -qq
   apt-get install -y -qq --no-install-recommends "$@" >/tmp/apt.log 2>&1 || {
@@ -17,7 +17,7 @@ install() {
   }
 }
 
-# bundle folder file…: copies the shared libraries these files need, to any depth, unless the game image has them.
+# bundle folder file…: copies the shared libraries that these files need, including indirect ones, unless the game image has them.
 bundle() {
   local folder=$1 soname path
   shift
@@ -26,7 +26,7 @@ bundle() {
   while read -r soname path; do
     grep -qxF "$soname" /tmp/provided || cp -L "$path" "$folder/$soname"
   done </tmp/needed
-  # Checks only what is bundled; a library of the image may lack what it never uses.
+  # Checks only bundled files: a library of the image may lack dependencies that it never uses.
   if ldd "$@" 2>/dev/null | grep 'not found'; then
     echo "A library is missing." >&2
     return 1
@@ -39,7 +39,7 @@ writeLauncher() {
   chmod 755 "$tree/$1"
 }
 
-# finish archive: packs the tree; the same files make the same archive.
+# finish archive: packs the tree. The same files always produce the same archive.
 finish() {
   find "$tree" \( -type l -o ! -type f ! -type d \) -print -quit | grep . && {
     echo "The tree has links or special files." >&2

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# picture.sh [--taken] game=archive…: plays each game for a moment, as its recipe play.sh says, in a container of the game image, and prints the path of a
-# picture of its screen, a line each. A picture that exists is not taken again; a game without such a recipe has none. With --taken it takes none
-# and prints those that exist.
-# Environment: JOYPOD_GAME_IMAGE, the game image to play in; without it, tools/images/build.sh makes it.
+# picture.sh [--taken] game=archive…: plays each game for a moment with its recipe play.sh, in a container of the game image, and prints the
+# path of a screenshot, one per line. Existing screenshots are reused; a game without a recipe has none. With --taken it only prints existing ones.
+# Environment: JOYPOD_GAME_IMAGE, the game image to use; built with tools/images/build.sh by default.
 set -euo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 . "$repositoryRoot/tools/containers.sh"
@@ -19,7 +18,7 @@ capture() {
     /games/capture.sh "$game" "/out/$(basename "$picture")"
 }
 
-# Prints the path of a game's picture; nothing for a game without a recipe.
+# Prints the path of a game's screenshot; nothing for a game without a recipe.
 pictureOf() {
   if [ -f "$games/$1/play.sh" ]; then
     printf '%s/%s-%s.jpg\n' "$joypodCache/pictures" "$(basename "$2" .tar.gz)" "$(hashOf "$games/capture.sh" "$games/$1/play.sh")"
@@ -39,7 +38,7 @@ if [ "${1:-}" = --taken ]; then
   taken=yes
   shift
 fi
-[ $# -gt 0 ] || die "name the games to take pictures of, with their archives: game=archive.tar.gz"
+[ $# -gt 0 ] || die "name the games and their archives: game=archive.tar.gz"
 if [ "$taken" = yes ]; then
   for pair in "$@"; do
     picture=$(pictureOf "${pair%%=*}" "${pair#*=}")
@@ -51,6 +50,6 @@ useEngine "${JOYPOD_ENGINE:-}"
 image=${JOYPOD_GAME_IMAGE:-$(JOYPOD_ENGINE=$containerEngine "$repositoryRoot/tools/images/build.sh" game | sed -n 's/^  game: //p')}
 for pair in "$@"; do
   game=${pair%%=*} archive=${pair#*=}
-  [ -f "$archive" ] || die "$archive is missing; games/build.sh $game makes it."
+  [ -f "$archive" ] || die "$archive is missing; run games/build.sh $game."
   [ ! -f "$games/$game/play.sh" ] || withLock "picture-$game" ensurePicture "$game" "$archive"
 done

@@ -1,4 +1,4 @@
-/* Acts that use up something: the save folder, memory, output. */
+/* Acts that exhaust the save folder, memory or output. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -21,7 +21,7 @@ enum {
   QUEUE_BYTES = 8192
 };
 
-/* Bytes that do not compress. */
+/* Returns bytes that do not compress. */
 static void fillRandom(void *bytes, size_t length) {
   static uint64_t state = 88172645463325252u;
   for (uint64_t *at = bytes; (char *)(at + 1) <= (char *)bytes + length; at++) {
@@ -48,8 +48,8 @@ static bool writeAll(int file, const char *bytes, size_t length) {
   return true;
 }
 
-/* Writes up to this many MiB in files of 64; returns the MiB written and sets the errno that stopped it, or
- * 0. */
+/* Writes up to this many MiB in files of 64 MiB. Returns the MiB written and sets the errno that stopped
+ * it, or 0. */
 static int fillFolder(const char *folder, int maxMiB) {
   static char block[MEBIBYTE];
   int written = 0, file = -1;
@@ -70,7 +70,7 @@ void actFill(void) {
   printResult("fill written", "%d MiB, %s", written, errno ? codeName(errno) : "none refused");
 }
 
-/* Files that grow, shrink, vanish and come back all the time, while they are read. */
+/* Keeps growing, shrinking, removing and recreating files while they are read. */
 void actMoving(void) {
   static char block[MEBIBYTE];
   long changes = 0;
@@ -117,7 +117,7 @@ static void fillQueues(void) {
   printResult("shm queues", "%d, %s", made, made == QUEUES ? "none refused" : codeName(errno));
 }
 
-/* Memory that belongs to no process, so that killing a process frees none of it. */
+/* Allocates memory that belongs to no process, so that killing a process does not free it. */
 void actShm(void) {
   int written = fillFolder("/dev/shm", MAX_MEMORY_MIB / 2);
   printResult("shm folder", "%d MiB, %s", written, errno ? codeName(errno) : "none refused");
@@ -137,7 +137,7 @@ void actOutput(void) {
   for (double deadline = seconds() + OUTPUT_SECONDS; written < MAX_DISK_MIB && seconds() < deadline;
        written++)
     if (!writeAll(STDOUT_FILENO, lines, sizeof lines)) break;
-  sleepSeconds(5); /* what is printed right after a flood may be dropped with it */
+  sleepSeconds(5); /* output right after a flood may be dropped with it */
   putchar('\n');
   printResult("output written", "%d MiB", written);
 }

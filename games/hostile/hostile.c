@@ -1,7 +1,7 @@
 /*
- * hostile ACT: a game that does what no game should, for tests to see it denied or bounded. It waits until a
- * file `begin` appears in its temporary folder, so that a test can observe the neighbours before and after,
- * performs its act, prints the result, and keeps running.
+ * hostile ACT: a game for tests that misbehaves, so that they see each act denied or bounded. It waits for a
+ * file `begin` in its temporary folder, so that a test can observe the neighbours before and after, performs
+ * the act, prints the result and keeps running.
  */
 #define _GNU_SOURCE
 #include "hostile.h"
@@ -23,7 +23,7 @@ enum { BEGIN_WAIT_SECONDS = 300, TRIAL_SECONDS = 8 };
 struct act {
   const char *name;
   void (*play)(void);
-  bool hasSave; /* writes a small good save first, which must survive the act */
+  bool hasSave; /* first writes a small valid save, which must survive the act */
 };
 
 static const struct act acts[] = {

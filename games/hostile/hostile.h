@@ -1,12 +1,11 @@
-/* Functions that the acts of the hostile game share; README.md says what each act does. */
+/* Functions shared by the hostile game's acts. See README.md for what each act does. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 enum {
   MEBIBYTE = 1 << 20,
-  /* Bounds that every act keeps to by itself, so that a missing protection fails a test and does not take the
-     machine down. */
+  /* Limits of every act, so that a missing protection fails a test instead of taking the machine down. */
   MAX_PROCESSES = 2000,
   MAX_SECONDS = 60,
   MAX_MEMORY_MIB = 2048,
@@ -16,10 +15,10 @@ enum {
 /* Prints `act NAME: RESULT`, which tests read. */
 void printResult(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns the value of an environment variable, or the fallback for an empty one. */
+/* Returns an environment variable, or the fallback if it is empty. */
 const char *environmentOr(const char *name, const char *fallback);
 
-/* Returns seconds of the monotonic clock. */
+/* Returns the monotonic clock in seconds. */
 double seconds(void);
 
 void sleepSeconds(double duration);
@@ -27,14 +26,14 @@ void sleepSeconds(double duration);
 /* Returns the errno's name, such as EPERM. */
 const char *codeName(int code);
 
-/* An operation to try: returns -1 with errno when it failed, anything else when it succeeded. */
+/* An operation to try. Returns -1 with errno when it failed, anything else when it succeeded. */
 typedef long trial(const char *argument);
 
-/* Runs the trial in a process of its own, which may be killed for it, and prints the errno's name, `allowed`,
+/* Runs the operation in a child process, which may be killed for it. Prints the errno's name, `allowed`,
  * or the signal. */
 void tryInChild(const char *name, trial *try, const char *argument);
 
-/* The acts, by the files they are in. */
+/* The acts by source file. */
 void actSockets(void);
 void actTricks(void);
 void tryPulseAudio(void);

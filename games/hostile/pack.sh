@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The hostile game: one small program, compiled here, and a launcher for each of its acts, because a game is registered with one launcher.
+# The hostile game: a small program, compiled here, and one launcher per act, because a game is registered with a single launcher.
 install gcc libc6-dev linux-libc-dev
 mkdir -p "$tree/engine"
 gcc -O2 -Wall -Wextra -Werror -o "$tree/engine/hostile" "$recipe"/*.c -ldl -lrt -lpthread

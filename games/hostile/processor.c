@@ -1,4 +1,4 @@
-/* Acts that start too many processes, or use too much of the processor. */
+/* Acts that start too many processes or use too much processor time. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -16,9 +16,8 @@ static void spinUntil(double deadline) {
 }
 
 /*
- * Half of the children compute, half leave the game's process group; all end with their parent. They start to
- * compute when there are many of them, because the parent would otherwise get no processor time to start
- * more.
+ * Half of the children compute and half leave the game's process group. All end with their parent. They start
+ * computing only once there are many of them; otherwise the parent would get no processor time to start more.
  */
 static void runChild(int number, double deadline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -40,7 +39,7 @@ void actForkbomb(void) {
       children[count++] = child;
     else {
       if (failures++ == 0) printResult("forkbomb processes", "%d, %s", count, codeName(errno));
-      sleepSeconds(0.001); /* then it tries again */
+      sleepSeconds(0.001); /* then tries again */
     }
   }
   if (failures == 0) printResult("forkbomb processes", "%d, none refused", count);

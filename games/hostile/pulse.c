@@ -1,4 +1,4 @@
-/* Asks the sound server, which runs in the streamer's container, to load modules: some of them open sockets
+/* Asks the sound server, which runs in the streamer container, to load modules. Some of them open sockets
  * and files. */
 #define _GNU_SOURCE
 #include "hostile.h"
@@ -9,7 +9,7 @@
 
 enum { CONTEXT_READY = 4, CONTEXT_FAILED = 5, NO_INDEX = -1, WAIT_SECONDS = 5 };
 
-/* The functions of libpulse that are needed, with the types of its headers. */
+/* The functions of libpulse used here, with the types of its headers. */
 static struct {
   void *(*newLoop)(void);
   void *(*apiOf)(void *loop);

@@ -1,5 +1,5 @@
-/* Fake reports in the folder of the game's termination report. The supervisor writes there too, so each fake
- * is placed again and again. */
+/* Places fake reports in the folder of the game's termination report. The supervisor writes there too, so
+ * each fake is placed repeatedly. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -38,7 +38,7 @@ static void clear(const char *path) {
   if (unlink(path) != 0 && (errno == EISDIR || errno == EPERM)) rmdir(path);
 }
 
-/* Puts a fake in the report's place as often as possible. */
+/* Replaces the report with a fake as often as possible. */
 static void placeFakeReport(const char *name, int (*make)(void)) {
   int placed = 0, code = 0;
   for (double deadline = seconds() + FAKE_REPORT_SECONDS; seconds() < deadline; sleepSeconds(0.005)) {
@@ -47,7 +47,7 @@ static void placeFakeReport(const char *name, int (*make)(void)) {
       code = errno;
       continue;
     }
-    if (rename(fake, report) != 0) clear(report); /* a folder cannot replace a file, nor a file a folder */
+    if (rename(fake, report) != 0) clear(report); /* a folder cannot replace a file, or a file a folder */
     if (access(fake, F_OK) != 0 || rename(fake, report) == 0)
       placed++;
     else
@@ -59,7 +59,7 @@ static void placeFakeReport(const char *name, int (*make)(void)) {
     printResult(name, "%s", codeName(code));
 }
 
-/* Puts a FIFO where the supervisor writes its next report: to open that for writing would block for ever. */
+/* Puts a FIFO where the supervisor writes its next report. Opening it for writing would block forever. */
 static void blockDraft(void) {
   int placed = 0;
   for (double deadline = seconds() + FAKE_REPORT_SECONDS; seconds() < deadline;) {
@@ -69,7 +69,7 @@ static void blockDraft(void) {
   printResult("report draft", "a FIFO %d times", placed);
 }
 
-/* Keeps the last fake: a file cannot replace a folder that is not empty. */
+/* Keeps the last fake: a file cannot replace a non-empty folder. */
 static void keepFakeReport(void) {
   char inside[280];
   clear(draft);

@@ -1,4 +1,4 @@
-/* Save folders that are hard to walk: deep, wide, full of what is not a file, or replaced by a link. */
+/* Creates save folders that are hard to walk: deep, wide, full of special files, or replaced by a link. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -46,7 +46,7 @@ void actNames(void) {
     }
     close(file);
     if (made % 50000 == 0)
-      printResult("names so far", "%d", made); /* the memory limit may kill the game before the end */
+      printResult("names so far", "%d", made); /* the memory limit may kill the game before it finishes */
   }
   printResult("names made", "%d, %s", made, code ? codeName(code) : "none refused");
 }
@@ -102,7 +102,7 @@ void actOdd(void) {
   tryInChild("odd newline", touch, "two\nlines");
   tryInChild("odd backslash", touch, "..\\..\\windows");
   tryInChild("odd twin", touch, "twin");
-  tryInChild("odd other twin", touch, "TWIN"); /* the same name where case does not count */
+  tryInChild("odd other twin", touch, "TWIN"); /* the same name on a case-insensitive file system */
   tryInChild("odd longest name", touch, longName(LONGEST_NAME, 1));
   tryInChild("odd locked file", makeLocked, "locked");
   tryInChild("odd locked folder", makeLockedFolder, "locked folder");
@@ -112,7 +112,7 @@ void actOdd(void) {
   tryInChild("odd sparse TiB", makeSparse, "sparse");
 }
 
-/* Moves the folder away and puts a link to a system folder in its place. */
+/* Moves the folder away and replaces it with a link to a system folder. */
 void actSwap(void) {
   char away[512];
   snprintf(away, sizeof away, "%s.away", home());

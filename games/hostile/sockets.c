@@ -1,4 +1,5 @@
-/* Every way to open a socket: to each address of targets.txt, of each kind, and by other system calls. */
+/* Tries every way to open a socket: to each address in targets.txt, of each kind, and with other system
+ * calls. */
 #define _GNU_SOURCE
 #include "hostile.h"
 
@@ -110,8 +111,8 @@ static long setUpRing(const char *unused) {
 }
 
 #ifdef __x86_64__
-/* Makes a system call of the 32-bit table, which a filter of the 64-bit table alone does not see. Returns as
- * syscall() does. */
+/* Makes a system call of the 32-bit table, which a filter for only the 64-bit table does not see. Returns
+ * like syscall(). */
 static long int80(long number, long a, long b, long c) {
   long result;
   __asm__ volatile("int $0x80"
@@ -155,6 +156,5 @@ void actSockets(void) {
   tryInChild("i386 socket", socket32, NULL);
   tryInChild("x32 socket", socketX32, NULL);
 #endif
-  tryInChild("unix pair", openPair,
-             "unix"); /* the only kind that a game needs, for its display and its sound */
+  tryInChild("unix pair", openPair, "unix"); /* the only kind that a game needs, for display and sound */
 }

@@ -28,7 +28,7 @@ static long seize(const char *unused) {
   (void)unused;
   return ptrace(PTRACE_SEIZE, SUPERVISOR, 0, 0);
 }
-/* Detaches again: a traced supervisor would be stopped, and the test would get no result. */
+/* Detaches afterwards: a traced supervisor would stop, and the test would get no result. */
 static long attach(const char *unused) {
   (void)unused;
   if (ptrace(PTRACE_ATTACH, SUPERVISOR, 0, 0) != 0) return -1;
@@ -41,8 +41,7 @@ static long traceMe(const char *unused) {
   return ptrace(PTRACE_TRACEME, 0, 0, 0);
 }
 
-/* Uses an address that is not mapped: the call itself must be denied, so that EFAULT counts as a missing
- * protection. */
+/* Uses an unmapped address. The call itself must be denied, so EFAULT counts as a missing protection. */
 static long readMemory(const char *unused) {
   (void)unused;
   char byte;

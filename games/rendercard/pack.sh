@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The render card: one small program, compiled here.
+# The render card: a small program, compiled here.
 install gcc libc6-dev libx11-dev libgl-dev libvulkan-dev
 mkdir -p "$tree/engine"
 gcc -O2 -Wall -Wextra -Werror -o "$tree/engine/rendercard" "$recipe"/*.c -lX11 -lGL -lvulkan

@@ -1,4 +1,5 @@
-/* A game for tests: one colour by OpenGL or Vulkan, the next one at each key press. README.md says more. */
+/* A game for tests: shows one colour with OpenGL or Vulkan, and the next one on each key press. See
+ * README.md. */
 #define _GNU_SOURCE
 #include "rendercard.h"
 

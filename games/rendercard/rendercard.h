@@ -8,7 +8,7 @@ struct color {
   float red, green, blue;
 };
 
-/* A way to draw. `open` returns the window, `draw` fills it and shows it. */
+/* A renderer. `open` returns the window; `draw` fills and presents it. */
 struct renderer {
   Window (*open)(Display *display);
   void (*draw)(struct color color);
@@ -16,7 +16,7 @@ struct renderer {
 
 extern const struct renderer gl, vulkan;
 
-/* Ends the program with a reason. */
+/* Exits with a reason. */
 void fail(const char *what) __attribute__((noreturn));
 Window openWindow(Display *display, const XVisualInfo *visual);
 

@@ -47,7 +47,7 @@ static void makeSurface(Display *display, Window window) {
   check(vkCreateXlibSurfaceKHR(vk.instance, &info, NULL, &vk.surface), "there is no Vulkan surface");
 }
 
-/* Returns whether the device can show on the surface, and remembers its queue family. */
+/* Returns whether the device can present on the surface, and remembers its queue family. */
 static bool canShow(VkPhysicalDevice device) {
   VkQueueFamilyProperties families[MAX_FAMILIES];
   uint32_t count = MAX_FAMILIES;

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# SuperTux from Debian: the program, its data and the libraries the game image does not have.
+# SuperTux from Debian: the program, its data and the libraries that the game image lacks.
 install 'supertux=0.6.3*'
 mkdir "$tree/engine"
 cp -L /usr/games/supertux2 "$tree/engine/supertux2"

@@ -1,6 +1,6 @@
 /*
  * A game for tests: its picture depends only on the input, so that a test can read it from decoded pixels.
- * README.md has the layout. Keys Q and X end it with exit codes 0 and 3; SIGTERM ends it with 0.
+ * See README.md for the layout. Keys Q and X end it with exit codes 0 and 3; SIGTERM ends it with 0.
  */
 #define _GNU_SOURCE
 #include <X11/XKBlib.h>
@@ -43,12 +43,12 @@ static Display *display;
 static Window window;
 static Pixmap picture;
 static GC gc;
-static int width = WIDTH, height = HEIGHT; /* of the window; everything is drawn on a grid of 1280x720 */
+static int width = WIDTH, height = HEIGHT; /* size of the window; everything is drawn on a grid of 1280x720 */
 static volatile sig_atomic_t stopping;
-static int noiseSquares; /* a frame; TESTCARD_NOISE */
+static int noiseSquares; /* per frame, from TESTCARD_NOISE */
 
 static struct {
-  unsigned presses; /* kept in $HOME/testcard/presses */
+  unsigned presses; /* stored in $HOME/testcard/presses */
   unsigned clicks, wheel;
   int pointerX, pointerY;
   int keysHeld;
@@ -135,9 +135,9 @@ static void resize(int newWidth, int newHeight) {
                           (unsigned)DefaultDepth(display, DefaultScreen(display)));
 }
 
-/* Returns the exit code the key asks for, or -1. */
+/* Returns the exit code that the key requests, or -1. */
 static int pressKey(XKeyEvent *event) {
-  if (state.isDown[event->keycode & 255]) return -1; /* repeated by the server */
+  if (state.isDown[event->keycode & 255]) return -1; /* key repeat of the server */
   state.isDown[event->keycode & 255] = true;
   state.keysHeld++;
   switch (XLookupKeysym(event, 0)) {
@@ -181,7 +181,7 @@ static int handleEvents(void) {
   return -1;
 }
 
-/* Waits for input until the next frame is due; returns whether there was any. */
+/* Waits for input until the next frame is due. Returns whether there was any. */
 static bool awaitInput(const struct timespec *next) {
   if (XPending(display)) return true;
   struct timespec now;
@@ -192,7 +192,7 @@ static bool awaitInput(const struct timespec *next) {
   return rest > 0 && ppoll(&source, 1, &wait, NULL) > 0;
 }
 
-/* Shows presses at once, then saves them; all else waits for the next frame. */
+/* Shows presses immediately and then saves them. Everything else waits for the next frame. */
 static void showPresses(long frame) {
   if (!state.hasUnshownPress) return;
   draw(frame);
@@ -217,8 +217,8 @@ static void readGamepad(int pad) {
   }
 }
 
-/* Plays 440 Hz, quietly, on the right half as loud as on the left. Without a sound server there is only the
- * picture. */
+/* Plays a quiet 440 Hz tone, half as loud on the right channel as on the left. Without a sound server
+ * there is only the picture. */
 static void *playTone(void *unused) {
   (void)unused;
   const pa_sample_spec format = {.format = PA_SAMPLE_S16LE, .rate = 48000, .channels = 2};
@@ -248,7 +248,8 @@ static void openWindow(void) {
   resize(WIDTH, HEIGHT);
 }
 
-/* Uses as much memory as a small game, so that a test can tell a measured peak from an empty container's. */
+/* Uses as much memory as a small game, so that a test can distinguish a measured peak from an empty
+ * container's. */
 static void holdMemory(void) {
   char *memory = malloc(HELD_BYTES);
   if (memory)

@@ -1,6 +1,7 @@
-"""Compiles the scripts when the game is packed, so that a start does not parse them again.
+"""Compiles the scripts when the game is packed, so that they are not parsed at every start.
 
-Debian's Ren'Py reads compiled scripts but cannot write them. This writes each parsed script in the format that it reads: a header, the statements in the two slots, and the checksum of the source.
+Debian's Ren'Py reads compiled scripts but cannot write them. This writes each parsed script in that format: a header, the
+statements in both slots, and the checksum of the source.
 """
 import hashlib
 import marshal
@@ -8,8 +9,8 @@ import os
 import sys
 import time
 
-# Makes every build the same: names and serial numbers of statements come from the clock, and only version 2 of
-# Python's code format does not depend on the reference counts of the objects that are written.
+# Makes builds reproducible: names and serial numbers of statements come from the clock, and only version 2 of
+# Python's code format is independent of the objects' reference counts.
 time.time = lambda: 0
 write_code = marshal.dumps
 marshal.dumps = lambda code, version=2: write_code(code, 2)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The Question from Debian, with its engine Ren'Py, Python and the libraries the game image does not have.
+# The Question from Debian, with its engine Ren'Py, Python and the libraries that the game image lacks.
 install 'renpy-thequestion=8.3.4*' python3
 share=/usr/share/games/renpy
 packages=/usr/lib/python3/dist-packages
@@ -13,9 +13,9 @@ cp -rL "$packages/renpy/." "$tree/renpy/"
 cp -rL "$share/the_question/game" "$tree/game"
 cp -L "$share/renpy.py" "$tree/renpy_main.py"
 cp "$recipe/start.py" "$tree/thequestion.py"
-echo '(8, 3, 4)' >"$tree/game/script_version.txt" # a released game: no developer's menus, no checks for changed scripts
+echo '(8, 3, 4)' >"$tree/game/script_version.txt" # a released game has no developer menus and does not check for changed scripts
 
-# Python, without what a game never imports.
+# Python, without modules that a game never imports.
 mkdir -p "$modules"
 cp -L /usr/bin/python3 "$tree/lib/python/python3"
 cp -rL "/usr/lib/$python" "$library"
@@ -37,7 +37,7 @@ export PYTHONHOME="$here/lib/python" PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=
 exec "$here/lib/python/python3" "$here/thequestion.py" "$here"
 LAUNCHER
 
-# From here on only the archive's own files may be used.
+# From here on only files of the archive may be used.
 mv "$share" "$share.hidden"
 mv /usr/lib/python3 /usr/lib/python3.hidden
 export LD_LIBRARY_PATH=$tree/lib/so PYTHONHOME=$tree/lib/python PYTHONNOUSERSITE=1 PYTHONHASHSEED=0

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The Question: from the menu to where Sylvie speaks. Ren'Py's window is smaller than the display, so the picture is of the window alone.
+# The Question: from the menu to Sylvie's dialogue. Ren'Py's window is smaller than the display, so only the window is captured.
 "$game/thequestion.sh" >/tmp/game.log 2>&1 &
 awaitColours 20000
 press Down Return

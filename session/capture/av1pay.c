@@ -1,12 +1,12 @@
 /*
- * joypodav1pay: temporal units of AV1 as RTP packets, by the RTP payload format of the Alliance for Open
- * Media (version 1.0).
+ * joypodav1pay: packs AV1 temporal units into RTP packets, using the RTP payload format of the Alliance for
+ * Open Media (version 1.0).
  *
- * GStreamer has this in Rust alone, among plugins that the distribution does not have.
+ * GStreamer has this only in its Rust plugins, which the distribution does not package.
  *
- * A temporal unit is what an encoder makes of a picture: OBUs, each with a header, its length and its
- * content. In packets each OBU, or the part of it that fits, comes after a length of its own; the header's
- * length goes, and what a receiver does not need.
+ * A temporal unit is the encoder's output for one picture: OBUs, each with a header, its length and its
+ * content. In packets each OBU, or the part of it that fits, is preceded by a length. The header's length
+ * field and OBUs that a receiver does not need are dropped.
  */
 #include <gst/rtp/rtp.h>
 #include <string.h>
@@ -23,7 +23,7 @@ G_DEFINE_TYPE(Av1Pay, av1Pay, GST_TYPE_RTP_BASE_PAYLOAD)
 
 enum { SEQUENCE_HEADER = 1, TEMPORAL_DELIMITER = 2, TILE_LIST = 8, PADDING = 15 };
 enum { HAS_EXTENSION = 0x04, HAS_SIZE = 0x02 };
-/* The first byte of a packet. */
+/* First byte of a packet. */
 enum { CONTINUES = 0x80, IS_CONTINUED = 0x40, STARTS_SEQUENCE = 0x08 };
 
 static GstStaticPadTemplate sinkTemplate =
@@ -33,7 +33,7 @@ static GstStaticPadTemplate sourceTemplate = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS,
     GST_STATIC_CAPS("application/x-rtp, media=video, encoding-name=AV1, clock-rate=90000"));
 
-/* Bytes that are still to be read. */
+/* Unread bytes. */
 typedef struct {
   const guint8 *at;
   gsize left;
@@ -46,8 +46,8 @@ typedef struct {
   Bytes content;
 } Obu;
 
-/* A number of seven bits a byte, the lowest first; FALSE where it ends too early, or is larger than any OBU.
- */
+/* Reads a LEB128 number: seven bits per byte, lowest first. Returns FALSE when it is truncated or larger
+ * than any OBU. */
 static gboolean readLength(Bytes *bytes, gsize *value) {
   *value = 0;
   for (guint shift = 0; shift < 32 && bytes->left > 0; shift += 7) {
@@ -59,8 +59,8 @@ static gboolean readLength(Bytes *bytes, gsize *value) {
   return FALSE;
 }
 
-/* The next OBU, its header without the length; FALSE where the unit ends within it. One without a length is
- * all that is left. */
+/* Reads the next OBU, with its header without the length. Returns FALSE when the unit ends within it. An
+ * OBU without a length extends to the end of the unit. */
 static gboolean readObu(Bytes *unit, Obu *obu) {
   guint8 header = unit->at[0];
   obu->type = header >> 3 & 15;
@@ -79,12 +79,12 @@ static gboolean readObu(Bytes *unit, Obu *obu) {
   return TRUE;
 }
 
-/* The packets of a unit: those that are full, and the one that is being filled. */
+/* Packets of a unit: the full ones and the one being filled. */
 typedef struct {
   GstRTPBasePayload *payload;
   GstBufferList *full;
-  GByteArray *packet; /* empty, or with its first byte */
-  gsize room;         /* of a packet */
+  GByteArray *packet; /* empty, or starting with its first byte */
+  gsize room;         /* size of a packet */
   GstClockTime at;
   gboolean startsSequence;
 } Packets;
@@ -104,19 +104,19 @@ static void closePacket(Packets *packets, gboolean isLast) {
 
 static void openPacket(Packets *packets, gboolean continues) {
   guint8 first = (guint8)((continues ? CONTINUES : 0) | (packets->startsSequence ? STARTS_SEQUENCE : 0));
-  packets->startsSequence = FALSE; /* The first packet says it. */
+  packets->startsSequence = FALSE; /* only the first packet carries it */
   g_byte_array_append(packets->packet, &first, 1);
 }
 
-/* Lengths of packets' parts have one byte or two. */
+/* Lengths in packets have one or two bytes. */
 static void appendLength(GByteArray *packet, gsize length) {
   guint8 bytes[] = {(guint8)(length & 0x7f), (guint8)(length >> 7)};
   if (length > 0x7f) bytes[0] |= 0x80;
   g_byte_array_append(packet, bytes, length > 0x7f ? 2 : 1);
 }
 
-/* Of so many bytes, how many fit into the rest of a packet with their length before them. */
-static gsize fitting(gsize wanted, gsize rest) {
+/* Returns how many of the wanted bytes fit into the rest of a packet together with their length. */
+static gsize fittingLength(gsize wanted, gsize rest) {
   if (rest < 2) return 0;
   gsize most = rest - 1 > 0x7f ? rest - 2 : rest - 1;
   return MIN(wanted, most);
@@ -128,7 +128,7 @@ static void addObu(Packets *packets, const Obu *obu) {
   while (headerLeft + contentLeft > 0) {
     gboolean isBegun = headerLeft < obu->headerBytes || contentLeft < obu->content.left;
     if (packets->packet->len == 0) openPacket(packets, isBegun);
-    gsize part = fitting(headerLeft + contentLeft, packets->room - packets->packet->len);
+    gsize part = fittingLength(headerLeft + contentLeft, packets->room - packets->packet->len);
     if (part > headerLeft || part == headerLeft + contentLeft) {
       appendLength(packets->packet, part);
       g_byte_array_append(packets->packet, header, (guint)headerLeft);
@@ -139,7 +139,7 @@ static void addObu(Packets *packets, const Obu *obu) {
     }
     if (contentLeft + headerLeft == 0) return;
     if (headerLeft == 0)
-      packets->packet->data[0] |= IS_CONTINUED; /* What did not begin here is not continued. */
+      packets->packet->data[0] |= IS_CONTINUED; /* an OBU that did not start here is not continued */
     closePacket(packets, FALSE);
   }
 }
@@ -148,8 +148,8 @@ static gboolean isSent(const Obu *obu) {
   return obu->type != TEMPORAL_DELIMITER && obu->type != TILE_LIST && obu->type != PADDING;
 }
 
-/* Whether all of the unit's OBUs are whole; and whether a sequence starts with it, from which a receiver can
- * begin. */
+/* Returns whether all OBUs of the unit are complete, and in `startsSequence` whether a sequence starts
+ * with it, where a receiver can begin. */
 static gboolean checkUnit(Bytes unit, gboolean *startsSequence) {
   *startsSequence = FALSE;
   while (unit.left > 0) {
@@ -160,8 +160,8 @@ static gboolean checkUnit(Bytes unit, gboolean *startsSequence) {
   return TRUE;
 }
 
-static GstBufferList *packetsOf(GstRTPBasePayload *payload, Bytes unit, gboolean startsSequence,
-                                GstClockTime at) {
+static GstBufferList *buildPackets(GstRTPBasePayload *payload, Bytes unit, gboolean startsSequence,
+                                   GstClockTime at) {
   Packets packets = {
       .payload = payload,
       .full = gst_buffer_list_new(),
@@ -172,7 +172,7 @@ static GstBufferList *packetsOf(GstRTPBasePayload *payload, Bytes unit, gboolean
   };
   while (unit.left > 0) {
     Obu obu;
-    readObu(&unit, &obu); /* It was checked. */
+    readObu(&unit, &obu); /* checkUnit has validated it */
     if (isSent(&obu)) addObu(&packets, &obu);
   }
   if (packets.packet->len > 0) closePacket(&packets, TRUE);
@@ -189,7 +189,8 @@ static GstFlowReturn handleBuffer(GstRTPBasePayload *payload, GstBuffer *buffer)
   Bytes unit = {map.data, map.size};
   gboolean startsSequence;
   gboolean isWhole = checkUnit(unit, &startsSequence);
-  GstBufferList *packets = isWhole ? packetsOf(payload, unit, startsSequence, GST_BUFFER_PTS(buffer)) : NULL;
+  GstBufferList *packets =
+      isWhole ? buildPackets(payload, unit, startsSequence, GST_BUFFER_PTS(buffer)) : NULL;
   gst_buffer_unmap(buffer, &map);
   gst_buffer_unref(buffer);
   if (!isWhole) {
@@ -197,7 +198,7 @@ static GstFlowReturn handleBuffer(GstRTPBasePayload *payload, GstBuffer *buffer)
     return GST_FLOW_ERROR;
   }
   if (gst_buffer_list_length(packets) > 0) return gst_rtp_base_payload_push_list(payload, packets);
-  gst_buffer_list_unref(packets); /* There was nothing for a receiver. */
+  gst_buffer_list_unref(packets); /* the unit contains nothing for a receiver */
   return GST_FLOW_OK;
 }
 

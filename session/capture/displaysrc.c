@@ -1,15 +1,15 @@
 /*
- * joypoddisplaysrc: the picture of an X display, as a live GStreamer source.
+ * joypoddisplaysrc: captures an X display as a live GStreamer source.
  *
- * A picture is captured when something was drawn or the pointer moved, not at fixed intervals: that saves
- * half a frame of latency on average, and no two clocks drift against each other. Downstream runs in this
- * element's thread, so that a picture is captured no earlier than the encoder is free. A still display is
- * repeated at intervals, for the encoder to refine it and for viewers that join late.
+ * A picture is captured when something was drawn or the pointer moved, not at fixed intervals. That saves
+ * half a frame of latency on average and avoids two clocks drifting against each other. Downstream runs in
+ * this element's thread, so a picture is captured no earlier than the encoder is free. A still display is
+ * repeated at intervals, so that the encoder refines it and late viewers see it.
  *
- * The display may change its size, as a game may ask of it: the next picture has the new one.
+ * A game may resize the display. The next picture then has the new size.
  *
- * It comes as the display has it, BGRx, or as software encoders take it: I420, converted by libyuv in a third
- * of videoconvert's time.
+ * Output is BGRx, the display's format, or I420 for software encoders. libyuv converts to I420 in a third of
+ * the time that videoconvert needs.
  */
 #define _GNU_SOURCE
 #include <X11/Xlib.h>
@@ -31,36 +31,35 @@
 enum { SEGMENTS = 4, BYTES_PER_PIXEL = 4, MAX_RATE = 240, CAPTURE_TRIES = 3 };
 enum { PROPERTY_DISPLAY = 1, PROPERTY_RATE };
 
-/* A game that draws once more because of an input must not wait for its slot: this many pictures may come
- * early. */
+/* A game that redraws because of input must not wait for its slot, so this many pictures may come early. */
 static const gint64 earlyPictures = 2;
-/* The rate limit is a tenth higher than the rate, so that early pictures are made up for. */
+/* The rate limit is 10 % above the rate, so that the average catches up after early pictures. */
 static const double rateAllowance = 1.1;
-/* An unchanged picture is repeated after this many intervals, later than the next one of a game at the full
- * rate. */
+/* An unchanged picture is repeated after this many intervals, later than the next one of a game at the
+ * full rate. */
 static const double repeatIntervals = 1.5;
-/* A display that is unchanged for this long is repeated at this interval: the encoder has refined it by then.
- */
+/* A display that is unchanged for this long is repeated at this interval, because the encoder has refined
+ * it by then. */
 static const gint64 stillAfterUs = 1000000, stillRepeatUs = 50000;
 
 typedef struct {
   XShmSegmentInfo info;
   XImage *image;
-  guint8 *planes; /* the picture as I420; NULL until one is wanted */
-  gint isBusy;    /* downstream reads it; atomic */
+  guint8 *planes; /* the picture as I420; NULL until needed */
+  gint isBusy;    /* being read by downstream; atomic */
 } Segment;
 
 typedef struct {
   GstPushSrc parent;
   char *displayName;
-  gint rate;                    /* pictures a second at most; atomic */
+  gint rate;                    /* maximum pictures per second; atomic */
   gint isImmediate, isFlushing; /* atomic */
   int wake;                     /* eventfd: another thread changed one of these */
   GstVideoInfo video;
 
   Display *display;
   Window root;
-  int width, height; /* the display's, as far as is known */
+  int width, height; /* last known size of the display */
   int damageEvent, fixesEvent;
   Damage damage;
   Segment segments[SEGMENTS];
@@ -81,7 +80,7 @@ G_DEFINE_TYPE(DisplaySrc, displaySrc, GST_TYPE_PUSH_SRC)
 static GstStaticPadTemplate template = GST_STATIC_PAD_TEMPLATE(
     "src", GST_PAD_SRC, GST_PAD_ALWAYS,
     GST_STATIC_CAPS("video/x-raw, format=BGRx, width=[1,32767], height=[1,32767], framerate=[1/1,240/1];"
-                    /* The matrix that libyuv converts by. */
+                    /* libyuv's conversion matrix. */
                     "video/x-raw, format=I420, colorimetry=bt601, width=[1,32767], height=[1,32767], "
                     "framerate=[1/1,240/1]"));
 
@@ -127,16 +126,16 @@ static void removeSegment(DisplaySrc *self, Segment *segment) {
   segment->planes = NULL;
 }
 
-/* In place of Xlib's own, which ends the process: whoever made the request sees that it failed. */
-static int noteError(Display *display, XErrorEvent *error) {
+/* Replaces Xlib's handler, which ends the process. The caller checks whether its request failed. */
+static int recordError(Display *display, XErrorEvent *error) {
   char text[128];
   XGetErrorText(display, error->error_code, text, sizeof text);
   GST_INFO("the display does not take request %d: %s", error->request_code, text);
   return 0;
 }
 
-/* Asks for the size after its changes are asked for, so that none is missed. */
-static gboolean followSize(DisplaySrc *self) {
+/* Requests size events before reading the size, so that no change is missed. */
+static gboolean watchSize(DisplaySrc *self) {
   XWindowAttributes attributes;
   XSelectInput(self->display, self->root, StructureNotifyMask);
   if (!XGetWindowAttributes(self->display, self->root, &attributes)) return FALSE;
@@ -147,11 +146,11 @@ static gboolean followSize(DisplaySrc *self) {
 
 static gboolean openDisplay(DisplaySrc *self) {
   int error, major = 5, minor = 0;
-  XSetErrorHandler(noteError);
+  XSetErrorHandler(recordError);
   self->display = XOpenDisplay(self->displayName);
   if (!self->display) return FALSE;
   self->root = DefaultRootWindow(self->display);
-  if (!followSize(self)) return FALSE;
+  if (!watchSize(self)) return FALSE;
   if (!XShmQueryExtension(self->display) ||
       !XDamageQueryExtension(self->display, &self->damageEvent, &error) ||
       !XFixesQueryExtension(self->display, &self->fixesEvent, &error))
@@ -177,7 +176,7 @@ static gboolean stop(GstBaseSrc *base) {
   DisplaySrc *self = (DisplaySrc *)base;
   for (int i = 0; i < SEGMENTS; i++) {
     Segment *segment = &self->segments[i];
-    if (g_atomic_int_get(&segment->isBusy)) { /* its memory is left to who reads it */
+    if (g_atomic_int_get(&segment->isBusy)) { /* its reader keeps the memory */
       segment->info.shmaddr = NULL;
       segment->planes = NULL;
     }
@@ -210,8 +209,8 @@ static void readEvents(DisplaySrc *self) {
   self->isChanged = TRUE;
 }
 
-/* Returns whether the pointer has moved; the server sends no event when it draws it. */
-static gboolean followPointer(DisplaySrc *self) {
+/* Returns whether the pointer has moved. The server sends no event when it draws the pointer. */
+static gboolean updatePointer(DisplaySrc *self) {
   Window root, child;
   int x = 0, y = 0, windowX, windowY;
   unsigned buttons;
@@ -242,8 +241,7 @@ static void drawPointer(DisplaySrc *self, XImage *image) {
 }
 
 static void sleepUntil(DisplaySrc *self, gint64 at) {
-  if (XPending(self->display))
-    return; /* it came with the answer to a request: the socket says nothing of it any more */
+  if (XPending(self->display)) return; /* it arrived with a reply, so the socket no longer signals it */
   struct pollfd sources[] = {{.fd = self->wake, .events = POLLIN},
                              {.fd = ConnectionNumber(self->display), .events = POLLIN}};
   gint64 restUs = MAX(0, at - g_get_monotonic_time());
@@ -251,11 +249,11 @@ static void sleepUntil(DisplaySrc *self, gint64 at) {
   ppoll(sources, 2, &rest, NULL);
   guint64 count;
   if (sources[0].revents & POLLIN && read(self->wake, &count, sizeof count) < 0)
-    GST_LOG_OBJECT(self, "woken by two at once");
+    GST_LOG_OBJECT(self, "woken by two threads");
 }
 
-/* Returns TRUE when a picture is to be captured, FALSE when the element stops. */
-static gboolean awaitPicture(DisplaySrc *self) {
+/* Returns TRUE when a picture must be captured, FALSE when the element stops. */
+static gboolean waitForPicture(DisplaySrc *self) {
   while (!g_atomic_int_get(&self->isFlushing)) {
     gint64 intervalUs = G_USEC_PER_SEC / g_atomic_int_get(&self->rate);
     if (g_atomic_int_compare_and_exchange(&self->isImmediate, TRUE, FALSE)) {
@@ -265,7 +263,7 @@ static gboolean awaitPicture(DisplaySrc *self) {
     readEvents(self);
     gint64 now = g_get_monotonic_time();
     if (!self->isChanged && now >= self->pointerCheckAt) {
-      self->isChanged = followPointer(self);
+      self->isChanged = updatePointer(self);
       self->pointerCheckAt = now + intervalUs;
     }
     if (self->isChanged) self->changedAt = now;
@@ -281,8 +279,8 @@ static gboolean awaitPicture(DisplaySrc *self) {
 
 static void release(gpointer segment) { g_atomic_int_set(&((Segment *)segment)->isBusy, FALSE); }
 
-/* A segment of the display's size that nobody reads; NULL when there is none. */
-static Segment *freeSegment(DisplaySrc *self) {
+/* Returns an unused segment of the display's size; NULL when there is none. */
+static Segment *findUnusedSegment(DisplaySrc *self) {
   for (int i = 0; i < SEGMENTS; i++) {
     Segment *segment = &self->segments[i];
     if (g_atomic_int_get(&segment->isBusy)) continue;
@@ -294,23 +292,23 @@ static Segment *freeSegment(DisplaySrc *self) {
   return NULL;
 }
 
-/* The display's picture; NULL when there is none to be had. */
+/* Returns the display's picture; NULL when it cannot be captured. */
 static Segment *capture(DisplaySrc *self) {
   for (int try = 0; try < CAPTURE_TRIES; try++) {
-    Segment *segment = freeSegment(self);
+    Segment *segment = findUnusedSegment(self);
     if (!segment) return NULL;
     self->isChanged = FALSE;
     XDamageSubtract(self->display, self->damage, None,
-                    None); /* before the capture: what is drawn from here on is a new change */
-    followPointer(self);
+                    None); /* before the capture: anything drawn later is a new change */
+    updatePointer(self);
     if (XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes)) return segment;
-    readEvents(self); /* a display that has just become smaller has said so before the error */
+    readEvents(self); /* a display that has just shrunk has sent that event before the error */
   }
   return NULL;
 }
 
-/* The picture for downstream, which has the segment until it releases the buffer. */
-static GstBuffer *bufferOf(DisplaySrc *self, Segment *segment) {
+/* Wraps a segment in a buffer. Downstream uses the segment until it releases the buffer. */
+static GstBuffer *wrapSegment(DisplaySrc *self, Segment *segment) {
   const GstVideoInfo *video = &self->video;
   gsize bytes = GST_VIDEO_INFO_SIZE(video);
   guint8 *picture = (guint8 *)segment->image->data;
@@ -329,7 +327,7 @@ static GstBuffer *bufferOf(DisplaySrc *self, Segment *segment) {
 
 static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
   DisplaySrc *self = (DisplaySrc *)base;
-  if (!awaitPicture(self)) return GST_FLOW_FLUSHING;
+  if (!waitForPicture(self)) return GST_FLOW_FLUSHING;
   gint64 now = g_get_monotonic_time();
   gint64 intervalUs = (gint64)(G_USEC_PER_SEC / (rateAllowance * g_atomic_int_get(&self->rate)));
   self->nextSlotAt = MAX(self->nextSlotAt, now) + intervalUs;
@@ -345,7 +343,7 @@ static GstFlowReturn create(GstPushSrc *base, GstBuffer **buffer) {
                           segment->image->height != GST_VIDEO_INFO_HEIGHT(&self->video);
   if (hasOtherSize && !gst_base_src_negotiate(GST_BASE_SRC(base))) return GST_FLOW_NOT_NEGOTIATED;
   drawPointer(self, segment->image);
-  *buffer = bufferOf(self, segment);
+  *buffer = wrapSegment(self, segment);
   return GST_FLOW_OK;
 }
 
@@ -428,7 +426,7 @@ static void displaySrc_class_init(DisplaySrcClass *class) {
   g_object_class_install_property(
       object, PROPERTY_RATE,
       g_param_spec_int("rate", "Rate",
-                       "Approximate maximum of pictures a second; setting it captures one at once", 1,
+                       "Approximate maximum of pictures per second; setting it captures one immediately", 1,
                        MAX_RATE, 60, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
   GstBaseSrcClass *source = GST_BASE_SRC_CLASS(class);
   source->start = start;

@@ -1,16 +1,16 @@
 /*
- * joypodpictures: all RTP packets of a picture as one buffer, each after its length of two bytes, the higher
- * one first.
+ * joypodpictures: combines all RTP packets of a picture into one buffer. Each packet is preceded by its
+ * length: two bytes, big-endian.
  *
- * The packets of a picture come at once. Whoever pulls them one by one is woken for each, which costs a
- * streamer more than copying them.
+ * The packets of a picture arrive together. Pulling them one by one would wake the streamer for each, which
+ * costs more than copying them.
  */
 #include <gst/gst.h>
 
 typedef struct {
   GstElement parent;
   GstPad *source;
-  GByteArray *picture; /* what has come of it so far */
+  GByteArray *picture; /* the part received so far */
 } Pictures;
 
 typedef struct {

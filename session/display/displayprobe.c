@@ -1,13 +1,12 @@
 /*
- * displayprobe COMMAND: finds out what the display in DISPLAY can do, and prints it as lines of `name value`.
+ * displayprobe COMMAND: probes the display in DISPLAY and prints findings as lines of `name value`.
  *
- *   size WIDTH HEIGHT   sets the display's size by RandR
- *   gl [FRAMES]         draws with OpenGL, and reads the picture back the way the capture does; then times so
- * many frames vulkan [FRAMES]     the same through a Vulkan swapchain extensions          names the
- * extensions of the display's protocol, each on a line with its number
+ * - size WIDTH HEIGHT: sets the display's size with RandR
+ * - gl [FRAMES]: draws with OpenGL, reads the picture back as the capture does, and times this many frames
+ * - vulkan [FRAMES]: the same with a Vulkan swapchain
+ * - extensions: lists the extensions of the display's protocol, each with its number
  *
- * Exits with 0 when the last step worked; a driver may also crash it, or hang it: whoever starts it sets a
- * deadline.
+ * Exits with 0 when the command succeeded. A driver may also crash or hang it, so the caller sets a deadline.
  */
 #include "displayprobe.h"
 
@@ -30,8 +29,8 @@ void fail(const char *what) {
   exit(1);
 }
 
-/* Prints one line of printable characters, whatever a driver calls itself. */
-void tell(const char *name, const char *value) {
+/* Prints one line of printable characters, whatever name a driver has. */
+void printFinding(const char *name, const char *value) {
   char line[MAX_LINE];
   snprintf(line, sizeof line, "%s", value ? value : "");
   for (char *c = line; *c; c++)
@@ -40,7 +39,7 @@ void tell(const char *name, const char *value) {
   fflush(stdout);
 }
 
-static double milliseconds(void) {
+static double nowMs(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
@@ -49,10 +48,10 @@ static double milliseconds(void) {
 void timeFrames(const char *name, int frames, void (*draw)(void *), void *drawing) {
   if (frames < 1) return;
   char text[32];
-  double before = milliseconds();
+  double before = nowMs();
   for (int frame = 0; frame < frames; frame++) draw(drawing);
-  snprintf(text, sizeof text, "%.2f", (milliseconds() - before) / frames);
-  tell(name, text);
+  snprintf(text, sizeof text, "%.2f", (nowMs() - before) / frames);
+  printFinding(name, text);
 }
 
 Window openWindow(Display *display, XVisualInfo *visual, int *width, int *height) {
@@ -97,7 +96,7 @@ static bool isColor(unsigned long pixel, unsigned long color) {
   return true;
 }
 
-/* All corners and the middle: a picture that is only partly there is wrong. */
+/* Checks all corners and the middle, because a partial picture is wrong. */
 static bool showsColor(XImage *image, unsigned long color) {
   int right = image->width - 2, bottom = image->height - 2;
   int points[][2] = {{1, 1}, {right, 1}, {1, bottom}, {right, bottom}, {right / 2, bottom / 2}};
@@ -115,7 +114,7 @@ void expectCaptured(Display *display, const char *name, unsigned long color, voi
     draw(drawing);
     XShmGetImage(display, RootWindow(display, DefaultScreen(display)), image, 0, 0, AllPlanes);
     if (showsColor(image, color)) {
-      tell(name, "right");
+      printFinding(name, "right");
       return;
     }
     usleep(TRY_EVERY_US);
@@ -123,13 +122,13 @@ void expectCaptured(Display *display, const char *name, unsigned long color, voi
   char seen[32];
   snprintf(seen, sizeof seen, "wrong: %06lx",
            XGetPixel(image, image->width / 2, image->height / 2) & 0xffffff);
-  tell(name, seen);
+  printFinding(name, seen);
   fail("what was drawn is not what is captured");
 }
 
-/* Returns the output's mode of this size, made when there is none. */
-static RRMode modeOf(Display *display, Window root, XRRScreenResources *resources, RROutput output,
-                     unsigned width, unsigned height) {
+/* Returns the output's mode of this size, and creates it if there is none. */
+static RRMode findOrCreateMode(Display *display, Window root, XRRScreenResources *resources, RROutput output,
+                               unsigned width, unsigned height) {
   XRROutputInfo *info = XRRGetOutputInfo(display, resources, output);
   for (int i = 0; info && i < info->nmode; i++) {
     for (int j = 0; j < resources->nmode; j++) {
@@ -163,7 +162,7 @@ static void setSize(Display *display, unsigned width, unsigned height) {
   XRRScreenResources *resources = XRRGetScreenResourcesCurrent(display, root);
   if (!resources || resources->noutput < 1 || resources->ncrtc < 1) fail("the display has no output");
   RROutput output = resources->outputs[0];
-  RRMode mode = modeOf(display, root, resources, output, width, height);
+  RRMode mode = findOrCreateMode(display, root, resources, output, width, height);
   if (XRRSetCrtcConfig(display, resources, resources->crtcs[0], CurrentTime, 0, 0, mode, RR_Rotate_0, &output,
                        1) != RRSetConfigSuccess) {
     fail("the display does not take the size");
@@ -177,13 +176,13 @@ static void setSize(Display *display, unsigned width, unsigned height) {
   fail("the display keeps another size");
 }
 
-static void tellExtensions(Display *display) {
+static void printExtensions(Display *display) {
   int count = 0;
   char **extensions = XListExtensions(display, &count);
   for (int i = 0; extensions && i < count; i++) {
     char name[32];
     snprintf(name, sizeof name, "extension%d", i + 1);
-    tell(name, extensions[i]);
+    printFinding(name, extensions[i]);
   }
   XFreeExtensionList(extensions);
 }
@@ -199,7 +198,7 @@ int main(int argc, char **argv) {
   else if (strcmp(command, "vulkan") == 0)
     probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
   else if (strcmp(command, "extensions") == 0)
-    tellExtensions(display);
+    printExtensions(display);
   else
     fail("say size WIDTH HEIGHT, gl, vulkan or extensions");
   XCloseDisplay(display);

@@ -19,8 +19,8 @@ static void draw(void *argument) {
   glFinish();
 }
 
-/* OpenGL by GLX, as games use it: what renders, whether it is captured, and how long a frame takes that is
- * drawn and shown. */
+/* Probes OpenGL with GLX, as games use it: the renderer, whether its output can be captured, and the time
+ * per frame. */
 void probeGl(Display *display, int timedFrames) {
   int wanted[] = {GLX_RGBA, GLX_DOUBLEBUFFER, GLX_RED_SIZE, 8, GLX_GREEN_SIZE, 8, GLX_BLUE_SIZE, 8, None};
   XVisualInfo *visual = glXChooseVisual(display, DefaultScreen(display), wanted);
@@ -31,8 +31,8 @@ void probeGl(Display *display, int timedFrames) {
   struct drawing drawing = {display, openWindow(display, visual, &width, &height)};
   if (!glXMakeCurrent(display, drawing.window, context)) fail("the context of OpenGL cannot be used");
   glViewport(0, 0, width, height);
-  tell("renderer", (const char *)glGetString(GL_RENDERER));
-  tell("glVersion", (const char *)glGetString(GL_VERSION));
+  printFinding("renderer", (const char *)glGetString(GL_RENDERER));
+  printFinding("glVersion", (const char *)glGetString(GL_VERSION));
   expectCaptured(display, "glCapture", color, draw, &drawing);
   timeFrames("glFrameMs", timedFrames, draw, &drawing);
   glXMakeCurrent(display, None, NULL);

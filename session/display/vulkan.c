@@ -48,7 +48,7 @@ static void makeSurface(Display *display, Window window) {
   check(vkCreateXlibSurfaceKHR(vk.instance, &info, NULL, &vk.surface), "there is no Vulkan surface");
 }
 
-/* Returns whether the device can show on the surface, and remembers its queue family. */
+/* Returns whether the device can present on the surface, and remembers its queue family. */
 static bool canShow(VkPhysicalDevice device) {
   VkQueueFamilyProperties families[MAX_FAMILIES];
   uint32_t count = MAX_FAMILIES;
@@ -86,7 +86,7 @@ static void chooseDevice(void) {
   }
   if (best < 0 || !canShow(vk.physical)) fail("no Vulkan device shows on this display");
   vkGetPhysicalDeviceProperties(vk.physical, &properties);
-  tell("vulkanDevice", properties.deviceName);
+  printFinding("vulkanDevice", properties.deviceName);
 }
 
 static void makeDevice(void) {
@@ -217,8 +217,8 @@ static void draw(void *nothing) {
   waitForFence("the picture is not drawn in time");
 }
 
-/* Vulkan, as games use it: what renders, whether a swapchain's pictures are captured, and how long one takes.
- */
+/* Probes Vulkan as games use it: the device, whether a swapchain's images can be captured, and the time
+ * per frame. */
 void probeVulkan(Display *display, int timedFrames) {
   XVisualInfo wanted = {.screen = DefaultScreen(display),
                         .visualid = XVisualIDFromVisual(DefaultVisual(display, DefaultScreen(display)))};

@@ -1,10 +1,10 @@
 /*
- * LD_PRELOAD shim: a gamepad for games in a container without /dev/input and without privilege.
+ * LD_PRELOAD shim: a gamepad for games in a container without /dev/input and without privileges.
  *
- * Opening the path in JOYPOD_GAMEPAD connects to the unix socket of that name instead, the streamer's; evdev
- * ioctls on it are answered as by a wired Xbox 360 pad; read() returns the `struct input_event` records that
- * the streamer writes. SDL 2 looks for the pad where SDL_JOYSTICK_DEVICE points, so both variables name the
- * same path. Other input libraries scan /dev/input and see none.
+ * Opening the path in JOYPOD_GAMEPAD connects to the streamer's Unix socket at that path. The shim answers
+ * evdev ioctls on it like a wired Xbox 360 pad, and read() returns the `struct input_event` records that the
+ * streamer writes. SDL 2 looks for the pad at SDL_JOYSTICK_DEVICE, so both variables name the same path.
+ * Other input libraries scan /dev/input and find none.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ static int connectPad(const char *path, int flags) {
   return fd;
 }
 
-/* A game's build flags decide which of these names it calls; each overrides the C library's own. */
+/* A game's build flags decide which of these names it calls. Each overrides the C library's. */
 #define OPEN_WITH_MODE(function)                                                                             \
   int function(const char *path, int flags, ...) {                                                           \
     static int (*real)(const char *, int, ...);                                                              \
@@ -89,7 +89,7 @@ int close(int fd) {
   return real(fd);
 }
 
-/* Copies what fits, with the rest zeroed, as the kernel does. Returns the number of bytes copied. */
+/* Copies as much as fits and zeroes the rest, as the kernel does. Returns the number of bytes copied. */
 static int copyOut(void *to, size_t room, const void *from, size_t length) {
   if (length > room) length = room;
   memset(to, 0, room);
@@ -101,7 +101,7 @@ static void setBits(unsigned char *bits, const unsigned short *codes, size_t cou
   for (size_t i = 0; i < count; i++) bits[codes[i] / 8] |= (unsigned char)(1 << codes[i] % 8);
 }
 
-/* Copies the events of this type that the pad has; type 0 stands for the types themselves. */
+/* Copies the pad's events of this type. Type 0 requests the types themselves. */
 static int copyCapabilities(int type, void *to, size_t room) {
   static const unsigned short types[] = {EV_SYN, EV_KEY, EV_ABS};
   unsigned char bits[KEY_CNT / 8] = {0};

@@ -1,23 +1,23 @@
 #!/bin/sh
-# acceptZeroTieBreaker.sh NODE_MODULES: makes the ICE library of node-datachannel take a tie-breaker of zero. Used while building only.
+# acceptZeroTieBreaker.sh NODE_MODULES: makes the ICE library of node-datachannel accept a tie-breaker of zero. Used only during the build.
 #
 # Chromium's connectivity checks through a TURN relay carry ICE-CONTROLLING = 0, which RFC 8445 allows. libjuice keeps 0 for "no such
-# attribute", and agent_process_stun_binding answers 400 (https://github.com/paullouisageneau/libjuice/issues/355): no relayed
-# connection is ever made. npm has the library compiled alone, so two conditional jumps of that function become instructions that do nothing:
-# the one to "Controlling and controlled attributes mismatch in request" and the one to "STUN message use_candidate missing
-# ice_controlling attribute". Everything else is checked as before: user, password and conflicts of roles.
+# attribute", and agent_process_stun_binding answers 400 (https://github.com/paullouisageneau/libjuice/issues/355), so relayed
+# connections always fail. npm distributes only the compiled library, so this script replaces two conditional jumps of that function with no-ops:
+# those to "Controlling and controlled attributes mismatch in request" and to "STUN message use_candidate missing ice_controlling
+# attribute". All other checks remain: user, password and role conflicts.
 #
-# A new version of node-datachannel fails here. If its libjuice has the issue mended (test/long/network plays with this step left out of
-# the Dockerfile), remove this script; else find the two jumps in `objdump -d` by the addresses of their messages, and write down here where they are.
+# A new version of node-datachannel fails here. If its libjuice has fixed the issue (test/long/network passes without this step in the
+# Dockerfile), remove this script. Otherwise find the two jumps in `objdump -d` by the addresses of their messages and update the offsets.
 set -eu
 version=0.33.4
 found=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1], "utf8")).version' "$1/node-datachannel/package.json")
 if [ "$found" != "$version" ]; then
-  echo "node-datachannel is $found, and the change of acceptZeroTieBreaker.sh is for $version: read its head." >&2
+  echo "node-datachannel is $found, but acceptZeroTieBreaker.sh patches $version. See the comment at its top." >&2
   exit 1
 fi
 
-# Offsets in the file; what was there is part of the checksum.
+# Offsets in the file. The checksum covers the original bytes.
 case $(dpkg --print-architecture) in
   amd64)
     file=$1/@node-datachannel/linux-x64-gnu/node_datachannel.node

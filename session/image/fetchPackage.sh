@@ -1,12 +1,12 @@
 #!/bin/sh
-# fetchPackage NAME VERSION SHA512 FOLDER: unpacks an npm package there, before there is any npm. Used while building only.
-# Build secrets: npmrc (the registry, with its token where it wants one), ca (certificates to trust).
+# fetchPackage NAME VERSION SHA512 FOLDER: unpacks an npm package into the folder without needing npm. Used only during the build.
+# Build secrets: npmrc (the registry and, if needed, its token), ca (certificates to trust).
 set -eu
 npmrc=/run/secrets/npmrc
 registry=$(sed -n 's/^registry *= *//p' $npmrc | tail -n 1)
 registry=${registry%/}
 if [ -z "$registry" ]; then
-  echo "The build secret npmrc names no registry; build with tools/images/build.sh, or give it a line registry=…" >&2
+  echo "The build secret npmrc names no registry. Build with tools/images/build.sh, or add a line registry=…" >&2
   exit 1
 fi
 token=$(grep -F "//${registry#*//}/:_authToken" $npmrc | sed 's/^[^=]*= *//' | head -n 1) || token=''
@@ -19,7 +19,7 @@ shift 4
 if [ -n "$token" ]; then set -- "$@" -H "Authorization: Bearer $token"; fi
 curl "$@" "$registry/$name/-/$name-$version.tgz"
 if [ "$(openssl dgst -sha512 -binary "$archive" | base64 -w0)" != "$checksum" ]; then
-  echo "$name $version of $registry has another checksum than the pinned one." >&2
+  echo "$name $version from $registry does not have the pinned checksum." >&2
   exit 1
 fi
 mkdir -p "$folder"

@@ -8,9 +8,9 @@
 
 #define MOUNT "/sys/fs/cgroup"
 
-/* Finds the path below the controller's mount: the end of its line in /proc/self/cgroup ("" is version 2's
- * controller). */
-static void ownPath(const char *controller, char *path, size_t room) {
+/* Finds this process's path below the controller's mount: the end of its line in /proc/self/cgroup. "" is
+ * the controller name of version 2. */
+static void findCgroupPath(const char *controller, char *path, size_t room) {
   path[0] = 0;
   FILE *f = fopen("/proc/self/cgroup", "re");
   char line[512];
@@ -19,18 +19,18 @@ static void ownPath(const char *controller, char *path, size_t room) {
     char *names = strchr(line, ':'), *rest = names ? strchr(names + 1, ':') : NULL;
     if (!rest) continue;
     *rest = 0;
-    bool mine = *controller ? strstr(names + 1, controller) != NULL : names[1] == 0;
-    if (mine) snprintf(path, room, "%s", strcmp(rest + 1, "/") == 0 ? "" : rest + 1);
+    bool isMatch = *controller ? strstr(names + 1, controller) != NULL : names[1] == 0;
+    if (isMatch) snprintf(path, room, "%s", strcmp(rest + 1, "/") == 0 ? "" : rest + 1);
   }
   if (f) fclose(f);
 }
 
-/* With a private cgroup namespace or mount the container's files are at the mount's root, otherwise below its
- * own path. */
+/* With a private cgroup namespace or mount the files are at the mount's root, otherwise below the
+ * container's path. */
 static FILE *openFile(const char *controller, const char *name) {
   static const char *const places[] = {"%s/%s%s/%s", "%s/cpu,%s%s/%s"};
   char own[384], path[1024];
-  ownPath(controller, own, sizeof own);
+  findCgroupPath(controller, own, sizeof own);
   for (int bare = 0; bare < 2; bare++)
     for (unsigned i = 0; i < (*controller ? 2 : 1); i++) {
       snprintf(path, sizeof path, places[i], MOUNT, controller, bare ? "" : own, name);
@@ -60,7 +60,7 @@ static long long readKeyed(const char *controller, const char *name, const char 
 }
 
 static struct usage readVersion2(void) {
-  static long long seen; /* kernels before 5.19 have no memory.peak: the largest sample stands in */
+  static long long seen; /* kernels before 5.19 have no memory.peak, so the largest sample is used */
   long long peak = readNumber("", "memory.peak"), current = readNumber("", "memory.current");
   if (current > seen) seen = current;
   return (struct usage){

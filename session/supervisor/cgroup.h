@@ -1,9 +1,9 @@
-/* What the container has used, from its cgroup, version 1 or 2. */
+/* Resource usage of the container, from cgroup version 1 or 2. */
 struct usage {
   double cpuSeconds;
   long long peakMemoryBytes;
   long long oomKills;
 };
 
-/* Returns the usage; figures that the kernel does not have are 0. */
+/* Returns the usage. Values that the kernel does not provide are 0. */
 struct usage readUsage(void);

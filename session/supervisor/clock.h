@@ -1,6 +1,6 @@
 #include <time.h>
 
-/* Returns milliseconds of the monotonic clock. */
+/* Returns the monotonic clock in milliseconds. */
 static inline long nowMs(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -9,7 +9,7 @@ enum { MAX_VARIABLES = 32, MAX_LINE = 512 };
 
 static const char nameCharacters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
-void takeOverEnvironment(const char *folder) {
+void loadGameEnvironment(const char *folder) {
   char path[512], line[MAX_LINE];
   snprintf(path, sizeof path, "%s/game.env", folder);
   FILE *file = fopen(path, "re");

@@ -12,15 +12,14 @@
 
 #include "output.h"
 
-enum { REAPED_AT_ONCE = 256 }; /* a game that starts processes without end must not occupy the supervisor */
+enum { REAPED_AT_ONCE = 256 }; /* a game that keeps starting processes must not occupy the supervisor */
 
-/* Returns why the launcher does not run, in words by which its partner can mend it. */
-static const char *reasonFor(const char *launcher, int failure) {
-  if (failure == EACCES)
-    return "it may not be executed: set its executable bit (chmod +x) and pack the game anew";
+/* Returns why the launcher does not run and how its publisher can fix it. */
+static const char *explainFailure(const char *launcher, int failure) {
+  if (failure == EACCES) return "it is not executable: run chmod +x on it and pack the game again";
   if (failure == ENOENT && access(launcher, F_OK) == 0)
-    return "what its first line (#!) names, or its loader, is not in the image; a line end of Windows counts "
-           "as part of the name";
+    return "the interpreter in its first line (#!), or its loader, is not in the image; Windows line endings "
+           "become part of the interpreter's name";
   return strerror(failure);
 }
 
@@ -31,18 +30,17 @@ static void execGame(char **command, const sigset_t *mask, int output) {
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);
   char *copy = strdup(command[0]);
-  if (copy && chdir(dirname(copy)) != 0) { /* not needed: a launcher can find its folder by its own path */
+  if (copy && chdir(dirname(copy)) != 0) { /* best effort: a launcher can find its folder from its path */
   }
-  execvp(command[0], command); /* runs a script without an interpreter line with sh */
+  execvp(command[0], command); /* runs a script without an interpreter line in sh */
   int failure = errno;
-  fprintf(stderr, "supervise: cannot start %s: %s\n", command[0], reasonFor(command[0], failure));
+  fprintf(stderr, "supervise: cannot start %s: %s\n", command[0], explainFailure(command[0], failure));
   _exit(failure == ENOENT ? 127 : 126);
 }
 
 bool startGame(struct game *game, char **command, const sigset_t *mask) {
-  prctl(
-      PR_SET_CHILD_SUBREAPER, 1, 0, 0,
-      0); /* PID 1 is one anyway, but is another process where a pod's containers share a process namespace */
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+        0); /* PID 1 is one anyway, but may be another process if the pod shares a process namespace */
   int output = openOutput();
   if (output < 0) return false;
   game->group = fork();
@@ -63,13 +61,13 @@ bool reap(struct game *game) {
   return true;
 }
 
-/* The launcher's process makes the group itself: until it has, the signal goes to that process, which gets it
+/* The launcher's process creates the group. Until then the signal goes to that process, which receives it
  * before it becomes the launcher. */
 void signalGame(const struct game *game, int number) {
   if (kill(-game->group, number) != 0 && !game->hasEnded) kill(game->group, number);
 }
 
-bool groupIsEmpty(const struct game *game) { return kill(-game->group, 0) != 0 && errno == ESRCH; }
+bool isGroupEmpty(const struct game *game) { return kill(-game->group, 0) != 0 && errno == ESRCH; }
 
 void killGroup(struct game *game) {
   signalGame(game, SIGKILL);

@@ -14,11 +14,10 @@
 enum {
   SUSTAINED_BYTES_PER_MS = 64,
   BURST_BYTES = 1 << 20,
-  LINE_COST = 64, /* the log adds a time stamp to each line, and the node's work grows with lines more than
-                     with bytes */
+  LINE_COST = 64, /* the log adds a timestamp to each line, and lines cost the node more than bytes */
   LOG_DROPPED_EVERY_MS = 60000,
-  CHUNK = 4096,          /* a pipe with room takes this much without blocking */
-  DRAIN_BYTES = 1 << 20, /* the most that a pipe holds */
+  CHUNK = 4096,          /* a pipe with room accepts this much without blocking */
+  DRAIN_BYTES = 1 << 20, /* maximum size of a pipe */
   DRAIN_WAIT_MS = 200,
 };
 
@@ -28,7 +27,7 @@ static long long droppedBytes;
 static long loggedMs;
 static bool isMidLine;
 
-/* Writes what can be written within this time, as the log's reader may have stopped for good. Returns the
+/* Writes as much as possible within this time, because the log's reader may have stopped. Returns the
  * number of bytes written. */
 static long writeWithin(int to, const char *text, long length, long withinMs) {
   long done = 0, deadline = nowMs() + withinMs;
@@ -58,7 +57,7 @@ void logLine(const char *format, ...) {
 int openOutput(void) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-  /* Only this end: the game's own writes wait when the supervisor is late. */
+  /* Only this end. The game's writes block when the supervisor is late. */
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   source = ends[0];
   countedMs = loggedMs = nowMs();
@@ -75,8 +74,8 @@ static void refill(long now) {
 
 static long costOf(char letter) { return letter == '\n' ? 1 + LINE_COST : 1; }
 
-/* Returns how much of the text the allowance is enough for. */
-static long allowed(const char *text, long length) {
+/* Returns how many bytes of the text the allowance covers. */
+static long countAffordable(const char *text, long length) {
   long count = 0;
   for (long cost = 0; count < length && (cost += costOf(text[count])) <= allowance;) count++;
   return count;
@@ -90,22 +89,22 @@ static void logDropped(long now) {
   if (droppedBytes == 0 || now - loggedMs < LOG_DROPPED_EVERY_MS) return;
   if (isMidLine) writeWithin(STDOUT_FILENO, "\n", 1, 0);
   isMidLine = false;
-  logLine("the game prints more than is kept: %lld bytes of it were dropped", droppedBytes);
+  logLine("the game prints too much: %lld bytes were dropped", droppedBytes);
   droppedBytes = 0;
   loggedMs = now;
 }
 
-/* Reads once and forwards within this time. Returns the number of bytes read, 0 when there were none. */
+/* Reads once and forwards within this time. Returns the number of bytes read, 0 without any. */
 static long forward(long withinMs) {
   static char text[64 * 1024];
   ssize_t length = source < 0 ? 0 : read(source, text, sizeof text);
-  if (length == 0 && source >= 0) { /* no process is left that holds the other end */
+  if (length == 0 && source >= 0) { /* no process holds the other end any more */
     close(source);
     source = -1;
   }
   if (length <= 0) return 0;
   refill(nowMs());
-  long written = writeWithin(STDOUT_FILENO, text, allowed(text, length), withinMs);
+  long written = writeWithin(STDOUT_FILENO, text, countAffordable(text, length), withinMs);
   spend(text, written);
   if (written > 0) isMidLine = text[written - 1] != '\n';
   droppedBytes += length - written;

@@ -1,2 +1,2 @@
-/* Sets the resource limits of this process and all that it starts. */
+/* Sets the resource limits of this process and everything it starts. */
 void setResourceLimits(void);

@@ -17,7 +17,7 @@ void blockSignals(sigset_t *before) {
   sigaddset(&mine, SIGCHLD);
   sigprocmask(SIG_BLOCK, &mine, before);
   signals = signalfd(-1, &mine, SFD_CLOEXEC);
-  signal(SIGPIPE, SIG_IGN); /* writing to a log that nobody reads any more must not end the supervisor */
+  signal(SIGPIPE, SIG_IGN); /* a log whose reader is gone must not end the supervisor */
 }
 
 int nextSignal(long waitMs) {

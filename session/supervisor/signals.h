@@ -1,11 +1,10 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Blocks the signals that nextSignal returns. `before` receives the mask from before, which the game is to
- * have. */
+/* Blocks the signals that nextSignal returns. `before` receives the previous mask, which the game needs. */
 void blockSignals(sigset_t *before);
 
-/* Waits for at most one signal, up to this long, and forwards the game's output meanwhile. Returns its number
+/* Waits up to this long for one signal and forwards the game's output in the meantime. Returns its number
  * or 0. */
 int nextSignal(long waitMs);
 

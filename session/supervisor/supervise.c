@@ -1,13 +1,13 @@
 /*
- * PID 1 of the game's container:  supervise LAUNCHER [ARG...]
+ * PID 1 of the game container: supervise LAUNCHER [ARG...]
  *
- * First it enters a sandbox, which holds for all that it starts: a filter of system calls, resource limits,
- * and no access to itself. Then it waits for the display, the sound socket and the saves, takes over what the
- * streamer found out about rendering, starts the launcher in a process group of its own, forwards its output
- * within a rate, forwards SIGTERM to that group and kills what is left of it GAME_GRACE_SECONDS later.
+ * First it enters a sandbox that applies to everything it starts: a system call filter, resource limits, and
+ * no access to the supervisor itself. Then it waits for the display, the sound socket and the saves, loads
+ * the streamer's rendering variables, starts the launcher in a new process group, forwards its output at a
+ * limited rate, forwards SIGTERM to the group, and kills the rest of it GAME_GRACE_SECONDS later.
  *
  * Environment: DISPLAY, RUN_DIR (/run/session), GAME_REPORT_DIR (/run/game), GAME_NETWORK (none, or
- * "internet"), GAME_GRACE_SECONDS (3), AWAIT_DIRECTORY (none: the game starts without waiting for saves).
+ * "internet"), GAME_GRACE_SECONDS (3), AWAIT_DIRECTORY (none: start without waiting for saves).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,8 +29,8 @@
 #include "systemCallFilter.h"
 
 enum {
-  DISPLAY_WAIT_MS = 30000,    /* the display may have to be probed first */
-  DIRECTORY_WAIT_MS = 600000, /* the cluster ends the session long before */
+  DISPLAY_WAIT_MS = 30000,    /* the display may be probed first */
+  DIRECTORY_WAIT_MS = 600000, /* the cluster ends the session much earlier */
   POLL_MS = 20,
   REPORT_EVERY_MS = 2000,
   GROUP_POLL_MS = 50,
@@ -71,39 +71,40 @@ static bool isDirectory(const char *path) {
 
 static bool hasDisplay(void) { return isSocket(displaySocket) && isSocket(soundSocket); }
 
-/* The saves appear by one rename when they are complete; a game that started before would overwrite them with
- * a new playthrough. */
+/* The saves appear with one rename when they are complete. A game that started earlier would overwrite
+ * them with a new playthrough. */
 static bool hasSaves(void) { return !awaitedDirectory || isDirectory(awaitedDirectory); }
 
-/* Waits for at most one signal, up to this long. Returns whether the game is to stop. */
-static bool isStopped(long waitMs) {
+/* Waits up to this long for one signal. Returns whether the game must stop. */
+static bool waitForStop(long waitMs) {
   if (isStopSignal(nextSignal(waitMs))) stopping = true;
   return stopping;
 }
 
-/* Returns false when the deadline passed or the stop came first. */
-static bool waitFor(bool (*isThere)(void), long forMs) {
+/* Returns false when the deadline passes or a stop signal arrives first. */
+static bool waitUntil(bool (*isReady)(void), long forMs) {
   long deadline = nowMs() + forMs;
-  while (!isThere()) {
+  while (!isReady()) {
     if (nowMs() > deadline) return false;
-    if (isStopped(POLL_MS)) return false;
+    if (waitForStop(POLL_MS)) return false;
   }
   return true;
 }
 
-/* Writes the report of a game that never started; returns the container's exit code. */
+/* Writes the report of a game that never started. Returns the container's exit code. */
 static int giveUp(const char *reason, int code) {
   writeTerminationReport(stopping ? "stopped" : reason, stopping ? 0 : code);
   return stopping ? 0 : code;
 }
 
-/* Returns when the launcher has ended or, after a stop, when its whole group has or the grace is over. */
+/* Returns when the launcher has ended. After a stop, returns when the whole group has ended or the grace
+ * period is over. */
 static void watch(struct game *game) {
   long nextReport = nowMs() + REPORT_EVERY_MS, killAt = 0;
   bool isReaping = false;
   for (;;) {
     long now = nowMs();
-    if (stopping && (now >= killAt || (game->hasEnded && groupIsEmpty(game)))) return;
+    if (stopping && (now >= killAt || (game->hasEnded && isGroupEmpty(game)))) return;
     if (game->hasEnded && !stopping) return;
     if (now >= nextReport) {
       writeTerminationReport(NULL, 0);
@@ -111,7 +112,7 @@ static void watch(struct game *game) {
     }
     long wait = isReaping ? 0 : nextReport - now;
     if (stopping && wait > GROUP_POLL_MS)
-      wait = GROUP_POLL_MS; /* no signal tells of the end of members other than the launcher */
+      wait = GROUP_POLL_MS; /* no signal reports the end of group members other than the launcher */
     int number = nextSignal(wait);
     if (number == SIGCHLD || isReaping) isReaping = reap(game);
     if (isStopSignal(number) && !stopping) {
@@ -122,7 +123,7 @@ static void watch(struct game *game) {
   }
 }
 
-/* Writes the last report; returns the container's exit code. */
+/* Writes the last report. Returns the container's exit code. */
 static int reportEnd(int status, bool forced, long long oomKillsBefore) {
   int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (stopping) {
@@ -130,7 +131,7 @@ static int reportEnd(int status, bool forced, long long oomKillsBefore) {
     return 0;
   }
   char reason[24] = "exited";
-  /* A launcher that is a shell reports its game's SIGKILL as exit code 137. */
+  /* A shell launcher reports its game's SIGKILL as exit code 137. */
   if (code == 128 + SIGKILL && readUsage().oomKills > oomKillsBefore)
     snprintf(reason, sizeof reason, "out-of-memory");
   else if (WIFSIGNALED(status))
@@ -139,10 +140,10 @@ static int reportEnd(int status, bool forced, long long oomKillsBefore) {
   return code;
 }
 
-/* Comes first: what is started before is not in the sandbox. */
+/* Must come first: anything started earlier is outside the sandbox. */
 static bool enterSandbox(void) {
-  /* The game has the same user id. As this process is not dumpable, the game cannot open its memory or
-   * descriptors. exec makes the game dumpable again. */
+  /* The game has the same user id. Because this process is not dumpable, the game cannot open its memory
+   * or descriptors. exec makes the game dumpable again. */
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return false;
   setResourceLimits();
   return installSystemCallFilter(strcmp(environmentOr("GAME_NETWORK", "none"), "internet") == 0);
@@ -150,35 +151,36 @@ static bool enterSandbox(void) {
 
 int main(int argc, char **argv) {
   sigset_t before;
-  /* First of all: as PID 1 this process would never hear of a SIGTERM that came before it blocks or handles
-   * it, and loading the filter takes a while. */
+  /* Must come first: as PID 1, this process would never see a SIGTERM that arrives before it blocks or
+   * handles it, and loading the filter takes a while. */
   blockSignals(&before);
   bool isSandboxed = enterSandbox();
   int sandboxError = errno;
   if (argc < 2) {
-    logLine("give the launcher's path as the first argument.");
+    logLine("the first argument must be the launcher's path");
     return EXIT_USAGE;
   }
   readEnvironment();
   openTerminationReport(environmentOr("GAME_REPORT_DIR", "/run/game"));
   if (!isSandboxed) {
-    logLine("the game is not started: this node's kernel takes no filter of system calls (seccomp): %s",
+    logLine("the game cannot start: this node's kernel does not support the system call filter (seccomp): %s",
             strerror(sandboxError));
     return giveUp("exited", EXIT_NO_SANDBOX);
   }
-  if (!waitFor(hasDisplay, DISPLAY_WAIT_MS)) return giveUp("no-display", EXIT_NO_DISPLAY);
-  if (!waitFor(hasSaves, DIRECTORY_WAIT_MS)) return giveUp("exited", EXIT_NO_DIRECTORY);
-  takeOverEnvironment(environmentOr("RUN_DIR", "/run/session"));
+  if (!waitUntil(hasDisplay, DISPLAY_WAIT_MS)) return giveUp("no-display", EXIT_NO_DISPLAY);
+  if (!waitUntil(hasSaves, DIRECTORY_WAIT_MS)) return giveUp("exited", EXIT_NO_DIRECTORY);
+  loadGameEnvironment(environmentOr("RUN_DIR", "/run/session"));
   long long oomKillsBefore = readUsage().oomKills;
   writeTerminationReport(NULL, 0);
-  if (isStopped(0)) return giveUp("stopped", 0); /* what was there at once was not waited for */
+  if (waitForStop(0))
+    return giveUp("stopped", 0); /* waitUntil reads no signal if nothing had to be waited for */
   struct game game = {0};
   if (!startGame(&game, argv + 1, &before)) {
     logLine("cannot start a process: %s", strerror(errno));
     return giveUp("exited", EXIT_NO_PROCESS);
   }
   watch(&game);
-  bool forced = !groupIsEmpty(&game);
+  bool forced = !isGroupEmpty(&game);
   killGroup(&game);
   drainOutput();
   return reportEnd(game.status, forced, oomKillsBefore);

@@ -1,11 +1,11 @@
 /*
- * The system calls that are denied to every process of a game, on every cluster, whatever its network plugin
- * and its container runtime's own profile are. A denied call fails with an error number that programs can
- * handle, never with a signal.
+ * System calls that are denied to every process of a game on every cluster, whatever the network plugin and
+ * the container runtime's profile do. A denied call fails with an error that programs can handle, never with
+ * a signal.
  *
- * One filter has the ABIs of both kinds of node; a process of any other ABI is denied every call. That
+ * One filter covers the ABIs of both kinds of node. Processes of any other ABI are denied every call. That
  * includes x32, whose numbers would otherwise be a second way to each call: no game is built for it, and
- * distributions leave it out of their kernels.
+ * distributions disable it in their kernels.
  */
 #define _GNU_SOURCE
 #include "systemCallFilter.h"
@@ -28,7 +28,7 @@ struct deniedCall {
 };
 
 static const struct deniedCall deniedCalls[] = {
-    /* Its requests pass no filter: sockets can be made through it. */
+    /* Its requests bypass the filter, so it could create sockets. */
     {SCMP_SYS(io_uring_setup), EPERM},
     {SCMP_SYS(io_uring_enter), EPERM},
     {SCMP_SYS(io_uring_register), EPERM},
@@ -39,7 +39,7 @@ static const struct deniedCall deniedCalls[] = {
     {SCMP_SYS(process_madvise), EPERM},
     {SCMP_SYS(pidfd_getfd), EPERM},
     {SCMP_SYS(kcmp), EPERM},
-    /* Large parts of the kernel that a game has no use for. */
+    /* Large parts of the kernel that games do not need. */
     {SCMP_SYS(bpf), EPERM},
     {SCMP_SYS(userfaultfd), EPERM},
     {SCMP_SYS(perf_event_open), EPERM},
@@ -47,22 +47,22 @@ static const struct deniedCall deniedCalls[] = {
     {SCMP_SYS(lookup_dcookie), EPERM},
     {SCMP_SYS(vm86), EPERM},
     {SCMP_SYS(vm86old), EPERM},
-    /* The kernel counts these per user id, which all sessions of a node share, or per machine: one game could
-       use them up for all. */
+    /* The kernel counts these per machine or per user id, which all sessions of a node share. One game
+     * could use them up for all. */
     {SCMP_SYS(keyctl), EPERM},
     {SCMP_SYS(add_key), EPERM},
     {SCMP_SYS(request_key), EPERM},
     {SCMP_SYS(fanotify_init), EPERM},
-    /* As if they were used up: engines then poll instead, and read by threads. */
+    /* Fail as if they were used up: engines then poll instead, and read in threads. */
     {SCMP_SYS(inotify_init), EMFILE},
     {SCMP_SYS(inotify_init1), EMFILE},
     {SCMP_SYS(io_setup), EAGAIN},
-    /* Namespaces, in which a process would gain rights. clone3's flags are behind a pointer: libc falls back
-       to clone. */
+    /* Namespaces, in which a process would gain privileges. clone3's flags are behind a pointer; libc
+     * falls back to clone. */
     {SCMP_SYS(unshare), EPERM},
     {SCMP_SYS(setns), EPERM},
     {SCMP_SYS(clone3), ENOSYS},
-    /* Mounts, and files by other means than their path. */
+    /* Mounts, and access to files by other means than their path. */
     {SCMP_SYS(mount), EPERM},
     {SCMP_SYS(umount), EPERM},
     {SCMP_SYS(umount2), EPERM},
@@ -103,38 +103,38 @@ static const unsigned namespaces[] = {
 static const int attachOptions[] = {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF,
                                     SO_ATTACH_REUSEPORT_EBPF};
 
-/* Adds a rule; `failure` keeps the first error of several rules. */
+/* Adds a rule. `failure` keeps the first error of several rules. */
 static void deny(int *failure, scmp_filter_ctx filter, int error, int call, unsigned count,
                  const struct scmp_arg_cmp *when) {
   if (*failure == 0) *failure = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(error), call, count, when);
 }
 
 /*
- * The i386 call socketcall has its arguments behind a pointer, so that libseccomp can only deny its sub-calls
- * socket and socketpair whatever their arguments are; for that, every rule of socket has to have the same
- * error. Its other sub-calls take sockets that exist, and of them setsockopt alone is denied, below.
+ * The arguments of the i386 call socketcall are behind a pointer. libseccomp can therefore deny its socket
+ * and socketpair sub-calls only whatever their arguments are, and requires every rule of socket to have the
+ * same error. Its other sub-calls need an existing socket; of those only setsockopt is denied, below.
  */
 static void denySockets(int *failure, scmp_filter_ctx filter, int call, const struct scmp_arg_cmp *when,
                         unsigned count) {
   deny(failure, filter, EAFNOSUPPORT, call, count, when);
 }
 
-/* A value with bits above the 32 that the kernel reads is greater than all, and so denied. */
+/* A value with bits above the 32 that the kernel reads compares as different, and is denied. */
 static void allowOnlyUnix(int *failure, scmp_filter_ctx filter, int call) {
   denySockets(failure, filter, call, (struct scmp_arg_cmp[]){SCMP_A0_64(SCMP_CMP_NE, AF_UNIX)}, 1);
 }
 
-/* Allows TCP and UDP of one family: no raw packets, no ICMP, no protocols that have had little review. */
+/* Allows TCP and UDP of one family: no raw packets, no ICMP, no rarely reviewed protocols. */
 static void allowOnlyTcpAndUdp(int *failure, scmp_filter_ctx filter, int family) {
-  const struct scmp_arg_cmp of = SCMP_A0_64(SCMP_CMP_EQ, family);
+  const struct scmp_arg_cmp isFamily = SCMP_A0_64(SCMP_CMP_EQ, family);
   const struct scmp_arg_cmp others[] = {
-      /* All types except 1 and 2, stream and datagram. */
+      /* All types except 1 (stream) and 2 (datagram). */
       SCMP_A1_64(SCMP_CMP_MASKED_EQ, TYPE_MASK, 0), SCMP_A1_64(SCMP_CMP_MASKED_EQ, 3, 3),
       SCMP_A1_64(SCMP_CMP_MASKED_EQ, 4, 4),         SCMP_A1_64(SCMP_CMP_MASKED_EQ, 8, 8),
       SCMP_A2_64(SCMP_CMP_EQ, PROTOCOL_ICMP),       SCMP_A2_64(SCMP_CMP_GT, PROTOCOL_UDP),
   };
   for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-    denySockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){of, others[i]}, 2);
+    denySockets(failure, filter, SCMP_SYS(socket), (struct scmp_arg_cmp[]){isFamily, others[i]}, 2);
 }
 
 static void allowInternet(int *failure, scmp_filter_ctx filter) {
@@ -155,13 +155,13 @@ static struct scmp_arg_cmp equalsInt(unsigned argument, uint32_t value) {
 
 /*
  * The kernel compiles programs that filter packets or system calls into one pool, which the whole node
- * shares: once a game's programs fill it, no container gets the filter that it has to start with. Who loads
- * one for system calls is told what a kernel without them says (EINVAL): browser engines ask for that first,
- * and go without.
+ * shares. Once a game's programs fill it, no container can load the filter it needs to start. Loading a
+ * system call filter fails as on a kernel without them (EINVAL): browser engines probe for that and continue
+ * without.
  *
- * Of socketcall libseccomp would compare the pointer with the level, so that its sub-call needs a rule by
- * itself, which denies every option. No program misses them: a libc that sets options by socketcall makes its
- * sockets by it too, and gets none.
+ * For socketcall, libseccomp would compare the pointer with the level. Its setsockopt sub-call therefore
+ * needs a separate rule, which denies every option. No program misses them: a libc that sets options with
+ * socketcall also creates sockets with it, and gets none.
  */
 static void denyFilterPrograms(int *failure, scmp_filter_ctx filter) {
   deny(failure, filter, EPERM, SCMP_SYS(socketcall), 1,
@@ -178,7 +178,7 @@ void *buildSystemCallFilter(bool internet) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (!filter) return NULL;
   int failure = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
-  /* The filter searches a tree: a game makes some 100,000 calls a second. */
+  /* Search a tree: a game makes about 100,000 calls a second. */
   if (failure == 0) failure = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
   for (unsigned i = 0; i < sizeof abis / sizeof *abis && failure == 0; i++)
     if (seccomp_arch_exist(filter, abis[i]) == -EEXIST) failure = seccomp_arch_add(filter, abis[i]);

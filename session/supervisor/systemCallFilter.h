@@ -1,7 +1,7 @@
 #include <stdbool.h>
 
-/* Installs the filter for this process and all that it will start; returns whether it could. `internet`
- * allows sockets of TCP and UDP. */
+/* Installs the filter for this process and everything it starts. Returns whether it succeeded. `internet`
+ * allows TCP and UDP sockets. */
 bool installSystemCallFilter(bool internet);
 
 /* Returns the filter as a libseccomp context, which the caller releases; NULL when it cannot be built. */

@@ -21,8 +21,8 @@ void openTerminationReport(const char *directory) {
   startedMs = nowMs();
 }
 
-/* Writes only to a file that it creates: a FIFO or a link that the game left in its place is neither waited
- * for nor followed. */
+/* Writes only to a file that it creates, so a FIFO or link that the game left there is neither waited for
+ * nor followed. */
 static bool writeNew(const char *text, int length) {
   unlink(draft);
   int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
@@ -43,6 +43,6 @@ void writeTerminationReport(const char *reason, int exitCode) {
       text, sizeof text,
       "{\"state\":%s,\"cpuSeconds\":%.3f,\"peakMemoryBytes\":%lld,\"oomKills\":%lld,\"wallSeconds\":%.3f}",
       end, used.cpuSeconds, used.peakMemoryBytes, used.oomKills, (nowMs() - startedMs) / 1000.0);
-  if (writeNew(text, length)) rename(draft, path); /* readers never see half a report */
+  if (writeNew(text, length)) rename(draft, path); /* readers never see a partial report */
   if (reason) logLine("game ended %s", text);
 }
