@@ -42,7 +42,7 @@ describe("a narrow network path to the player", function () {
 
   const decoded = async () => (await viewer.stats()).video?.framesDecoded ?? 0;
 
-  it("gets a stream that fits it, and a wider one when it widens", async () => {
+  it("gets a stream that fits, and a higher bitrate when it widens", async () => {
     await eventually(async () => (await pair.status()).kbps > limitKbps, {
       timeoutMs: 20_000,
       what: "more than fits",
@@ -78,7 +78,7 @@ describe("a narrow network path to the player", function () {
     expect((await viewer.stats()).state).to.equal("connected");
   });
 
-  it("does not fill with packets sent again when most of it is gone", async () => {
+  it("does not fill up with retransmissions when most capacity is lost", async () => {
     way.limit(wideKbps);
     await eventually(async () => (await pair.status()).kbps > 2 * narrowKbps, {
       timeoutMs: 30_000,
@@ -108,7 +108,7 @@ describe("a narrow network path to the player", function () {
       const { concealedSamples = 0, totalSamplesReceived = 0 } = (await viewer.stats()).audio ?? {};
       return { concealedSamples, totalSamplesReceived };
     };
-    // A busy browser conceals some of the sound too, for a moment.
+    // A busy browser also conceals some sound for a moment.
     await eventually(
       async () => {
         const before = await sound();

@@ -7,17 +7,17 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
-/** In the place of a display: takes connections where its clients look for it. */
+/** A fake display: accepts connections at its clients' path. */
 const display = `#!${process.execPath}
 require("node:fs").writeFileSync(__filename + ".pid", String(process.pid));
 const [, number] = process.argv.map((word) => /^:(\\d+)$/.exec(word)).find((found) => found);
 require("node:net").createServer((client) => client.on("error", () => undefined)).listen("/tmp/.X11-unix/X" + number);
 `;
-/** In the place of a driver that hangs in this step. */
+/** A fake driver that hangs in this step. */
 const hang = "echo $$ > $0.pid; exec sleep 600";
 let nextDisplay = 0;
 
-describe("the choice of a session's display, by programs that stand for displays and drivers", function () {
+describe("the choice of a session's display, with fake displays and drivers", function () {
   this.timeout(60_000);
   let folder: string;
   let clock: FakeClock;
@@ -36,15 +36,12 @@ describe("the choice of a session's display, by programs that stand for displays
     started = undefined;
   });
 
-  /**
-   * Starts a display where the steps of the probe do as they are told here; a step that is not named works,
-   * on a GPU.
-   */
+  /** Starts a display with these results of the probe's steps. Steps not named succeed on a GPU. */
   async function start(steps: Partial<Record<"size" | "gl" | "vulkan", string>>): Promise<void> {
     const cases = Object.entries(steps)
       .map(([step, script]) => `${step}) ${script} ;;`)
       .join("\n");
-    // With a driver of OpenGL by Vulkan, which the probe asks for on Xvfb.
+    // With an OpenGL-on-Vulkan driver, which the probe requests on Xvfb.
     const byVulkan =
       'if [ -n "$GALLIUM_DRIVER" ]; then echo "renderer zink Vulkan 1.4(llvmpipe)"; exit 0; fi';
     writeFileSync(
@@ -83,14 +80,14 @@ describe("the choice of a session's display, by programs that stand for displays
     expect(clock.pendingTimers).to.equal(0);
   };
 
-  it("is the accelerated one where each step of the probe works", async () => {
+  it("is the accelerated one if each step of the probe works", async () => {
     await start({});
     expect(started).to.include({ renderer: "A GPU", obstacle: undefined });
     expect([runs("cage"), runs("Xvfb")]).to.deep.equal([true, false]);
   });
 
   for (const step of ["size", "gl", "vulkan"] as const) {
-    it(`is Xvfb, which stays, where a driver hangs in the probe's step ${step}`, async () => {
+    it(`is Xvfb if a driver hangs in the probe's step ${step}`, async () => {
       const starting = start({ [step]: hang });
       await eventually(() => runs("displayprobe"), { what: "the step that hangs" });
       await clock.advance(4_000);
@@ -104,7 +101,7 @@ describe("the choice of a session's display, by programs that stand for displays
   }
 
   for (const step of ["gl", "vulkan"] as const) {
-    it(`is Xvfb where what ${step} draws is captured in another colour`, async () => {
+    it(`is Xvfb if the output of ${step} is captured in another colour`, async () => {
       const reason = "displayprobe: what was drawn is not what is captured";
       await start({ [step]: `echo "${step}Capture wrong: 004020"; echo "${reason}" >&2; exit 1` });
       await expectXvfb();

@@ -11,11 +11,11 @@ describe("a connection that has ended", function () {
     ["browser", "by the browser"],
     ["hasty browser", "by the browser, before the streamer had heard of its channels"],
   ] as const) {
-    it(`leaves nothing in memory: a player's, ended ${how}`, async () => {
+    it(`leaves nothing in memory when a player's connection was ended ${how}`, async () => {
       expect(await keptConnections("viewer", whoEnds, count)).to.deep.equal([]);
     });
 
-    it(`leaves nothing in memory: that of a test, ended ${how}`, async () => {
+    it(`leaves nothing in memory when a test's connection was ended ${how}`, async () => {
       expect(await keptConnections("test", whoEnds, count)).to.deep.equal([]);
     });
   }

@@ -22,11 +22,11 @@ type PadInput = Extract<StreamInput, { t: "pad" }>;
 
 const games = ["testcard", "thequestion", "supertux"];
 const restingPad: PadInput = { t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 };
-/** What begins each game, from its first menu. */
+/** Input that starts each game from its first menu. */
 const beginnings: [game: string, begin: (viewer: Viewer) => Promise<void>][] = [
   ["thequestion", (viewer) => click(viewer, 73, 259)],
-  // SDL finds the gamepad by itself and knows its buttons. Held until the next try: a busy machine draws few
-  // pictures a second.
+  // SDL finds the gamepad and knows its buttons. Buttons are held until the next attempt, because a busy
+  // machine draws few frames a second.
   [
     "supertux",
     (viewer) => viewer.send(restingPad, { ...restingPad, b: 1 << gamepadButtons.indexOf("south") }),
@@ -86,7 +86,7 @@ describe("the demo games", () => {
         const menu = await gridOf(viewer);
         await eventually(
           async () => {
-            // again when a game under load did not look yet
+            // repeated if a game under load has not polled yet
             await begin(viewer);
             return distance(menu, await gridOf(viewer)) > 10;
           },
@@ -105,7 +105,7 @@ describe("the demo games", () => {
   }
 });
 
-/** Colours of a coarse grid over the picture, all at one moment. */
+/** Returns the colours of a coarse grid over the picture at one moment. */
 async function gridOf(viewer: Viewer): Promise<number[]> {
   const cells = Array.from({ length: 36 }, (_, cell) => ({
     x: (cell % 6) * 213,
@@ -125,7 +125,7 @@ function distance(one: number[], other: number[]): number {
   return one.reduce((sum, value, index) => sum + Math.abs(value - other[index]!), 0) / one.length;
 }
 
-/** Loading screens and fades are over when a second changes little. */
+/** Loading screens and fades have ended when little changes within a second. */
 async function steadyPicture(viewer: Viewer): Promise<void> {
   let last = await gridOf(viewer);
   await eventually(

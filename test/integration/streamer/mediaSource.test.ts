@@ -9,27 +9,27 @@ import { insteadOfChild } from "#test/support/processes/insteadOfChild.ts";
 
 const neverStarts = insteadOfChild("");
 const crashes = insteadOfChild("process.exit(3)");
-/** One picture, of one packet that is a header alone. */
+/** A picture of one packet, which is only a header. */
 const showsOnce = insteadOfChild(`let hasShown = false; process.on("message", ({ type }) => {
   if (type !== "play" || hasShown) return;
   hasShown = true;
   process.send({ type: "video", picture: Uint8Array.from([0, 12, 128, ...Array(11).fill(0)]) });
 })`);
-/** Shows nothing, and says what it is told to. */
+/** Sends no pictures and reports the commands it receives. */
 const tellsCommands = insteadOfChild(`process.on("message", ({ type, settings }) => {
   if (type !== "load") process.send({ type: "failed", message: [type, ...settings.map(([property, value]) => property + "=" + value)].join(" ") });
 })`);
 
-describe("a media source, by real children that stand for GStreamer's", function () {
+describe("a media source with fake GStreamer processes", function () {
   this.timeout(30_000);
   let clock: FakeClock;
   let lines: { sentence: string; waitMs?: number; reason?: unknown }[];
   let pictures: number;
-  /** Of the children to come. */
+  /** Environment of future processes. */
   let env: { NODE_OPTIONS: string };
   let source: MediaSource;
 
-  /** An encoder in software by this child, or one of a GPU by another. */
+  /** A software encoder in this process, or a GPU encoder in another. */
   function open(
     child: typeof env,
     encoder = candidateEncoders(["vp8"], "software")[0]!,
@@ -54,7 +54,7 @@ describe("a media source, by real children that stand for GStreamer's", function
   const play = (kbps = 3_000, codec: VideoCodec = "vp8") =>
     source.play(codec, kbps, { onVideo: () => pictures++, onAudio: () => undefined });
   const hangs = () => lines.filter(({ sentence }) => sentence.includes("hangs")).length;
-  /** How long each child that ended is waited for. */
+  /** Returns the backoff after each process that ended. */
   const waits = () => lines.flatMap(({ waitMs }) => waitMs ?? []);
 
   beforeEach(() => {
@@ -64,12 +64,12 @@ describe("a media source, by real children that stand for GStreamer's", function
   });
   afterEach(() => source.close());
 
-  it("gives a child twenty seconds for its first picture, and waits after one that has none as after a crash", async () => {
+  it("gives a process twenty seconds for its first picture and backs off after one without a picture", async () => {
     open(neverStarts);
     play();
     await clock.advance(19_500);
     expect(lines).to.deep.equal([]);
-    await clock.advance(500); // No further than to its end, from which on the next is waited for.
+    await clock.advance(500); // Not beyond its end, when the next backoff starts.
     await eventually(() => waits().length === 1, { what: "the end of the first child" });
     await clock.advance(500 + 19_000);
     expect(hangs()).to.equal(1);
@@ -81,7 +81,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     await eventually(() => pictures > 0, { what: "the picture of the next child" });
   });
 
-  it("kills a child that shows nothing for five seconds, whoever begins to watch meanwhile, and waits before the next", async () => {
+  it("kills a process that sends nothing for five seconds, even if a viewer joins, and backs off", async () => {
     open(showsOnce);
     await clock.advance(60_000);
     play();
@@ -100,7 +100,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     await eventually(() => pictures === 2, { what: "a picture of the next child" });
   });
 
-  it("takes no child that is gone for one that hangs, however long the next is waited for", async () => {
+  it("does not mistake an exited process for one that hangs", async () => {
     open(crashes);
     play();
     for (const [index, waitMs] of [500, 1_000, 2_000, 4_000, 5_000, 5_000].entries()) {
@@ -111,7 +111,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     expect(hangs()).to.equal(0);
   });
 
-  it("tells the bitrate of whoever begins to watch also to the child that is about to take over in another shape", async () => {
+  it("passes a new viewer's bitrate to the process that is about to take over", async () => {
     open(showsOnce);
     play();
     await eventually(() => pictures === 1, { what: "a picture" });
@@ -125,7 +125,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     ]);
   });
 
-  it("tells an encoder that begins again for each bitrate few that are higher, and the last of them in the end", async () => {
+  it("paces higher bitrates of an encoder that restarts for each, and finally sets the last", async () => {
     open(
       neverStarts,
       encoders.find(({ name }) => name === "vah264enc"),
@@ -142,7 +142,7 @@ describe("a media source, by real children that stand for GStreamer's", function
     ]);
   });
 
-  it("starts no child any more once it is closed", async () => {
+  it("starts no process after it is closed", async () => {
     open(showsOnce);
     play();
     await eventually(() => pictures === 1, { what: "a picture" });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { offeredKbps, viewerByOffer, type ViewerByOffer } from "#test/support/session/offeredViewer.ts";
 
-describe("the viewer of a session whose quality is narrow", function () {
+describe("the viewer of a session with a low maximum bitrate", function () {
   this.timeout(30_000);
   let viewer: ViewerByOffer;
 
@@ -9,11 +9,11 @@ describe("the viewer of a session whose quality is narrow", function () {
     viewer = await viewerByOffer();
   });
 
-  it("begins at the most that the quality allows, and begins a wider one as a new connection would", () => {
+  it("starts at the maximum and tries a higher one like a new connection", () => {
     expect(viewer).to.include({ kbps: offeredKbps.narrow, widenedKbps: offeredKbps.start });
   });
 
-  it("leaves no timer when the session ends that would start another media child", () => {
+  it("leaves no timer at the session's end that would start another media process", () => {
     expect(viewer.timersAfterEnd).to.equal(0);
   });
 });

@@ -54,7 +54,7 @@ describe("the streamer's packer", () => {
     }));
   }
 
-  /** The only child that runs the packer for this fixture. */
+  /** The only child process that runs the packer for this fixture. */
   function pid(): number | undefined {
     const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8")
       .trim()
@@ -63,7 +63,7 @@ describe("the streamer's packer", () => {
     return children.find((child) => environmentOf(child).includes(fixture.spool));
   }
 
-  /** Empty for a child that has ended meanwhile. */
+  /** Empty for a process that has ended in the meantime. */
   function environmentOf(child: number): string {
     try {
       return readFileSync(`/proc/${child}/environ`, "utf8");
@@ -75,7 +75,7 @@ describe("the streamer's packer", () => {
   it("restores at the streamer's priority, then lowers the priority of all its threads", async () => {
     fixture.order(aTarGz([{ name: "a", body: "level 1" }]));
     const { mark } = restorePaths({ saveVolume: fixture.volume, spool: fixture.spool });
-    execFileSync("mkfifo", [mark]); // The packer writes it before the saves appear, and waits there until somebody reads.
+    execFileSync("mkfifo", [mark]); // The packer writes it before the saves appear, and blocks until somebody reads.
     start();
     const child = await eventually(pid);
     const priorities = () => readdirSync(`/proc/${child}/task`).map((thread) => getPriority(Number(thread)));
@@ -87,7 +87,7 @@ describe("the streamer's packer", () => {
     await eventually(() => priorities().every((priority) => priority === 5));
   });
 
-  it("of a new playthrough starts after the launch, or at the session's end", async () => {
+  it("starts after the launch, or at the session's end, for a new playthrough", async () => {
     const launch = Promise.withResolvers<undefined>();
     const started = start(20_000, launch.promise);
     expect(existsSync(fixture.saves), "at once").to.equal(true);
@@ -99,14 +99,14 @@ describe("the streamer's packer", () => {
     launch.resolve(undefined);
   });
 
-  it("starts at once to restore a save", async () => {
+  it("starts immediately to restore a save", async () => {
     fixture.order(aTarGz([{ name: "a", body: "level 1" }]));
     start(20_000, new Promise(() => undefined));
     await eventually(() => existsSync(fixture.saves));
     expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("level 1");
   });
 
-  it("packs for the last time when it is told to finish", async () => {
+  it("packs for the last time when asked to finish", async () => {
     const started = start();
     await eventually(() => existsSync(fixture.saves));
     writeFileSync(join(fixture.saves, "a"), "last");
@@ -115,7 +115,7 @@ describe("the streamer's packer", () => {
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "last" });
   });
 
-  it("is replaced when it dies, before the end and after it was told", async () => {
+  it("is replaced when it dies, before and during the last pack", async () => {
     const started = start();
     await eventually(() => fixture.manifest()?.attempt === 1);
     process.kill(await eventually(pid), "SIGKILL");
@@ -127,7 +127,7 @@ describe("the streamer's packer", () => {
     expect(fixture.manifest()).to.include({ attempt: 3, final: true });
   });
 
-  it("is started again when it could not be started", async () => {
+  it("is restarted when it could not be started", async () => {
     fixture.order(aTarGz([{ name: "a", body: "level 1" }]));
     const { execPath } = process;
     process.execPath = join(fixture.volume, "no-such-program");

@@ -50,7 +50,7 @@ describe("a streamed game", () => {
     );
   });
 
-  it("tells the player the picture's format and the connection's quality", async () => {
+  it("reports picture format and connection quality to the player", async () => {
     await eventually(async () => (await viewer.notices()).some(({ t }) => t === "rate"), {
       what: "a rate notice",
     });
@@ -65,14 +65,14 @@ describe("a streamed game", () => {
     });
   });
 
-  it("answers a ping at once", async () => {
+  it("answers a ping immediately", async () => {
     await viewer.send({ t: "ping", n: 7 });
     await eventually(async () =>
       (await viewer.notices()).some((notice) => notice.t === "pong" && notice.n === 7),
     );
   });
 
-  it("counts a key once however long it is held, and shows it held", async () => {
+  it("counts a key once however long it is held, and shows that it is held", async () => {
     await viewer.send({ t: "key", c: "Space", d: 1 });
     await new TestCard(viewer).shows(layout.heldBlock, "white");
     await new TestCard(viewer).shows(layout.keyBlock, "green");
@@ -100,7 +100,7 @@ describe("a streamed game", () => {
     await new TestCard(viewer).shows(layout.wheelBlock, "green");
   });
 
-  it("has a gamepad without any device of the machine", async () => {
+  it("has a gamepad without any device on the machine", async () => {
     await viewer.send({ t: "pad", s: [32_767, 0, 0, 0], l: 0, r: 0, b: 1 });
     await new TestCard(viewer).shows(layout.padBlock, "white");
     await new TestCard(viewer).shows({ x: 800, y: 600, width: 40, height: 40 }, "white");
@@ -109,7 +109,7 @@ describe("a streamed game", () => {
     await new TestCard(viewer).shows({ x: 620, y: 600, width: 40, height: 40 }, "white");
   });
 
-  it("drops malformed messages, counts them and plays on", async () => {
+  it("drops and counts malformed messages and continues", async () => {
     for (const text of [
       "",
       "{",
@@ -129,7 +129,7 @@ describe("a streamed game", () => {
     await new TestCard(viewer).showsPressOf(() => viewer.press("KeyB"));
   });
 
-  it("goes on in the same connection after the media process died", async () => {
+  it("continues in the same connection after the media process died", async () => {
     await pair.inStreamer("sh", "-c", "kill -KILL $(pidof -s -x /usr/local/bin/node -o 1)");
     await eventually(async () => (await pair.status()).mediaRestarts === 1, {
       what: "a restarted media process",

@@ -10,17 +10,17 @@ import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { insteadOfChild } from "#test/support/processes/insteadOfChild.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
-/** What is true of the names of a GPU's encoders, and of no other words of a pipeline. */
+/** Matches only the names of GPU encoders in a pipeline. */
 const isOnGpu = "/! (nv|va)[a-z0-9]+enc /.test(pipeline)";
-/** Finds that everything works. */
+/** Reports that every encoder works. */
 const works = `process.on("message", () => process.send({ works: true, message: "" }));
   process.once("disconnect", () => process.exit())`;
-/** Whether a child is to start the drivers, before any encoder is tried. */
+/** Condition for a process that must initialise the drivers before any encoder is tried. */
 const isOfDrivers = `pipeline === ${JSON.stringify(emptyProbePipeline)}`;
-/** What stands first among what was tried. */
+/** First entry of the tried encoders. */
 const drivers = "drivers";
 
-describe("the probe of encoders, by real children that stand for GStreamer's", function () {
+describe("the encoder probe with fake GStreamer processes", function () {
   this.timeout(30_000);
   let clock: FakeClock;
   let tried: unknown[];
@@ -32,7 +32,7 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     tried = [];
     isOver = false;
   });
-  /** Ends children that still hang. */
+  /** Kills processes that still hang. */
   afterEach(() =>
     eventually(
       async () => {
@@ -58,7 +58,7 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
   const found = async () =>
     Object.fromEntries([...(await probing)].map(([codec, { name }]) => [codec, name]));
 
-  it("waits once for each driver that hangs, whatever the encoders and codecs, so that an offer waits for the software's", async () => {
+  it("waits once for each driver that hangs, so that an offer can wait for the software encoders", async () => {
     probe(
       ["av1", "h264", "vp8"],
       `process.on("message", ({ pipeline }) => {
@@ -79,7 +79,7 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     expect(clock.monotonicMs()).to.equal(6_000);
   });
 
-  it("tries the other encoders of a driver that says at once that it has not this one", async () => {
+  it("tries the other encoders of a driver that immediately reports a missing one", async () => {
     probe(
       ["h264"],
       `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || pipeline.includes("vah264lpenc"), message: "no such element" }));
@@ -89,7 +89,7 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     expect(tried).to.deep.equal([drivers, "nvh264enc", "vah264enc", "vah264lpenc"]);
   });
 
-  it("tries encoders in software alone, by a process without drivers, where one hangs at its initialisation", async () => {
+  it("tries only software encoders, without drivers, if a driver hangs during initialisation", async () => {
     probe(["av1", "h264", "vp8"], "for (;;);", works);
     await eventually(() => clock.pendingTimers === 1, { what: "the start of the drivers" });
     await clock.advance(10_000);
@@ -99,13 +99,13 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     expect(clock.monotonicMs()).to.equal(10_000);
   });
 
-  it("tries encoders in software alone, by a process without drivers, where one ends its process at its initialisation", async () => {
+  it("tries only software encoders, without drivers, if a driver crashes during initialisation", async () => {
     probe(["av1", "h264", "vp8"], "process.exit(1);", works);
     expect(await found()).to.deep.equal({ h264: "x264enc", vp8: "vp8enc" });
     expect(tried).to.deep.equal([drivers, "x264enc", "vp8enc"]);
   });
 
-  it("waits for drivers that take nine seconds to initialise, and takes the GPU's encoder", async () => {
+  it("waits for drivers that take nine seconds to initialise, and uses the GPU encoder", async () => {
     const initialised = join(temporaryFolder("drivers"), "initialised");
     probe(
       ["h264"],
@@ -120,7 +120,7 @@ describe("the probe of encoders, by real children that stand for GStreamer's", f
     expect(tried).to.deep.equal([drivers, "nvh264enc"]);
   });
 
-  it("tries encoders in software by a process without drivers also where the GPU's are tried", async () => {
+  it("tries software encoders in a process without drivers even if GPU encoders are tried", async () => {
     const isWithoutDrivers = (
       is: boolean,
     ) => `process.on("message", ({ pipeline }) => process.send({ works: ${isOfDrivers} || ${is} !== ${isOnGpu}, message: "" }));

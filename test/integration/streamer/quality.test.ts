@@ -9,7 +9,7 @@ import { startSessionPair, type SessionPair } from "#test/support/session/sessio
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 
 type Wish = Record<string, string | number>;
-/** An encoder keeps its bitrate over seconds, not in each of them. */
+/** An encoder meets its bitrate over several seconds, not in each second. */
 const margin = 1.15;
 
 type Held = Extract<StreamNotice, { t: "quality" }>;
@@ -69,7 +69,7 @@ describe("the quality of a stream", function () {
       { timeoutMs: 20_000, intervalMs: 200, what: `${most} frames a second at most` },
     );
 
-  /** Wishes for it and returns what the streamer heldQualities, once that holds. */
+  /** Requests a quality and returns the streamer's notice once it is in effect. */
   async function wish(wished: Wish): Promise<Held | undefined> {
     const before = (await heldQualities()).length;
     await viewer.sendRaw(JSON.stringify({ t: "quality", ...wished }));
@@ -80,7 +80,7 @@ describe("the quality of a stream", function () {
     return (await heldQualities()).at(-1);
   }
 
-  /** Kbit/s of video that the browser gets in the next two seconds. */
+  /** Returns the video bitrate in kbit/s that the browser receives in the next two seconds. */
   async function receivedKbps(of = viewer): Promise<number> {
     const before = (await of.stats()).video;
     return eventually(
@@ -93,7 +93,7 @@ describe("the quality of a stream", function () {
     );
   }
 
-  it("begins as the session was launched, and tells the player what holds and what can be", async () => {
+  it("starts as launched, and the player learns the current and maximum quality", async () => {
     const notices = await viewer.notices();
     expect(notices[0]).to.include({ t: "hello", width: 640, height: 360, fps: 30 });
     expect(notices[1]).to.deep.equal({
@@ -155,20 +155,20 @@ describe("the quality of a stream", function () {
     expect(await pair.status()).to.include({ connections: 1, mediaRestarts: 0, hasWindow: true });
   });
 
-  it("keeps the game's display: what is pointed at in a smaller picture is what the game is told", async () => {
+  it("keeps the game's display, so that pointing in a smaller picture reaches the right place", async () => {
     await shows(640, 360);
     await viewer.send({
       t: "move",
       x: Math.round((65_535 * 300) / 1_279),
       y: Math.round((65_535 * 650) / 719),
     });
-    // In half the size the pointer's colour runs into what is around it.
+    // At half the size the pointer's colour blends with its surroundings.
     await waitForColor(viewer, { x: 292, y: 642, width: 16, height: 16 }, layout.pointer.color, {
       tolerance: 110,
     });
   });
 
-  it("gives no more than the session's maximum, and says so", async () => {
+  it("never exceeds the session's maximum, and reports it", async () => {
     expect(
       await wish({ preset: "lowLatency", width: 3_840, height: 2_160, fps: 120, maxKbps: 100_000 }),
     ).to.include({ preset: "lowLatency", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 });
@@ -188,7 +188,7 @@ describe("the quality of a stream", function () {
     expect((await heldQualities()).length - before).to.be.within(1, 39);
   });
 
-  it("is not for those to change who only watch", async () => {
+  it("cannot be changed by viewers who only watch", async () => {
     await viewer.hangUp();
     const watcher = await openViewer(browser, pair, { role: "watch" });
     try {
@@ -205,7 +205,7 @@ describe("the quality of a stream", function () {
     }
   });
 
-  it("stays as the player left it for their next connection", async () => {
+  it("is kept for the player's next connection", async () => {
     await viewer.reload();
     expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
     await viewer.sendRaw(JSON.stringify({ t: "quality", preset: "dataSaver", fps: 45 }));

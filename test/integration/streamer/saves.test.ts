@@ -5,7 +5,7 @@ import { LateRemoval } from "#test/support/session/lateRemoval.ts";
 import { startSessionPair, type SessionPair } from "#test/support/session/sessionPair.ts";
 
 const startMs = 60_000;
-/** In a folder that both containers have, so that the test can make it from the streamer's. */
+/** A folder that both containers share, so that the test can create it from the streamer's. */
 const awaited = "/run/session/save";
 
 describe("a game whose saves are still being restored", function () {
@@ -30,14 +30,14 @@ describe("a game whose saves are still being restored", function () {
 
   afterEach(() => removal.begin(() => pair.remove()));
 
-  it("starts once they are restored, and not with its display", async () => {
+  it("starts once they are restored, not when the display is ready", async () => {
     expect(await pair.status()).to.include({ ready: true, game: "waiting" });
     expect(await pair.gameMessage()).to.equal(undefined);
     await pair.inStreamer("mkdir", awaited);
     await eventually(async () => (await pair.status()).game === "running", { what: "the game to start" });
   });
 
-  it("ends at once when it is stopped before that", async () => {
+  it("ends immediately when it is stopped before that", async () => {
     await pair.signalGame("TERM");
     expect(await pair.gameExit()).to.equal(0);
     expect(await pair.gameMessage()).to.include({ state: "ended", reason: "stopped", exitCode: 0 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { sentReports, type SentReports } from "#test/support/session/sentReports.ts";
 
-describe("the sender reports that a page gets", function () {
+describe("the sender reports that a page receives", function () {
   this.timeout(30_000);
   let reports: SentReports;
 
@@ -9,14 +9,14 @@ describe("the sender reports that a page gets", function () {
     reports = await sentReports();
   });
 
-  it("tell the media's time of their own time, also when the packet that they leave with is sent again", () => {
+  it("map their time to the media's, even if the next packet is a retransmission", () => {
     const [first, second] = reports.picture;
     const passedMs = second!.atMs - first!.atMs;
     expect(passedMs).to.be.above(950);
     expect(second!.mediaMs - first!.mediaMs).to.be.closeTo(passedMs, 100);
   });
 
-  it("name picture and sound as of one source, and their times as of one clock", () => {
+  it("give picture and sound the same source name and clock", () => {
     const [picture] = reports.picture;
     expect([picture!.name, reports.sound.name]).to.deep.equal(["game", "game"]);
     expect(reports.sound.atMs).to.be.closeTo(picture!.atMs, 100);

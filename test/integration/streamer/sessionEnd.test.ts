@@ -67,10 +67,10 @@ describe("the end of a session", () => {
     );
   }
 
-  it("comes at once when it is asked for while the streamer still starts", async () => {
+  it("comes immediately when requested while the streamer is starting", async () => {
     let endedBefore = 0;
-    // On a busy machine some streamers are ready before the engine has signalled them; one that puts its end
-    // off until it is ready always is.
+    // On a busy machine some streamers are ready before the signal arrives. One that delays its end until it
+    // is ready always is.
     for (let round = 0; round < 10 && endedBefore < 3; round++) {
       const streamer = await startStreamer(images);
       try {
@@ -87,7 +87,7 @@ describe("the end of a session", () => {
     expect(endedBefore, "streamers that ended before they were ready").to.equal(3);
   });
 
-  it("stops the game first, tells the player, and leaves both termination reports", async () => {
+  it("stops the game first, notifies the player and leaves both termination reports", async () => {
     const pair = await start();
     const viewer = await play(pair);
     await new TestCard(viewer).shows(layout.keyBlock, "red");
@@ -111,7 +111,7 @@ describe("the end of a session", () => {
     expect(streamer?.game).to.deep.equal(game);
   });
 
-  it("tells the player when the streamer is stopped while the game still runs", async () => {
+  it("notifies the player when the streamer is stopped while the game runs", async () => {
     const pair = await start();
     const viewer = await play(pair);
     await pair.signalStreamer("TERM");
@@ -119,7 +119,7 @@ describe("the end of a session", () => {
     expect(await pair.streamerExit()).to.equal(0);
   });
 
-  it("reports a game that ends by itself, with its exit code", async () => {
+  it("reports the exit code of a game that exits", async () => {
     const pair = await start();
     const viewer = await play(pair);
     await new TestCard(viewer).shows(layout.keyBlock, "red");
@@ -155,13 +155,13 @@ describe("the end of a session", () => {
     expect(await pair.gameMessage()).to.include({ state: "ended", reason: "stopped-by-kill" });
   });
 
-  it("reports a game that crashed by its signal", async () => {
+  it("reports the signal of a game that crashed", async () => {
     const pair = await start({ game: { script: "#!/bin/sh\nkill -SEGV $$\n" } });
     expect(await pair.gameExit()).to.equal(139);
     expect(await pair.gameMessage()).to.include({ state: "ended", reason: "signal-11", exitCode: 139 });
   });
 
-  it("reports a game that ran out of its memory", async () => {
+  it("reports a game that ran out of memory", async () => {
     const pair = await start({ game: { script: "#!/bin/sh\ntail /dev/zero\n" }, gameMemory: "64m" });
     expect(await pair.gameExit()).to.equal(137);
     const message = await pair.gameMessage();
@@ -169,7 +169,7 @@ describe("the end of a session", () => {
     expect(message?.peakMemoryBytes).to.be.within(50_000_000, 68_000_000);
   });
 
-  it("leaves a last termination report when the supervisor itself is killed", async () => {
+  it("leaves a last termination report when the supervisor is killed", async () => {
     const pair = await start();
     await eventually(async () => ((await pair.gameMessage())?.wallSeconds ?? 0) > 2, {
       what: "a second account",
@@ -179,7 +179,7 @@ describe("the end of a session", () => {
     expect(await pair.gameMessage()).to.include({ state: "running", reason: null });
   });
 
-  it("tells nobody of an end when the sound died beside a game that goes on: the next streamer may show it again", async () => {
+  it("sends no end notice when the sound server dies and the game continues, because the next streamer may show it", async () => {
     const pair = await start({ game: { script: "#!/bin/sh\nexec sleep 600\n" } });
     const viewer = await play(pair);
     await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), {
@@ -191,7 +191,7 @@ describe("the end of a session", () => {
     expect((await viewer.notices()).filter(({ t }) => t === "ended")).to.deep.equal([]);
   });
 
-  it("reports a display that died, and tells the player", async () => {
+  it("reports a display that died and notifies the player", async () => {
     const pair = await start();
     const viewer = await play(pair);
     await eventually(async () => (await viewer.notices()).some(({ t }) => t === "hello"), {

@@ -85,7 +85,7 @@ describe("signalling of a session", () => {
     expect(await hangUp(playing())).to.equal(200);
   });
 
-  it("holds an offer that comes while it starts", async () => {
+  it("holds an offer that arrives while it starts", async () => {
     const starting = await startSessionPair({ images, game, isReady: false });
     try {
       const headers = { "content-type": whep.contentType, ...bearing(starting.tickets.viewer()) };
@@ -103,7 +103,7 @@ describe("signalling of a session", () => {
     }
   });
 
-  it("refuses an offer that names another session", async () => {
+  it("rejects an offer that names another session", async () => {
     const postFor = async (session: string) => {
       const headers = { "content-type": whep.contentType, [whep.sessionHeader]: session, ...playing() };
       return fetch(pair.signalUrl + whep.path, { method: "POST", headers, body: offer() });
@@ -133,7 +133,7 @@ describe("signalling of a session", () => {
     ["with the operator's ticket", 403, () => bearing(pair.tickets.operator())],
   ];
   for (const [what, status, headers] of refused) {
-    it(`refuses viewers ${what}`, async () => {
+    it(`rejects viewers ${what}`, async () => {
       const requests: [method: string, path: string][] = [
         ["POST", whep.path],
         ["POST", `${whep.path}?takeover=true`],
@@ -159,7 +159,7 @@ describe("signalling of a session", () => {
     });
   }
 
-  it("takes a ticket whose signer's clock is some minutes off", async () => {
+  it("accepts a ticket whose signer's clock is some minutes off", async () => {
     for (const minutes of [-9, 9]) {
       const seconds = nowSeconds() + 60 * minutes;
       expect(
@@ -169,7 +169,7 @@ describe("signalling of a session", () => {
     }
   });
 
-  it("shows status and metrics to the operator alone, from this machine as from any, and probes to everybody", async () => {
+  it("serves status and metrics only to the operator, even locally, and probes to everyone", async () => {
     const seen = async (path: string, headers: Record<string, string> = {}) =>
       (await fetch(pair.signalUrl + path, { headers })).status;
     for (const path of ["/status", "/metrics"]) {
@@ -191,7 +191,7 @@ describe("signalling of a session", () => {
     for (const path of ["/healthz", "/readyz"]) expect(await seen(path), path).to.equal(200);
   });
 
-  it("takes offers without tickets for a session of a version that had none, and still shows its status to the operator alone", async () => {
+  it("accepts offers without tickets for a session without tickets, and still serves status only to the operator", async () => {
     const older = await startSessionPair({ images, game, streamerEnv: { TICKET_PUBLIC_KEY: "none" } });
     try {
       const response = await fetch(older.signalUrl + whep.path, {
@@ -206,7 +206,7 @@ describe("signalling of a session", () => {
     }
   });
 
-  it("falls back to an encoder that works where the GPU's do not", async () => {
+  it("falls back to a working encoder when the GPU's do not work", async () => {
     const other = await startSessionPair({ images, game, streamerEnv: { PROFILE: "gpu" } });
     try {
       expect(await other.status()).to.include({ encoder: "x264enc", codec: "h264" });
@@ -235,12 +235,12 @@ describe("signalling of a session", () => {
     ],
   ];
   for (const [what, body] of malformed) {
-    it(`refuses an offer with ${what}`, async () => {
+    it(`rejects an offer with ${what}`, async () => {
       expect(await errorOf(post(body))).to.deep.equal({ status: 400, error: "invalid_offer" });
     });
   }
 
-  it("refuses other media types, wrong parameters and endless offers", async () => {
+  it("rejects other media types, wrong parameters and endless offers", async () => {
     expect(await errorOf(post(offer(), { type: "application/json" }))).to.deep.equal({
       status: 415,
       error: "unsupported_media_type",
@@ -259,7 +259,7 @@ describe("signalling of a session", () => {
     });
   });
 
-  it("is 404 at any other path, and 405 with any other method", async () => {
+  it("responds 404 to other paths and 405 to other methods", async () => {
     const of = async (path: string, method: string) =>
       (await fetch(pair.signalUrl + path, { method, headers: playing() })).status;
     expect(await of("/whep/unknown", "DELETE")).to.equal(404);
@@ -269,7 +269,7 @@ describe("signalling of a session", () => {
     expect(await of("/status", "POST")).to.equal(405);
   });
 
-  it("serves probes, status and metrics, also after hostile requests", async () => {
+  it("serves probes, status and metrics after hostile requests", async () => {
     await new Promise<void>((resolve) => {
       const { port, hostname } = new URL(pair.signalUrl);
       const socket = connect(Number(port), hostname, () =>

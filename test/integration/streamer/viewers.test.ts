@@ -20,10 +20,7 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 const thisTab = "tab-aaaaaaaa";
 const otherTab = "tab-bbbbbbbb";
 
-/**
- * A process of the user that all sessions run as, which sends descriptors that nobody receives. Not for
- * longer than a test, and with it at the latest.
- */
+/** A process of the sessions' user that sends descriptors which nobody receives. It ends with the test. */
 async function holdDescriptorsInFlight(): Promise<ChildProcess> {
   const script =
     "import socket, time\nheld = [socket.socketpair() for _ in range(4)]\nfor near, far in held: socket.send_fds(near, [b'x'], [0] * 200)\nprint('held', flush=True)\ntime.sleep(60)";
@@ -40,15 +37,15 @@ async function holdDescriptorsInFlight(): Promise<ChildProcess> {
   return holder;
 }
 
-/** Stops the media child where it is, as a driver that hangs does. */
+/** Pauses the media process, like a driver that hangs. */
 const freezeMedia = `const { readdirSync, readFileSync } = require("node:fs");
 for (const pid of readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid)) {
   if (readFileSync("/proc/" + pid + "/cmdline", "utf8").includes("mediaChild.ts")) process.kill(Number(pid), "SIGSTOP");
 }`;
 
 /**
- * Resolves after a second of play, in which its browser has reported of packets some times, without which
- * nobody is missed.
+ * Resolves after a second of play, by when the browser has sent several reports; otherwise its silence would
+ * not be detected.
  */
 async function played(viewer: Viewer): Promise<void> {
   await eventually(async () => ((await viewer.stats()).audio?.packetsReceived ?? 0) > 100, {
@@ -57,7 +54,7 @@ async function played(viewer: Viewer): Promise<void> {
 }
 
 describe("viewers of a session", function () {
-  this.timeout(60_000); // capture goes on for some seconds after a viewer left
+  this.timeout(60_000); // capture continues for some seconds after a viewer has left
   const removal = new LateRemoval();
   let images: SessionImages;
   let archive: string;
@@ -109,7 +106,7 @@ describe("viewers of a session", function () {
     await new TestCard(viewer).shows(layout.padBlock, "dark");
   });
 
-  it("leave no key or button pressed a few seconds after their network is gone, and play on in the same connection when it is back", async function () {
+  it("release keys and buttons a few seconds after losing their network, and continue in the same connection when it is back", async function () {
     this.timeout(90_000);
     const way = await openBottleneck(pair.udpPort);
     const remote = await openViewer(browser, pair, { mediaPort: way.port });
@@ -121,7 +118,7 @@ describe("viewers of a session", function () {
       await card.shows(layout.padBlock, "white");
       await played(remote);
       way.lose(1);
-      // By its log alone the streamer says so: the picture does not arrive either.
+      // Only the log shows this, because no picture arrives either.
       await eventually(async () => (await pair.streamerLogs()).includes("A viewer fell silent"), {
         timeoutMs: 15_000,
         intervalMs: 500,
@@ -142,7 +139,7 @@ describe("viewers of a session", function () {
     }
   });
 
-  it("see and hear the game beside another one that holds many descriptors in flight, which the kernel counts for all sessions together", async () => {
+  it("see and hear the game although another session holds many descriptors in flight, which the kernel counts across sessions", async () => {
     const holder = await holdDescriptorsInFlight();
     try {
       expect(await viewer.connect({ client: thisTab })).to.include({ status: 201 });
@@ -170,7 +167,7 @@ describe("viewers of a session", function () {
     await card.shows(layout.keyBlock, "green");
   });
 
-  it("take over from another tab only on request, and the other one is told", async () => {
+  it("take over from another tab only on request, and the other tab is notified", async () => {
     await viewer.connect({ client: thisTab });
     const other = await openViewer(browser, pair);
     try {
@@ -188,7 +185,7 @@ describe("viewers of a session", function () {
     }
   });
 
-  it("see the game by a ticket to watch, but what they press does not reach it, and they cannot take over or end who plays", async () => {
+  it("see the game with a ticket to watch, but cannot play, take over or end the player's connection", async () => {
     const watching = await openViewer(browser, pair, { role: "watch" });
     try {
       expect(await watching.connect({ client: thisTab })).to.include({ status: 201 });
@@ -219,7 +216,7 @@ describe("viewers of a session", function () {
     }
   });
 
-  it("are not replaced by who only watches while their network is gone for some seconds", async function () {
+  it("are not replaced by a viewer who only watches while their network is down for some seconds", async function () {
     this.timeout(90_000);
     const way = await openBottleneck(pair.udpPort);
     const remote = await openViewer(browser, pair, { mediaPort: way.port });
@@ -246,7 +243,7 @@ describe("viewers of a session", function () {
     }
   });
 
-  it("hang up with DELETE, and the next one is let in at once", async () => {
+  it("hang up with DELETE, after which the next one is admitted immediately", async () => {
     await viewer.connect({ client: thisTab });
     expect(await viewer.hangUp()).to.equal(200);
     expect(await viewer.hangUp()).to.equal(404);

@@ -15,7 +15,7 @@ import {
 
 const mib = 2 ** 20;
 
-describe("the packer, given a hostile game's saves,", function () {
+describe("the packer with a hostile game's saves", function () {
   this.timeout(60_000);
   let fixture: PackerFixture;
   let run: PackerRun;
@@ -30,7 +30,7 @@ describe("the packer, given a hostile game's saves,", function () {
 
   afterEach(() => fixture.remove());
 
-  /** The packer goes on, said little, and its last word is this one. */
+  /** The packer keeps running, has logged little, and this is its last message. */
   async function expectRefused(reason: string): Promise<void> {
     await eventually(() => fixture.manifest()?.refused?.reason === reason, { what: reason });
     expect(fixture.manifest()!.save, "the last good pack").to.deep.equal(good);
@@ -59,10 +59,10 @@ describe("the packer, given a hostile game's saves,", function () {
     ["files", "open(f'{n:0200}', 'w').close()"],
     ["links", "os.symlink('/etc', f'{n:0200}')"],
   ] as const) {
-    it(`refuses endless ${kind} without reading all their names`, async () => {
+    it(`rejects endless ${kind} without reading all their names`, async () => {
       const before = residentBytes();
-      // Beside the saves until they are complete: packing the first of them would take more memory than
-      // refusing all.
+      // Created outside the saves until complete: packing the first of them would take more memory than
+      // rejecting all.
       fixture.game(
         `mkdir ../many; cd ../many; python3 -c "\nimport os\nfor n in range(250000): ${make}\n"; mv ../many ../save`,
       );
@@ -73,7 +73,7 @@ describe("the packer, given a hostile game's saves,", function () {
     });
   }
 
-  it("refuses a sparse file of a terabyte without reading it", async () => {
+  it("rejects a sparse file of a terabyte without reading it", async () => {
     fixture.game("truncate --size 1T sparse");
     await expectRefused("SaveTooLarge");
     expect(fixture.manifest()!.refused!.message).to.contain(String(limits.save.unpackedBytes));
@@ -91,7 +91,7 @@ describe("the packer, given a hostile game's saves,", function () {
     await expectLeftOut(/^"0{100}.*has a path longer than 1024 bytes$/, 1);
   });
 
-  it("leaves out links, FIFOs, sockets and names that are no text", async () => {
+  it("leaves out links, FIFOs, sockets and names that are not text", async () => {
     fixture.game(
       `ln -s /etc link; mkfifo fifo; touch $'\\xff'; touch $'line\\nfeed'; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('socket')"`,
     );
@@ -99,7 +99,7 @@ describe("the packer, given a hostile game's saves,", function () {
     await expectLeftOut(/^"[a-z\\�]+" (is|has) [a-z .-]+$/i, 5);
   });
 
-  it("leaves out files that it may not read", async () => {
+  it("leaves out files that it cannot read", async () => {
     fixture.game("echo secret > b; chmod 000 b; mkdir c d; touch c/x d/x; chmod 000 c; chmod 400 d");
     await expectLeftOut(/cannot be read \(EACCES\)$/, 3);
   });
@@ -114,7 +114,7 @@ describe("the packer, given a hostile game's saves,", function () {
     await expectRefused("SaveMissing");
   });
 
-  it("keeps the last good save when it may not enter the directory", async () => {
+  it("keeps the last good save when it cannot enter the directory", async () => {
     fixture.game("chmod 000 .");
     await expectRefused("SaveUnreadable");
   });
@@ -153,7 +153,8 @@ while True:
       for (let wanted = 2; wanted <= 6; wanted += 1)
         fixture.content(await fixture.packed(({ sequence }) => sequence >= wanted));
     } catch (error) {
-      // The pack may have been replaced between its name and its bytes, as the agent may find too.
+      // The pack may have been replaced between reading its name and its bytes, which can happen to the agent
+      // too.
       if (!(error instanceof Error && error.message.includes("ENOENT"))) throw error;
     } finally {
       game.kill("SIGKILL");
@@ -163,7 +164,7 @@ while True:
     expect(run.log()).to.deep.equal([]);
   });
 
-  it("stores times that tar cannot represent as the nearest that it can", async () => {
+  it("stores times that tar cannot represent as the nearest possible time", async () => {
     fixture.game("touch -d '1901-01-01' old; touch -d '2400-01-01' future");
     const save = await fixture.packed(({ files }) => files === 3);
     expect(Object.keys(fixture.content(save))).to.deep.equal(["a", "future", "old"]);

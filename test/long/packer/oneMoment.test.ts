@@ -42,14 +42,14 @@ describe("a pack of saves", () => {
     return packing;
   }
 
-  it("is not made of files of two moments", async () => {
+  it("never mixes files of two moments", async () => {
     expect(await packWhileWriting(["1", "3"])).to.equal("soon");
     expect(spool.save()).to.equal(undefined);
     expect(await packer.packIfChanged(signal)).to.equal("later");
     expect(spool.save()).to.include({ files: 3 });
   });
 
-  it("is taken as it is where a game writes to one file all the time, such as a log", async () => {
+  it("is accepted if the game keeps writing to a single file, such as a log", async () => {
     expect(await packWhileWriting(["1"])).to.equal("later");
     expect(spool.save()).to.include({ sequence: 1, files: 3 });
   });

@@ -23,19 +23,19 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 const forced = { DISPLAY_SERVER: "xwayland" };
-/** What the pod has for a game that is to have a GPU: nothing of software. */
+/** Game environment of a GPU pod, without software rendering. */
 const gpuGame = { LIBGL_ALWAYS_SOFTWARE: "", LP_NUM_THREADS: "" };
-/** The one of Mesa's that renders in software; without it there is no device. */
+/** Mesa's software renderer; without it there is no device. */
 const vulkanDriver = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const compositor = "/usr/bin/cage";
-/** Mesa's settings of single programs. */
+/** Mesa's per-program settings. */
 const driverSettings = "/usr/share/drirc.d/00-mesa-defaults.conf";
 const withoutRed =
   '<driconf><device><application name="probe" executable="displayprobe"><option name="pp_nored" value="1"/></application></device></driconf>';
 const empty = "/dev/null";
 const printsEnvironment = { script: "#!/bin/sh\nenv\nexec sleep 600\n" };
 
-describe("the accelerated display, by Mesa's software renderer", () => {
+describe("the accelerated display with Mesa's software renderer", () => {
   const removal = new LateRemoval();
   let images: SessionImages;
   let testcard: string;
@@ -96,7 +96,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     });
   }
 
-  it("has the size that was asked for", async () => {
+  it("has the requested size", async () => {
     const session = await start(
       { archive: testcard, launcher: "testcard.sh" },
       { ...forced, WIDTH: "1600", HEIGHT: "900" },
@@ -104,12 +104,12 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     expect((await session.status()).picture).to.include({ width: 1600, height: 900 });
   });
 
-  it("shows the whole game in a picture of the same size while the game has another resolution, takes the pointer there, and comes back", async () => {
+  it("shows the whole game at the same picture size while the game uses another resolution, and maps the pointer", async () => {
     const session = await start({ archive: testcard, launcher: "testcard.sh" }, forced);
     const { opened, card, press } = await play(session);
     await card.shows(layout.keyBlock, "red");
     await session.inStreamer("displayprobe", "size", "800", "600");
-    // Of the picture's 1280 these are 960, in the middle.
+    // 960 of the picture's 1280 pixels, centred.
     const inPicture = (x: number) => 160 + x * 0.75;
     const borders = [0, inPicture(1_280)].map((x) => ({ x, y: 0, width: 160, height: 720 }));
     for (const border of borders) await waitForColor(opened, border, "#000000");
@@ -122,7 +122,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
       x: Math.round((65_535 * inPicture(300)) / 1_280),
       y: Math.round((65_535 * 200) / 720),
     });
-    // Above and left of the arrow; as small as this the colour runs into what is around it.
+    // Above and to the left of the arrow. At this size the colour blends with its surroundings.
     await waitForColor(
       opened,
       { x: inPicture(300) - 10, y: 188, width: 12, height: 12 },
@@ -164,7 +164,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     });
   });
 
-  it("makes way for Xvfb when a GPU was to render and OpenGL renders in software", async () => {
+  it("is replaced by Xvfb when a GPU is required and OpenGL renders in software", async () => {
     const session = await start(
       { archive: testcard, launcher: "testcard.sh" },
       { ...forced, PROFILE: "gpu" },
@@ -180,7 +180,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     await card.shows(layout.keyBlock, "red");
   });
 
-  it("makes way for Xvfb when Vulkan shows nothing on it", async () => {
+  it("is replaced by Xvfb when Vulkan cannot present on it", async () => {
     const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
       [vulkanDriver]: empty,
     });
@@ -195,7 +195,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     });
   });
 
-  it("makes way for Xvfb, and leaves nothing of the probe, when a driver hangs", async () => {
+  it("is replaced by Xvfb, without leftovers of the probe, when a driver hangs", async () => {
     const neverRead = join(temporaryFolder("driver"), "driver.json");
     execFileSync("mkfifo", ["--mode=0644", neverRead]);
     const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
@@ -214,7 +214,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     });
   });
 
-  it("makes way for Xvfb when what is drawn on it is captured in another colour", async () => {
+  it("is replaced by Xvfb when drawings are captured in another colour", async () => {
     const settings = join(temporaryFolder("driver"), "settings.conf");
     writeFileSync(settings, withoutRed, { mode: 0o644 });
     const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
@@ -229,7 +229,7 @@ describe("the accelerated display, by Mesa's software renderer", () => {
     expect(await session.streamerLogs()).to.include('"glCapture":"wrong: 004020"');
   });
 
-  it("makes way for Xvfb when it does not start", async () => {
+  it("is replaced by Xvfb when it does not start", async () => {
     const session = await start(printsEnvironment, { ...forced, PROFILE: "gpu" }, gpuGame, {
       [compositor]: empty,
     });

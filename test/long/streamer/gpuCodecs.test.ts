@@ -10,10 +10,10 @@ import { StreamReceiver } from "#test/support/session/streamReceiver.ts";
 import { bearing } from "#test/support/session/tickets.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 
-/** Small pictures: the encoders that stand in for a GPU's take as long as encoders in software do. */
+/** Small pictures: the fake GPU encoders take as long as software encoders. */
 const small = { QUALITY_WIDTH: "640", QUALITY_HEIGHT: "360", FPS: "20" };
 
-describe("the codecs of GPUs, by encoders in software under VA-API's names", () => {
+describe("GPU codecs, with software encoders under VA-API's names", () => {
   let browser: Browser;
   let pair: SessionPair;
   let viewer: Viewer;
@@ -40,7 +40,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
 
   const codecInUse = async (): Promise<string | undefined> => (await viewer.stats()).video?.codec;
 
-  it("have the drivers of VA-API for AMD's GPUs, and for Intel's where there are any, in the streamer's image", async () => {
+  it("have VA-API drivers for AMD and, on amd64, Intel in the streamer image", async () => {
     const drivers = (await pair.inStreamer("sh", "-c", "ls /usr/lib/*/dri")).split("\n");
     expect(drivers).to.include.members([
       "radeonsi_drv_video.so",
@@ -58,7 +58,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     expect(await pair.status()).to.include({ codec: "av1", encoder: "vaav1enc" });
   });
 
-  it("begin again with a key frame for each viewer, and after a change of size", async () => {
+  it("restart with a key frame for each viewer and after a resize", async () => {
     await viewer.connect({ client: "client-0001", takeover: true });
     await viewer.reload();
     expect(await viewer.connect({ client: "client-0001" })).to.include({ status: 201 });
@@ -72,7 +72,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
       .that.is.at.least(2);
   });
 
-  it("begin again with a key frame for a lower bitrate, and not for each that is a little higher", async () => {
+  it("restart with a key frame for a lower bitrate, but not for each slightly higher one", async () => {
     expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
     const capTo = async (maxKbps: number): Promise<void> => {
       await viewer.send({ t: "quality", preset: "auto", width: 640, height: 360, fps: 20, maxKbps });
@@ -82,7 +82,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
         { what: `a bitrate of ${maxKbps}` },
       );
     };
-    /** Of all that was encoded a moment ago. */
+    /** Share of everything encoded a moment ago. */
     const keyFrames = async (): Promise<number> => {
       const decoded = (await viewer.stats()).video?.framesDecoded ?? 0;
       return eventually(
@@ -98,7 +98,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     const lowered = await keyFrames();
     expect(lowered).to.be.above(whole);
     for (const kbps of [1_050, 1_100, 1_150, 1_190]) await capTo(kbps);
-    // A busy machine may lower the rate by itself meanwhile, which is a key frame, too.
+    // A busy machine may also lower the rate in the meantime, which causes a key frame too.
     expect(await keyFrames(), "key frames, of which four bitrates would be four").to.be.below(lowered + 4);
     expect(
       (await pair.status()).mediaRestarts,
@@ -106,7 +106,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     ).to.equal(0);
   });
 
-  it("leave a browser that takes none of them H.264", async () => {
+  it("fall back to H.264 for a browser that supports none of them", async () => {
     expect(await viewer.connect({ codec: "video/h264", takeover: true })).to.include({ status: 201 });
     await eventually(() => new TestCard(viewer).presses().then((presses) => presses !== undefined), {
       what: "the test card in H.264",
@@ -114,7 +114,7 @@ describe("the codecs of GPUs, by encoders in software under VA-API's names", () 
     expect(await codecInUse()).to.equal("video/H264");
   });
 
-  it("send H.265 to a player who takes it", async () => {
+  it("send H.265 to a player that supports it", async () => {
     let sdpAnswer = "";
     const receiver = await StreamReceiver.open(async (sdp) => {
       const response = await fetch(`${pair.signalUrl}${whep.path}?${whep.takeoverParameter}=true`, {

@@ -1,33 +1,32 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 
-/** Beyond this much waiting, packets are dropped, as a full router does. */
+/** Packets that would queue longer than this are dropped, as by a full router. */
 const maxQueueMs = 400;
 const loopback = "127.0.0.1";
 
 /**
- * A narrow and long way between a browser and a streamer, in user space: it needs neither privileges nor
- * kernel modules.
+ * A narrow, slow path between a browser and a streamer, in user space, so that it needs neither privileges
+ * nor kernel modules.
  */
 export interface Bottleneck {
-  /** Where the browser sends to instead of to the streamer. */
+  /** Port that the browser sends to instead of the streamer's. */
   port: number;
   /**
-   * Lets so many kbit/s through towards the browser from now on, each packet `delayMs` late; undefined lets
-   * everything through.
+   * Limits the rate towards the browser to `kbps` and delays each packet by `delayMs`; undefined removes the
+   * limit.
    */
   limit(kbps: number | undefined, delayMs?: number): void;
   /**
-   * Loses this share of the packets towards the browser from now on, spread at random; 1 loses all of both
-   * directions.
+   * Drops this share of the packets towards the browser at random; 1 drops all packets in both directions.
    */
   lose(share: number): void;
-  /** How long a packet that came now would wait for those before it. */
+  /** Returns how long a packet that arrives now would wait in the queue. */
   queueMs(): number;
   dropped(): number;
   close(): void;
 }
 
-/** Opens the way to a streamer's UDP port on this machine. */
+/** Opens the path to a streamer's UDP port on this machine. */
 export async function openBottleneck(streamerPort: number): Promise<Bottleneck> {
   const front = createSocket("udp4");
   const backs = new Map<string, Socket>();

@@ -12,7 +12,7 @@ const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
 const install =
   "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests compile programs with them.";
 
-/** Compiles the supervisor as its image does; returns the path of the program, which any user may run. */
+/** Compiles the supervisor as in its image. Returns the path of the program, which any user may run. */
 export async function compileSupervisor(): Promise<string> {
   const sources = (await readdir(supervisorFolder))
     .filter((name) => name.endsWith(".c"))
@@ -29,7 +29,7 @@ export function compileFilterExport(): Promise<string> {
   return compile("exportFilter", ["-static", "-I", supervisorFolder, ...sources, "-lseccomp"]);
 }
 
-/** Compiles the program that takes the power from a file system. */
+/** Compiles the program that simulates a power loss of a file system. */
 export function compileShutdown(): Promise<string> {
   return compile("shutdown", ["-static", join(root, "test/support/disks/shutdown.c")]);
 }

@@ -7,16 +7,16 @@ import { z } from "zod";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const buildDeadlineMs = 30 * 60_000;
-/** For hooks that may build images and games from nothing. */
+/** Timeout for hooks that may build images and games from scratch. */
 export const imageBuildMs = 2 * buildDeadlineMs;
 const commandDeadlineMs = 60_000;
 const maxOutputBytes = 16 * 1024 * 1024;
 
-/** The container engine of this machine and the images of a session's pod. */
+/** The container engine of this machine and the images of a session pod. */
 export interface SessionImages {
   game: string;
   streamer: string;
-  /** The engine's name, as the scripts that build images take it. */
+  /** The engine's name, as the image build scripts expect it. */
   engineName: string;
   /** Runs the engine with these arguments and returns its standard output. */
   engine: (...args: string[]) => Promise<string>;
@@ -24,17 +24,17 @@ export interface SessionImages {
 
 let prepared: Promise<SessionImages> | undefined;
 
-/** Builds the session images when their sources changed, once for all tests. */
+/** Builds the session images if their sources changed, once for all tests. */
 export function prepareSessionImages(): Promise<SessionImages> {
   return (prepared ??= prepare());
 }
 
 /**
- * Finds the machine's container engine: its name, and how it is run with these arguments, which returns its
- * standard output.
+ * Finds the machine's container engine. Returns its name and a function that runs it with arguments and
+ * returns its standard output.
  */
 export async function containerEngine(): Promise<{ name: string; run: SessionImages["engine"] }> {
-  // The engine's name and its settings come from the same script that builds the images.
+  // Name and settings come from the script that builds the images.
   const { stdout: printed } = await runShell(
     '. tools/lib.sh; . tools/containers.sh; useEngine "${JOYPOD_ENGINE:-}"; printf "%s\\n%s\\n" "$containerEngine" "${CONTAINERS_CONF:-}"',
   );
@@ -64,9 +64,9 @@ async function prepare(): Promise<SessionImages> {
 }
 
 /**
- * Kills a container and those that share its namespaces, and removes them, by one call of the engine. podman
- * refuses to remove a container on which another one depends, and takes several that are named to it at once;
- * docker knows no such dependence, and no time to wait before it kills.
+ * Kills and removes a container and those that share its namespaces with a single call. podman refuses to
+ * remove a container that another depends on, but accepts several at once. docker has neither that
+ * restriction nor a grace period before it kills.
  */
 export async function removeContainer(
   { engineName, engine }: SessionImages,
@@ -83,8 +83,8 @@ export async function removeContainer(
 const builtGames = new Map<string, Promise<string>>();
 
 /**
- * Makes a demo game's archive when it is not there, and returns its path. Whether it is there is asked once
- * for all tests, since that starts a container.
+ * Builds a demo game's archive if it is missing, and returns its path. Checks only once for all tests,
+ * because the check starts a container.
  */
 export function buildGame(game: string, image: string): Promise<string> {
   const key = `${image} ${game}`;
@@ -101,7 +101,7 @@ async function build(game: string, image: string): Promise<string> {
   return stdout.trim();
 }
 
-/** Runs a script of the shell in the repository's root. */
+/** Runs a shell script in the repository root. */
 export function runShell(script: string): Promise<{ stdout: string; stderr: string }> {
   return run("bash", ["-euo", "pipefail", "-c", script], {
     cwd: root,

@@ -1,23 +1,20 @@
 import { freeUdpPort } from "../processes/childProgram.ts";
-import { toldByProcess } from "./toldByProcess.ts";
+import { receiveFromProcess } from "./receiveFromProcess.ts";
 
-/** A player's stream, or a page's test of its connection. */
+/** A player's stream or a page's connection test. */
 export type ConnectionKind = "viewer" | "test";
 
-/**
- * Which side ends the connection: a hasty browser does so before the streamer's program has been told that it
- * is open.
- */
+/** Side that ends the connection. A hasty browser ends it before the streamer has noticed that it is open. */
 export type WhoEnds = "streamer" | "browser" | "hasty browser";
 
-/** What the process tells. */
+/** Result of the process. */
 export interface ConnectionsKept {
   kept: number[];
 }
 
 /**
- * Opens and ends so many of the streamer's connections, one after the other; returns which of them, from 0
- * on, are still in memory long after.
+ * Opens and ends this many connections of the streamer, one after another. Returns the indices of those that
+ * are still in memory long afterwards.
  */
 export async function keptConnections(
   kind: ConnectionKind,
@@ -25,7 +22,7 @@ export async function keptConnections(
   count: number,
 ): Promise<number[]> {
   const program = new URL("./endedConnectionsProcess.ts", import.meta.url);
-  const { kept } = await toldByProcess<ConnectionsKept>(
+  const { kept } = await receiveFromProcess<ConnectionsKept>(
     program,
     kind,
     whoEnds,

@@ -1,5 +1,5 @@
-// Opens and ends a streamer's connections, and tells how many of them are still in memory; as a process of
-// its own, which is killed: the transport's threads would keep the tests' process from its end.
+// Opens and ends a streamer's connections and reports how many are still in memory. Runs as a separate
+// process that is killed, because the transport's threads would keep the test process alive.
 import { connectionTest } from "#contracts/connectionTest.ts";
 import { whep } from "#contracts/stream.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
@@ -24,7 +24,7 @@ const page =
     ? { channels: [whep.dataChannel], hasMedia: true }
     : { channels: [connectionTest.controlChannel, connectionTest.packetChannel], hasMedia: false };
 
-/** All that belongs to the connection refers to `onClosed`. */
+/** Everything that belongs to the connection references `onClosed`. */
 function createConnection(id: string, sdp: string, onClosed: () => void) {
   if (kind === "test") {
     const test = createTestConnection({
@@ -44,7 +44,7 @@ function createConnection(id: string, sdp: string, onClosed: () => void) {
   return createViewer(localViewer({ id, sdp, udpPort, onClosed }));
 }
 
-/** The program stands still for a moment, as on a busy machine; the transport goes on. */
+/** Blocks this process for a moment, as on a busy machine; the transport's threads continue. */
 function standStill(): void {
   Atomics.wait(cell, 0, 0, 100);
 }
@@ -54,7 +54,7 @@ function standStillUntil(isOpen: () => boolean): void {
   if (!isOpen()) throw new Error("The connection did not open while the program stood still.");
 }
 
-/** Opens a connection and ends it. Returns what tells whether it is still in memory. */
+/** Opens and ends a connection. Returns a weak reference that shows whether it is still in memory. */
 async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
   const { offer, take, isOpen, leave } = openLocalPage(page);
   const ended = Promise.withResolvers<undefined>();
@@ -65,7 +65,7 @@ async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
   else await eventually(isOpen, { what: "an open connection" });
   if (whoEnds === "streamer") connection.close();
   else leave();
-  if (whoEnds === "hasty browser") standStill(); // The transport has told of the channel, and has closed it, before its callbacks are set.
+  if (whoEnds === "hasty browser") standStill(); // The transport has reported and closed the channel before its callbacks are set.
   await ended.promise;
   leave();
   return new WeakRef(onClosed);
@@ -73,7 +73,7 @@ async function openAndEnd(id: number): Promise<WeakRef<() => void>> {
 
 reservePort(udpPort);
 const connections: WeakRef<() => void>[] = [];
-// At once they would all be slow, and end by themselves on a busy machine.
+// Sequential, because in parallel they would all be slow and time out on a busy machine.
 for (let id = 0; id < Number(count); id++) connections.push(await openAndEnd(id));
 let kept = [...connections.keys()];
 const collect = (): boolean => {
@@ -81,9 +81,8 @@ const collect = (): boolean => {
   kept = kept.filter((id) => connections[id]?.deref() !== undefined);
   return kept.length === 0;
 };
-// Where the last packet of a shutdown (SCTP) is lost, the one before is repeated at doubling intervals, for
-// up to 35 s. Collections stop the transport's threads as well.
-// What is left is told.
+// If the last packet of an SCTP shutdown is lost, the previous one is repeated at doubling intervals for up
+// to 35 s. Garbage collections also pause the transport's threads. Connections that are left are reported.
 await eventually(collect, { timeoutMs: 45_000, intervalMs: 500 }).catch(() => undefined);
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.send?.({ kept } satisfies ConnectionsKept);

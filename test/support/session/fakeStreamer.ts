@@ -7,15 +7,12 @@ export interface SeenRequest {
   body: string;
 }
 
-/**
- * What stands for the streamer of a pod at a loopback address: it keeps what it is sent, and responds as it
- * is told.
- */
+/** A fake streamer at a pod's loopback address. It records requests and responds as configured. */
 export class FakeStreamer {
   readonly #server: Server;
   seen: SeenRequest[] = [];
   response: { status: number; headers: Record<string, string>; body: string } = FakeStreamer.#sdpAnswer();
-  /** It responds when this resolves. */
+  /** Delays responses until this resolves. */
   hold: Promise<undefined> | undefined;
   /** Requests whose sender did not wait for the response. */
   leavers = 0;
@@ -41,7 +38,7 @@ export class FakeStreamer {
     });
   }
 
-  /** Every pod's streamer has the same port. */
+  /** All pods' streamers use the same port. */
   static async at(podIp: string): Promise<FakeStreamer> {
     const streamer = new FakeStreamer();
     await new Promise<void>((resolve, reject) =>
@@ -50,7 +47,7 @@ export class FakeStreamer {
     return streamer;
   }
 
-  /** Forgets all, and takes every offer from now on. */
+  /** Clears the records and accepts every offer from now on. */
   reset(): void {
     this.seen = [];
     this.response = FakeStreamer.#sdpAnswer();

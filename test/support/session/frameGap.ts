@@ -1,11 +1,11 @@
 /** The time between two frames of a picture. */
 export interface FrameGap {
   milliseconds: number;
-  /** When it ended, or was looked at, as milliseconds since 1970. */
+  /** When it ended, or was last measured, in milliseconds since 1970. */
   endedAt: number;
 }
 
-/** The longest time that a picture stood still, of one that still lasts too. */
+/** Tracks the longest gap between frames, including one that still lasts. */
 export class LongestFrameGap {
   #lastFrameAt: number | undefined;
   #longest: FrameGap = { milliseconds: 0, endedAt: 0 };
@@ -19,7 +19,7 @@ export class LongestFrameGap {
     this.#lastFrameAt = performance.now();
   }
 
-  /** The longest since the last call. */
+  /** Returns the longest gap since the last call. */
   take(): FrameGap {
     this.#note();
     const longest = this.#longest;

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import type { Callback, Client, WindowEvent, XTest } from "x11";
 import { promised } from "#streamer/display/xConnection.ts";
 
-/** What a game changes the display's size by. */
+/** Extension with which a game resizes the display. */
 export interface Randr {
   GetScreenResources(
     window: number,
@@ -22,15 +22,15 @@ export interface Randr {
   SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
 }
 
-/** What a game hears of its windows. */
+/** Events that a game receives about its windows. */
 export interface HeardEvent extends WindowEvent {
-  /** Of a PropertyNotify, the property that has changed. */
+  /** In a PropertyNotify, the changed property. */
   atom?: number;
-  /** Of a ClientMessage, its five numbers. */
+  /** In a ClientMessage, its five numbers. */
   data?: number[];
 }
 
-/** A game's connection to the display, with requests that the streamer itself has no use for. */
+/** A game's connection to the display, with requests that the streamer does not use. */
 export interface GameClient extends Client {
   require(extension: "xtest", done: Callback<XTest>): void;
   require(extension: "randr", done: Callback<Randr>): void;
@@ -48,7 +48,7 @@ interface GameLibrary {
 }
 const load: (name: string) => GameLibrary = createRequire(import.meta.url);
 
-/** Connects a game to the display. Errors are ordinary: others close windows, too. */
+/** Connects a game to the display. Errors are normal, because others close windows too. */
 export async function connectGame(display: string): Promise<GameClient> {
   const { client } = await promised<{ client: GameClient }>((done) =>
     load("x11").createClient({ display }, done),
@@ -57,7 +57,7 @@ export async function connectGame(display: string): Promise<GameClient> {
   return client;
 }
 
-/** Numbers of 32 bits, as a property holds them. */
+/** Encodes 32-bit numbers for a property. */
 export function words(...values: number[]): Buffer {
   return Buffer.from(Uint32Array.from(values).buffer);
 }

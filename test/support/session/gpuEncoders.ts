@@ -1,8 +1,8 @@
 import { runShell, type SessionImages } from "./containers.ts";
 
 /**
- * Returns the images with a streamer that finds encoders of AV1 and H.265 by VA-API where its profile is
- * `gpu`: they work in software.
+ * Returns images whose streamer finds AV1 and H.265 encoders through VA-API if its profile is `gpu`. They
+ * work in software.
  */
 export async function withGpuEncoders(images: SessionImages): Promise<SessionImages> {
   const { stdout } = await runShell(

@@ -8,15 +8,15 @@ export const offeredH264 = {
 } as const;
 
 export interface LocalPageOptions {
-  /** Labels of the data channels that it opens. */
+  /** Labels of the data channels to open. */
   channels: readonly string[];
-  /** Whether it offers to take picture and sound. */
+  /** Whether it offers to receive picture and sound. */
   hasMedia: boolean;
 }
 
 /**
- * Opens the connection of a page without a browser, in this process, which the transport's threads keep from
- * its end. Returns its offer, and what it does then.
+ * Opens a page's connection without a browser, in this process, which the transport's threads then keep
+ * alive. Returns its offer and controls.
  */
 export function openLocalPage({ channels: labels, hasMedia }: LocalPageOptions) {
   const connection = new nodeDataChannel.PeerConnection("page", {
@@ -29,7 +29,7 @@ export function openLocalPage({ channels: labels, hasMedia }: LocalPageOptions) 
   return {
     offer: connection.localDescription()?.sdp ?? "",
     take: (sdpAnswer: string) => connection.setRemoteDescription(sdpAnswer, "answer"),
-    /** Of picture and sound. */
+    /** SSRCs of picture and sound. */
     tracks,
     isOpen: () => [...channels, ...tracks].every((part) => part.isOpen()),
     leave: () => {

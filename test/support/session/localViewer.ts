@@ -6,7 +6,7 @@ import { offeredH264 } from "./localPage.ts";
 
 const nothing = () => undefined;
 
-/** What a viewer of this machine has, by its page's offer. Nothing comes of what it asks for. */
+/** Returns viewer options for a page's offer on this machine, with handlers that do nothing. */
 export function localViewer({
   id,
   sdp,

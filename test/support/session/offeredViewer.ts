@@ -1,9 +1,9 @@
 import { freeUdpPort } from "../processes/childProgram.ts";
-import { toldByProcess } from "./toldByProcess.ts";
+import { receiveFromProcess } from "./receiveFromProcess.ts";
 
 /**
- * What the process tells of a session's viewers: the bitrate at which one begins under a quality, the one
- * after a wider quality, and timers after their end.
+ * Result of the process: the initial bitrate of a viewer with a low maximum, the bitrate after raising the
+ * maximum, and the timers left after the viewers were closed.
  */
 export interface ViewerByOffer {
   kbps: number;
@@ -11,16 +11,13 @@ export interface ViewerByOffer {
   timersAfterEnd: number;
 }
 
-/**
- * The bitrate of a new connection where no quality lowers it, and what the narrow quality and the wide one
- * allow.
- */
+/** Initial bitrate of a new connection without a limit, and the low and the high maximum. */
 export const offeredKbps = { start: 4_000, narrow: 1_500, wide: 8_000 } as const;
 
-/**
- * Answers an offer, whose page then does nothing, as the viewers of a session do that has a narrow quality;
- * returns what becomes of it.
- */
+/** Answers an offer with the viewers of a session with a low maximum bitrate. Returns the result. */
 export async function viewerByOffer(): Promise<ViewerByOffer> {
-  return toldByProcess(new URL("./offeredViewerProcess.ts", import.meta.url), String(await freeUdpPort()));
+  return receiveFromProcess(
+    new URL("./offeredViewerProcess.ts", import.meta.url),
+    String(await freeUdpPort()),
+  );
 }

@@ -1,5 +1,5 @@
-// The viewers of a session without display and sound, to which a page makes an offer; as a process of its
-// own, which is killed: the transport's threads would keep the tests' process from its end.
+// The viewers of a session without display and sound, to which a page sends an offer. Runs as a separate
+// process that is killed, because the transport's threads would keep the test process alive.
 import { whep } from "#contracts/stream.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { silentLogger } from "#runtime/logger.ts";

@@ -1,6 +1,6 @@
-/** What the kernel knows of a system call when it asks a filter. */
+/** A system call as a filter sees it. */
 export interface SystemCall {
-  /** As in linux/audit.h. */
+  /** Architecture, as in linux/audit.h. */
   architecture: number;
   number: number;
   arguments?: (number | bigint)[];
@@ -18,7 +18,7 @@ const allowed = 0x7fff_0000;
 const errorAction = 0x5_0000;
 const mask32 = 0xffff_ffffn;
 
-/** Reads a program of `struct sock_filter`, as seccomp_export_bpf writes it. */
+/** Parses a program of `struct sock_filter`, as written by seccomp_export_bpf. */
 export function readPacketFilter(program: Buffer): Instruction[] {
   return Array.from(
     { length: program.length / instructionBytes },
@@ -32,8 +32,9 @@ export function readPacketFilter(program: Buffer): Instruction[] {
 }
 
 /**
- * Runs the program as the kernel would. Returns "allowed" or the number of the error; throws on any other
- * action.
+ * Runs the program like the kernel. Returns "allowed" or the error number.
+ *
+ * @throws Error on any other action.
  */
 export function runFilter(program: readonly Instruction[], call: SystemCall): "allowed" | number {
   const data = describe(call);
@@ -76,7 +77,7 @@ export function runFilter(program: readonly Instruction[], call: SystemCall): "a
   throw new Error("The filter ends without an action.");
 }
 
-/** A `struct seccomp_data`. */
+/** Builds a `struct seccomp_data`. */
 function describe({ architecture, number, arguments: values = [] }: SystemCall): Buffer {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number >>> 0, 0);

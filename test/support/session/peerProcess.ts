@@ -1,15 +1,15 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** What every peer's process tells first. */
+/** First message of every peer process. */
 export interface PeerOffer {
   type: "offer";
   sdp: string;
 }
 
 /**
- * A peer of the streamer as a process of its own, which ends when it is disconnected: the transport's threads
- * would keep the tests' process from its end.
+ * A peer of the streamer in a separate process, which ends when it is disconnected: the transport's threads
+ * would keep the test process alive.
  */
 export class PeerProcess<Command extends object, Event extends object> {
   /** SDP of its offer. */
@@ -21,7 +21,11 @@ export class PeerProcess<Command extends object, Event extends object> {
     this.offer = offer;
   }
 
-  /** Starts the program. Throws when it ends, or tells something else, before its offer. */
+  /**
+   * Starts the program.
+   *
+   * @throws Error when it exits or sends another message before its offer.
+   */
   static async start<Command extends object, Event extends object>(
     program: URL,
     ...args: string[]
@@ -39,7 +43,7 @@ export class PeerProcess<Command extends object, Event extends object> {
     return new PeerProcess(process, offer);
   }
 
-  /** Passes on what it tells from now on. */
+  /** Calls the listener for each later message. */
   follow(listener: (event: Event) => void): void {
     this.#process.on("message", listener);
   }
@@ -52,7 +56,7 @@ export class PeerProcess<Command extends object, Event extends object> {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
-  /** Disconnects it, and waits for its end. */
+  /** Disconnects it and waits for its end. */
   async close(): Promise<void> {
     if (this.hasEnded) return;
     const ended = once(this.#process, "exit");

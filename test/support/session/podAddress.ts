@@ -1,12 +1,11 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** The port on which every pod's streamer takes signalling. */
+/** Signalling port of every pod's streamer. */
 const podPort = 8080;
 
 /**
- * Lends a pod's address to a streamer on this machine: what comes to `podIp`, a loopback address of one's
- * own, at the port of all pods goes on to the streamer. Returns what ends that, with all connections: another
- * streamer may have the address then.
+ * Forwards `podIp`, a dedicated loopback address, at the pods' port to a streamer on this machine. Returns a
+ * function that stops forwarding and closes all connections, so that another streamer can use the address.
  */
 export async function givePodAddress(podIp: string, signalUrl: string): Promise<() => Promise<void>> {
   const { hostname, port } = new URL(signalUrl);
@@ -15,7 +14,7 @@ export async function givePodAddress(podIp: string, signalUrl: string): Promise<
     open.add(incoming);
     const outgoing = connect(Number(port), hostname);
     incoming.pipe(outgoing).pipe(incoming);
-    // Either side may go away at any time; then so does the other.
+    // Either side may close at any time; then close the other.
     incoming
       .on("error", () => outgoing.destroy())
       .on("close", () => {
@@ -28,8 +27,8 @@ export async function givePodAddress(podIp: string, signalUrl: string): Promise<
   return () =>
     new Promise((resolve) => {
       server.close(() => resolve());
-      // The API keeps connections for seconds after a request, and would send the next streamer's on one of
-      // them to this one.
+      // The API keeps connections open for seconds after a request and would send requests for the next
+      // streamer to this one.
       for (const incoming of open) incoming.destroy();
     });
 }

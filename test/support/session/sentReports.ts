@@ -1,9 +1,8 @@
 import { freeUdpPort } from "../processes/childProgram.ts";
-import { toldByProcess } from "./toldByProcess.ts";
+import { receiveFromProcess } from "./receiveFromProcess.ts";
 
 /**
- * A sender report as a page gets it: its time in milliseconds, and the time of the media at that time, also
- * in milliseconds.
+ * A sender report as received by a page: its time and the media's time at that moment, both in milliseconds.
  */
 export interface ReceivedReport {
   atMs: number;
@@ -12,8 +11,8 @@ export interface ReceivedReport {
 }
 
 /**
- * What the process tells: two reports of the picture, the second of which left with a packet that was sent
- * again, and the first one of the sound.
+ * Result of the process: two reports of the picture, the second of which was sent with a retransmission, and
+ * the first report of the sound.
  */
 export interface SentReports {
   picture: ReceivedReport[];
@@ -21,9 +20,9 @@ export interface SentReports {
 }
 
 /**
- * Sends a page a picture's packet, one of half a second later, and that one again until a second report has
- * come.
+ * Sends a page a video packet, another half a second later, and then retransmits that one until a second
+ * report has arrived.
  */
 export async function sentReports(): Promise<SentReports> {
-  return toldByProcess(new URL("./sentReportsProcess.ts", import.meta.url), String(await freeUdpPort()));
+  return receiveFromProcess(new URL("./sentReportsProcess.ts", import.meta.url), String(await freeUdpPort()));
 }

@@ -1,5 +1,5 @@
-// A viewer and its page, which tells the sender reports that it gets; as a process of its own, which is
-// killed: the transport's threads would keep the tests' process from its end.
+// A viewer and its page, which reports the sender reports it receives. Runs as a separate process that is
+// killed, because the transport's threads would keep the test process alive.
 import { whep } from "#contracts/stream.ts";
 import { audioClockRate, videoClockRate } from "#streamer/rtp/rtpPacket.ts";
 import { createViewer } from "#streamer/transport/viewer.ts";
@@ -9,7 +9,7 @@ import { localViewer } from "./localViewer.ts";
 import type { ReceivedReport, SentReports } from "./sentReports.ts";
 
 const senderReport = 200;
-/** A report's, and the source description's header and SSRC after it. */
+/** Sizes of a report, and of the source description's header and SSRC after it. */
 const nameOffset = 28 + 4 + 4;
 const halfASecondMs = 500;
 
@@ -69,7 +69,7 @@ function packetOf(sequence: number, timestamp: number): Buffer {
   return packet;
 }
 
-/** A generic NACK (RFC 4585). */
+/** Builds a generic NACK (RFC 4585). */
 function nackOf(sequence: number, ssrc: number): Buffer {
   const nack = Buffer.from([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
   nack.writeUInt32BE(ssrc, 8);

@@ -20,43 +20,43 @@ const run = promisify(execFile);
 const player = 10_001;
 let nextDisplay = 0;
 
-/** For `streamerEnv` where nothing of the picture's rate is measured: half of the processor time. */
+/** For `streamerEnv` of tests that do not measure the frame rate: halves the processor time. */
 export const lightStream = { FPS: "30" } as const;
 
 export interface SessionPairOptions {
   images: SessionImages;
-  /** Archive of the game, or the text of a launcher script that stands for one. */
+  /** Archive of the game, or the text of a launcher script. */
   game: { archive: string; launcher: string } | { script: string };
-  /** Save directory of an earlier pair, to play on with. */
+  /** Save directory of an earlier pair to continue with. */
   saves?: string;
   gameMemory?: string;
   streamerEnv?: Record<string, string>;
   gameEnv?: Record<string, string>;
   /**
-   * Files of its image in whose place the streamer finds these of this machine, as a broken driver's:
-   * /dev/null is an empty one.
+   * Files of the streamer image that are replaced with files of this machine, such as a broken driver's;
+   * /dev/null replaces with an empty file.
    */
   replacedFiles?: Readonly<Record<string, string>>;
-  /** The network namespace that the streamer is in, and its address there; the machine's own unless given. */
+  /** Network namespace of the streamer and its address there. Defaults to the machine's. */
   network?: { namespace: string; address: string; udpPort: number };
-  /** False: the streamer may have yet to start. */
+  /** When false, the streamer may still be starting. */
   isReady?: false;
 }
 
-/** The two containers of a session's pod, run as the pod runs them but without a cluster. */
+/** The two containers of a session pod, run as in the pod but without a cluster. */
 export interface SessionPair {
   signalUrl: string;
-  /** Signs what its streamer takes, unless `streamerEnv` gave it other keys. */
+  /** Signs tickets that the streamer accepts, unless `streamerEnv` sets other keys. */
   tickets: TestTickets;
-  /** Where media goes, on this machine. */
+  /** Media port on this machine. */
   udpPort: number;
   saves: string;
   status(): Promise<StreamerStatus>;
   metrics(): Promise<string>;
-  /** The game's account, as its supervisor leaves it for the streamer. */
+  /** The game's termination report, as written by its supervisor. */
   gameMessage(): Promise<GameTermination | undefined>;
   streamerMessage(): Promise<StreamerTermination | undefined>;
-  /** Runs a program in the streamer's container. */
+  /** Runs a program in the streamer container. */
   inStreamer(...command: string[]): Promise<string>;
   gameLogs(): Promise<string>;
   streamerLogs(): Promise<string>;
@@ -64,8 +64,8 @@ export interface SessionPair {
   signalGame(signal: string): Promise<void>;
   signalStreamer(signal: string): Promise<void>;
   /**
-   * Stops the streamer's own process where it is, or lets it go on: its container's PID 1 passes on no such
-   * signal.
+   * Pauses or resumes the streamer process directly, because its container's PID 1 does not forward these
+   * signals.
    */
   freezeStreamer(isFrozen: boolean): Promise<void>;
   /** Waits for a container's end and returns its exit code. */
@@ -74,7 +74,7 @@ export interface SessionPair {
   remove(): Promise<void>;
 }
 
-/** Starts streamer and game together, as the kubelet does, and waits until the streamer is ready. */
+/** Starts streamer and game together, like the kubelet, and waits until the streamer is ready. */
 export async function startSessionPair(options: SessionPairOptions): Promise<SessionPair> {
   const {
     images: { engine },
@@ -144,8 +144,7 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
 
   const signalUrl = `http://${options.network?.address ?? "127.0.0.1"}:${signalPort}`;
   const message = (file: string) => readFile(join(folder, file), "utf8");
-  // podman looks every 250 ms unless it is told otherwise; docker does not look again and again, and knows no
-  // such option.
+  // podman polls every 250 ms by default; docker does not poll and has no such option.
   const polling = options.images.engineName === "podman" ? ["--interval", "50ms"] : [];
   const exitOf = async (name: string) => Number(await engine("wait", ...polling, name));
   const asOperator = (path: string) => fetch(signalUrl + path, { headers: bearing(tickets.operator()) });
@@ -194,7 +193,7 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
   return pair;
 }
 
-/** A streamer's container without its game. */
+/** A streamer container without a game. */
 export interface StreamerContainer {
   /** Sends a signal to the container's PID 1. */
   signal(signal: string): Promise<void>;
@@ -203,7 +202,7 @@ export interface StreamerContainer {
   remove(): Promise<void>;
 }
 
-/** Starts a streamer without its game and returns as soon as its process is there. */
+/** Starts a streamer without a game and returns as soon as its process exists. */
 export async function startStreamer(images: SessionImages): Promise<StreamerContainer> {
   const { engine, streamer } = images;
   const [signalPort, udpPort] = [await freePort(), await freeUdpPort()];
@@ -240,8 +239,8 @@ export async function startStreamer(images: SessionImages): Promise<StreamerCont
 }
 
 /**
- * As strict as the pod: no root, no capability, nothing writable but what is mounted. The network is the
- * machine's unless another is given.
+ * As restricted as the pod: no root, no capabilities, nothing writable except mounts. The network defaults to
+ * the machine's.
  */
 const restrictions = [
   "--user",

@@ -2,17 +2,15 @@ import { eventually } from "../clocks/eventually.ts";
 import { PeerProcess } from "./peerProcess.ts";
 import type { FrameGap } from "./frameGap.ts";
 
-/** What the receiver's process is told. */
+/** Messages to the receiver process. */
 export type ReceiverCommand = { type: "take"; sdp: string } | { type: "takeLongestGap" };
 
-/** What the receiver's process tells after its offer; `frame` is the first one. */
+/** Messages of the receiver process after its offer; `frame` is the first frame. */
 export type ReceiverEvent = { type: "frame" | "lost" } | { type: "longestGap"; gap: FrameGap };
 
 const timeoutMs = 30_000;
 
-/**
- * A WHEP player that takes a session's stream and shows no picture, for the tenth of what a browser costs.
- */
+/** A WHEP player that receives a session's stream without showing it, at a tenth of a browser's cost. */
 export class StreamReceiver {
   readonly #process: PeerProcess<ReceiverCommand, ReceiverEvent>;
   readonly #events: ReceiverEvent[] = [];
@@ -42,7 +40,11 @@ export class StreamReceiver {
     }
   }
 
-  /** The longest time between two frames since the last call. Throws when the connection is lost. */
+  /**
+   * Returns the longest time between two frames since the last call.
+   *
+   * @throws Error when the connection is lost.
+   */
   async takeLongestGap(): Promise<FrameGap> {
     this.#process.tell({ type: "takeLongestGap" });
     const { gap } = await this.#event("longestGap");
@@ -54,7 +56,7 @@ export class StreamReceiver {
     return this.#process.close();
   }
 
-  /** The next event of that type, which is told once. */
+  /** Returns the next event of this type, which is sent only once. */
   #event<T extends ReceiverEvent["type"]>(type: T): Promise<Extract<ReceiverEvent, { type: T }>> {
     return eventually(
       () => {

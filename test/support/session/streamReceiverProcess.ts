@@ -1,5 +1,5 @@
-// A WHEP player that shows no picture, of the codec that its argument names, as a process of its own: the
-// transport's threads would keep the tests' process from its end.
+// A WHEP player that shows no picture, for the codec named by its argument. Runs as a separate process,
+// because the transport's threads would keep the test process alive.
 import nodeDataChannel from "node-datachannel";
 import { LongestFrameGap } from "./frameGap.ts";
 import type { PeerOffer } from "./peerProcess.ts";
@@ -21,7 +21,7 @@ video.addVideoCodec(96, codec, parameters.get(codec));
 const track = connection.addTrack(video);
 track.setMediaHandler(new nodeDataChannel.RtcpReceivingSession());
 
-/** All packets of a frame carry one time, which the next frame does not. */
+/** All packets of a frame share one timestamp. */
 const timestampOffset = 4;
 let timestamp: number | undefined;
 const gaps = new LongestFrameGap();
@@ -47,7 +47,7 @@ connection.onGatheringStateChange((state) => {
 connection.setLocalDescription("offer");
 
 function tellLongestGap(): void {
-  // Asked here also because the transport ends a track that nothing refers to.
+  // Also keeps a reference to the track, because the transport ends unreferenced tracks.
   if (!track.isOpen()) tell({ type: "lost" });
   tell({ type: "longestGap", gap: gaps.take() });
 }

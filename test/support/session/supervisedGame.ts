@@ -8,23 +8,25 @@ import { join } from "node:path";
 import { sessionUserId } from "#contracts/nodeLayout.ts";
 import { parseGameTermination, type GameTermination } from "#contracts/termination.ts";
 
-/** A game under the supervisor, outside of containers: no runtime's own walls hide a missing one. */
+/**
+ * A game under the supervisor, outside containers, so that no restriction of a runtime hides a missing one.
+ */
 export interface SupervisedGame {
   pid: number;
-  /** Where the account lies; the game may write there too. */
+  /** Path of the termination report; the game may write there too. */
   reports: string;
-  /** What has reached the log so far. */
+  /** Log output so far. */
   output: () => string;
   account: () => Promise<GameTermination | undefined>;
   signal: (signal: NodeJS.Signals) => void;
-  /** Waits for the supervisor's end; undefined for one that a signal ended. */
+  /** Waits for the supervisor's end; undefined if a signal ended it. */
   exit: () => Promise<number | undefined>;
   remove(): Promise<void>;
 }
 
 let nextDisplay = 0;
 
-/** Starts the compiled supervisor with this launcher, with the sockets that it waits for in place. */
+/** Starts the compiled supervisor with this launcher. The sockets that it waits for already exist. */
 export async function superviseGame(
   supervisor: string,
   launcher: string[],
@@ -85,8 +87,8 @@ export async function superviseGame(
 }
 
 /**
- * Opens a pipe, as a container's log is one. What Node itself would make is a socket, which is full after a
- * few hundred short lines.
+ * Opens a pipe, like a container's log. Node would create a socket, which is full after a few hundred short
+ * lines.
  */
 function openLog(path: string): { reading: Socket; writing: number } {
   execFileSync("mkfifo", [path]);

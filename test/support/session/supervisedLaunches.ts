@@ -5,23 +5,23 @@ import { temporaryFolder } from "../processes/temporaryFolder.ts";
 import { compileSupervisor } from "./compileC.ts";
 import { superviseGame, type SupervisedGame } from "./supervisedGame.ts";
 
-/** How a launcher is put into place, and what its game finds. */
+/** How a launcher is installed, and the game's environment. */
 interface LaunchOptions {
   mode?: number;
   environment?: Record<string, string>;
-  /** A program that becomes the supervisor, whose path it is given before the launcher's. */
+  /** A program that executes the supervisor, whose path it gets before the launcher's. */
   runner?: string;
 }
 
-/** What starts one game for each test of a suite. */
+/** Starts one game for each test of a suite. */
 export interface SupervisedLaunches {
-  /** Starts what is at this path. */
+  /** Starts the program at this path. */
   supervise: (launcher: string, options?: Omit<LaunchOptions, "mode">) => Promise<SupervisedGame>;
-  /** Starts a launcher of this text, a `play.sh` in a folder of its own. */
+  /** Starts a launcher with this text, a `play.sh` in a new folder. */
   launch: (text: string, options?: LaunchOptions) => Promise<SupervisedGame>;
 }
 
-/** Compiles the supervisor for all tests of the suite; the game that a test started is removed after it. */
+/** Compiles the supervisor once for all tests of the suite. A test's game is removed after the test. */
 export function supervisedLaunches(): SupervisedLaunches {
   let supervisor: string;
   let game: SupervisedGame | undefined;

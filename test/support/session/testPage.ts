@@ -2,19 +2,19 @@ import type { TestNotice, TestRequest, TestSdpAnswer } from "#contracts/connecti
 import { eventually } from "../clocks/eventually.ts";
 import { PeerProcess } from "./peerProcess.ts";
 
-/** What the page's process is told. */
+/** Messages to the page process. */
 export type PageCommand = { type: "take"; sdp: string; candidate: string } | { type: "send"; text: string };
 
-/** What the page's process tells after its offer. */
+/** Messages of the page process after its offer. */
 export type PageEvent =
   | { type: "open" | "closed" }
   | { type: "notice"; notice: TestNotice }
   | { type: "packet"; bytes: number };
 
-/** What a page does that tests its connection, without a browser. */
+/** A page that tests its connection, without a browser. */
 export class TestPage {
   readonly notices: TestNotice[] = [];
-  /** Bytes of each packet that arrived. */
+  /** Size in bytes of each packet that arrived. */
   packets: number[] = [];
   isClosed = false;
   #isOpen = false;
@@ -53,7 +53,7 @@ export class TestPage {
     return this.notices.filter((notice) => notice.t === "sent");
   }
 
-  /** Leaves, as a page does that is closed. */
+  /** Leaves, like a page that is closed. */
   close(): Promise<void> {
     return this.#process.close();
   }

@@ -1,16 +1,16 @@
-// A page that tests its connection, without a browser, as a process of its own: the transport's threads would
-// keep the tests' process from its end.
+// A page that tests its connection, without a browser. Runs as a separate process, because the transport's
+// threads would keep the test process alive.
 import nodeDataChannel from "node-datachannel";
 import { connectionTest, TestNotice } from "#contracts/connectionTest.ts";
 import type { PeerOffer } from "./peerProcess.ts";
 import type { PageCommand, PageEvent } from "./testPage.ts";
 
-/** To nobody once the tests have left. */
+/** Does nothing once the tests have disconnected. */
 const tell = (event: PageEvent | PeerOffer): void => {
   if (process.connected) process.send?.(event);
 };
 
-/** The transport takes a moment to tell the other side, and is not there any more when it ends by itself. */
+/** The transport needs a moment to notify the other side, which it cannot do once this process has ended. */
 const leavingMs = 300;
 
 const connection = new nodeDataChannel.PeerConnection("page", {

@@ -10,14 +10,14 @@ export interface TestResponderOptions {
   env?: Record<string, string>;
 }
 
-/** The program that answers connection tests, as a game node runs it, behind a way that can be made bad. */
+/** The program that answers connection tests, as on a game node, behind a path that can be degraded. */
 export class TestResponder {
-  /** Of an API that asks this responder. */
+  /** Configuration of an API that uses this responder. */
   readonly apiEnv: Record<string, string>;
-  /** Where it answers itself, past the way. */
+  /** Its address without the path. */
   readonly url: string;
   readonly signingKey: ResponderKey["signingKey"];
-  /** Between pages and its UDP port. */
+  /** The path between pages and its UDP port. */
   readonly way: Bottleneck;
   readonly #program: ChildProgram;
   readonly #front: Server;
@@ -60,7 +60,7 @@ export class TestResponder {
     return new TestResponder({ apiEnv, url, signingKey: key.signingKey, way }, program, front);
   }
 
-  /** Stops the program, as on a node that goes away. */
+  /** Stops the program, as on a node that disappears. */
   async stopProgram(): Promise<void> {
     await this.#program.stop();
   }
@@ -73,7 +73,7 @@ export class TestResponder {
   }
 }
 
-/** Passes requests on; in answers the way's port stands in the place of the responder's own. */
+/** Forwards requests. Replaces the responder's port in answers with the path's. */
 async function serveFront(url: string, udpPort: number): Promise<Server> {
   const server = createServer((request, response) => {
     void (async () => {

@@ -6,7 +6,7 @@ import {
   type TicketClaims,
 } from "#contracts/streamTicket.ts";
 
-/** What a streamer that is tested without API and operator takes tickets of: this stands for both. */
+/** Signs tickets in place of API and operator, for a streamer tested without them. */
 export class TestTickets {
   readonly sessionId: string;
   readonly #viewers = ticketSigningKey(randomBytes(32));
@@ -16,7 +16,7 @@ export class TestTickets {
     this.sessionId = sessionId;
   }
 
-  /** The streamer's variables. */
+  /** Variables for the streamer. */
   get environment(): Record<string, string> {
     return {
       SESSION_ID: this.sessionId,
@@ -25,12 +25,12 @@ export class TestTickets {
     };
   }
 
-  /** A viewer's ticket, to play unless the claims say otherwise. */
+  /** Returns a viewer's ticket, to play unless the claims say otherwise. */
   viewer(claims: Partial<TicketClaims> = {}): string {
     return signTicket({ ...this.#claims("play"), ...claims }, this.#viewers);
   }
 
-  /** The operator's ticket. */
+  /** Returns the operator's ticket. */
   operator(claims: Partial<TicketClaims> = {}): string {
     return signTicket({ ...this.#claims("operate"), ...claims }, this.#operator);
   }
@@ -41,7 +41,7 @@ export class TestTickets {
   }
 }
 
-/** The headers of a request that has a ticket. */
+/** Returns the headers of a request with a ticket. */
 export function bearing(ticket: string): { authorization: string } {
   return { authorization: `Bearer ${ticket}` };
 }

@@ -1,4 +1,4 @@
-/** A data channel whose browser reads nothing, so that all that is sent waits. */
+/** Returns a data channel whose browser reads nothing, so that everything sent stays queued. */
 export class UnreadChannel {
   readonly messages: string[] = [];
   waitingBytes: number;

@@ -25,14 +25,14 @@ const Inbound = z.object({
   totalSamplesReceived: z.number(),
   jitterBufferDelay: z.number(),
   jitterBufferEmittedCount: z.number(),
-  /** When what is shown or heard now was sent, by the streamer's clock; null before the browser knows. */
+  /** When the current picture and sound were sent, on the streamer's clock; null before the browser knows. */
   estimatedPlayoutTimestamp: z.number().nullable(),
   frameWidth: z.number(),
   frameHeight: z.number(),
   bytesReceived: z.number(),
   timestamp: z.number(),
 });
-/** What the browser counts of its incoming streams. */
+/** Statistics of the browser's incoming streams. */
 export const StreamStats = z.object({
   state: z.string(),
   video: Inbound.optional(),
@@ -41,12 +41,11 @@ export const StreamStats = z.object({
 const Connected = z.object({ status: z.number(), body: z.string(), firstFrameMs: z.number().optional() });
 const Rgb = z.tuple([z.number(), z.number(), z.number()]);
 
-/** A page that plays a session, in a real browser. */
+/** A page that plays a session in a real browser. */
 export interface Viewer extends Picture {
   page: Page;
   /**
-   * Lines of the offer that match one of the expressions in `without` are left out, as by a browser without
-   * that ability.
+   * Removes lines of the offer that match an expression in `without`, like a browser without that capability.
    */
   connect(options?: {
     client?: string;
@@ -61,12 +60,12 @@ export interface Viewer extends Picture {
   hangUp(): Promise<number>;
   stats(): Promise<z.infer<typeof StreamStats>>;
   notices(): Promise<StreamNotice[]>;
-  /** The longest time between two frames on the page since the last call, in milliseconds. */
+  /** Returns the longest time between two frames on the page since the last call, in milliseconds. */
   takeLongestGap(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Starts Chromium; fails with what to install when it is not there. */
+/** Starts Chromium. Fails with installation instructions when it is missing. */
 export async function launchBrowser(): Promise<Browser> {
   if (!existsSync(chromiumPath))
     throw new Error("The streaming tests need a browser: install the Debian package chromium.");
@@ -80,17 +79,17 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** Where a streamer takes offers, and who signs its tickets. */
+/** Where a streamer accepts offers, and who signs its tickets. */
 type ViewedStreamer = Pick<SessionPair, "signalUrl" | "tickets">;
 
 export interface ViewerOptions {
-  /** What its ticket says; to play unless given. */
+  /** Claims of its ticket; to play by default. */
   role?: ViewerRole;
-  /** The browser is told to send media to this port of the machine instead of to the streamer's own. */
+  /** Makes the browser send media to this port of the machine instead of the streamer's. */
   mediaPort?: number;
 }
 
-/** Opens a page on an origin that hands signalling on to a streamer with a ticket, as the API does. */
+/** Opens a page on an origin that forwards signalling to a streamer with a ticket, like the API. */
 export async function openViewer(
   browser: Browser,
   streamer: ViewedStreamer,

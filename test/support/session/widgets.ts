@@ -2,7 +2,7 @@ import type { KubeObject } from "#kube/api/object.ts";
 import type { Condition } from "#kube/api/conditions.ts";
 import type { ResourceType } from "#kube/api/resourceType.ts";
 
-/** A small custom resource to try the runtime on. */
+/** A small custom resource for testing the controller runtime. */
 export interface Widget extends KubeObject {
   spec: { size: number; colour?: string; parts?: { name: string }[] };
   status?: { phase?: string; conditions?: Condition[] };
@@ -16,7 +16,7 @@ export const widgets: ResourceType<Widget> = {
   namespaced: true,
 };
 
-/** Its definition: status subresource, selectable fields, and room for fields nobody knows. */
+/** Its definition: status subresource, selectable fields, and room for unknown fields. */
 export const widgetDefinition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

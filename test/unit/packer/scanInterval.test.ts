@@ -12,7 +12,7 @@ describe("nextScanDelayMs", () => {
         .and.at.least(2000);
   });
 
-  it("is longer than a long pack took, up to a maximum", () => {
+  it("exceeds the duration of a long pack, up to a maximum", () => {
     expect(delayAfter(20_000)).to.equal(38_000);
     expect(delayAfter(600_000)).to.equal(60_000);
   });

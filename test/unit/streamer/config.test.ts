@@ -6,7 +6,7 @@ const own = { UDP_PORT: "30000", SESSION_ID: "gs-own", ...keys };
 const enough = { ...own, HOST_IP: "192.0.2.1" };
 
 describe("the streamer's readConfig", () => {
-  it("requires a UDP port, an address, a session and the keys of its tickets, and has defaults for all else", () => {
+  it("requires a UDP port, an address, a session and the keys of its tickets, and has defaults for the rest", () => {
     expect(readConfig(enough)).to.deep.include({
       display: ":99",
       width: 1_280,
@@ -49,7 +49,7 @@ describe("the streamer's readConfig", () => {
     expect(readConfig({ ...enough, START_KBPS: "9000", MAX_KBPS: "2000" }).startKbps).to.equal(2_000);
   });
 
-  it("begins with the quality that it is told, within the bounds of the session", () => {
+  it("starts with the configured quality within the session's bounds", () => {
     const told = {
       QUALITY_PRESET: "dataSaver",
       QUALITY_WIDTH: "854",
@@ -81,7 +81,7 @@ describe("the streamer's readConfig", () => {
     expect(() => readConfig(own)).to.throw(/ANNOUNCE_ADDRESS, HOST_IP or POD_IP/);
   });
 
-  it("takes offers without tickets only where it is told to", () => {
+  it("accepts offers without tickets only if configured to", () => {
     expect(readConfig({ ...enough, TICKET_PUBLIC_KEY: "none" }).tickets.viewerKey).to.equal(undefined);
     for (const name of ["TICKET_PUBLIC_KEY", "OPERATOR_PUBLIC_KEY", "SESSION_ID"]) {
       for (const value of [undefined, ""])
@@ -90,7 +90,7 @@ describe("the streamer's readConfig", () => {
     expect(() => readConfig({ ...enough, OPERATOR_PUBLIC_KEY: "none" })).to.throw("OPERATOR_PUBLIC_KEY");
   });
 
-  it("gives encoders in software the image's plugin registry as it is, and those of a GPU one of the pod", () => {
+  it("uses the image's plugin registry for software encoders and a pod-local one for GPU encoders", () => {
     for (const PROFILE of ["gpu", "software"]) {
       const { gpu, software } = readConfig({
         ...enough,
@@ -104,19 +104,19 @@ describe("the streamer's readConfig", () => {
     }
   });
 
-  it("has encoders in software make a registry where the image has none", () => {
+  it("builds a registry for software encoders if the image has none", () => {
     expect(readConfig(enough).encoderEnvironments.software)
       .to.include({ GST_REGISTRY: "/tmp/joypod-streamer/gstreamer-registry.bin" })
       .and.not.have.property("GST_REGISTRY_UPDATE");
   });
 
-  it("passes no other variable of the pod to child processes", () => {
+  it("passes no other variables of the pod to child processes", () => {
     const { childEnvironment, encoderEnvironments } = readConfig({ ...enough, SECRET: "hidden" });
     for (const environment of [childEnvironment, ...Object.values(encoderEnvironments)])
       expect(Object.values(environment)).not.to.include("hidden");
   });
 
-  it("configures saves when all of their variables are set, and throws when only some are", () => {
+  it("configures saves when all their variables are set and throws when only some are", () => {
     const saves = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
     expect(readConfig(enough).saves).to.equal(undefined);
     expect(readConfig({ ...enough, ...saves, NODE_COMPILE_CACHE: "/warm" }).saves).to.deep.equal({

@@ -21,7 +21,7 @@ describe("the packer packing saves", () => {
 
   afterEach(() => fixture.remove());
 
-  it("packs a changed save, and keeps one pack at a time", async () => {
+  it("packs a changed save and keeps one pack at a time", async () => {
     open();
     await fixture.play();
     fixture.game("mkdir -p slots/1; echo one > slots/1/save; echo '#!' > tool; chmod 700 tool");
@@ -40,7 +40,7 @@ describe("the packer packing saves", () => {
     await eventually(() => archivesIn(fixture).join() === packedArchiveName(second));
   });
 
-  it("makes its last pack when the game is over, and an empty one of a new playthrough", async () => {
+  it("makes its last pack when the game has ended, an empty one for an untouched new playthrough", async () => {
     open({ spoolSeconds: 1000 });
     const run = await fixture.play();
     expect(await run.finish()).to.equal(0);
@@ -73,7 +73,7 @@ describe("the packer packing saves", () => {
     expect(run.log()).to.deep.equal([]);
   });
 
-  it("packs no unchanged save again, not even at the end", async () => {
+  it("never packs an unchanged save again, not even at the end", async () => {
     open();
     const run = await fixture.play();
     fixture.game("echo one > a");
@@ -82,7 +82,7 @@ describe("the packer packing saves", () => {
     expect(fixture.manifest()).to.deep.equal({ version: 1, uid: packerUid, attempt: 1, final: true, save });
   });
 
-  it("packs at the end what a memory mapping wrote without a new modification time", async () => {
+  it("packs writes through a memory mapping at the end, although no modification time changed", async () => {
     open({ volumeMb: 64 });
     const run = await fixture.play();
     fixture.game("echo one > a");
@@ -96,7 +96,7 @@ with open('a', 'r+b') as file:
     expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "two\n" });
   });
 
-  it("makes the same bytes of the same files, whatever order they were created in", async () => {
+  it("produces the same bytes for the same files, whatever order they were created in", async () => {
     const digests: string[] = [];
     for (const names of ["b a c", "c b a"]) {
       open({ spoolSeconds: 1000 });
@@ -144,7 +144,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     await eventually(() => archivesIn(fixture).join() === "save-2-2.tar.gz");
   });
 
-  it("packs a save of 32 MiB that changes right after a look", async function () {
+  it("packs a save of 32 MiB that changes right after a scan", async function () {
     this.timeout(120_000);
     open({ volumeMb: 64 });
     await fixture.play();
@@ -159,7 +159,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     });
   });
 
-  it("packs again once a full spool has room, and keeps the last good pack meanwhile", async () => {
+  it("keeps the last good pack while the spool is full, and packs again once it has room", async () => {
     open({ packedMb: 2 });
     const run = await fixture.play();
     fixture.game("echo one > a");
@@ -175,13 +175,13 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     expect(fixture.manifest()!.refused).to.equal(undefined);
   });
 
-  it("packs no save without the files that the system fails to open for a while, and keeps the last good pack until it opens them", async () => {
+  it("keeps the last good pack while the system temporarily fails to open files", async () => {
     open();
     const run = await fixture.play();
     fixture.game("echo one > a");
     const good = await fixture.packed();
     const pid = run.process.pid!;
-    // Enough for all that a pack takes, but for a folder so deep, each of whose parents is open meanwhile.
+    // Enough for a pack, except for such a deep folder, whose parents all stay open.
     letOpenAnother(pid, 12);
     fixture.game("mkdir --parents $(seq --separator / 30); echo two > $(seq --separator / 30)/b");
     const { save, refused } = await eventually(
@@ -222,7 +222,7 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
   });
 });
 
-/** Lets a packer open so many files more than it has, and none beyond. */
+/** Limits how many more files a packer can open. */
 function letOpenAnother(pid: number, count: number): void {
   const isOpen = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
   let max = 0;

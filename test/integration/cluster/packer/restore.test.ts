@@ -32,7 +32,7 @@ describe("the packer restoring saves", () => {
 
   afterEach(() => fixture.remove());
 
-  /** As a packer that was killed while it unpacked leaves its volume. */
+  /** Leaves the volume as a packer that was killed while unpacking does. */
   function leaveHalf(): void {
     mkdirSync(fixture.saves);
     chownSync(fixture.saves, sessionUserId, sessionUserId);
@@ -40,7 +40,7 @@ describe("the packer restoring saves", () => {
     renameSync(fixture.saves, join(fixture.volume, ".restoring"));
   }
 
-  it("creates an empty directory for a new playthrough, and tells its parent", async () => {
+  it("creates an empty directory for a new playthrough and notifies its parent", async () => {
     open();
     const run = await fixture.play();
     expect(fixture.report()).to.deep.equal({ version: 1, uid: packerUid });
@@ -48,7 +48,7 @@ describe("the packer restoring saves", () => {
     await eventually(() => run.messages.includes("restored"));
   });
 
-  it("waits for an order, and refuses one of another session", async () => {
+  it("waits for an order and ignores one of another session", async () => {
     open();
     const run = fixture.start();
     fixture.order(undefined, { uid: "somebody-else" });
@@ -59,7 +59,7 @@ describe("the packer restoring saves", () => {
     await eventually(() => existsSync(fixture.saves));
   });
 
-  it("restores a save that a release accepted which did not bound the records of headers", async () => {
+  it("restores a save accepted before header records were bounded", async () => {
     open();
     fixture.order(
       aTarGz([
@@ -104,7 +104,7 @@ describe("the packer restoring saves", () => {
     expect(statSync(join(fixture.saves, "a/b"))).to.include({ mode: 0o40700 });
   });
 
-  it("refuses a damaged, forbidden or too large save with the reason", async () => {
+  it("rejects a damaged, forbidden or too large save with the reason", async () => {
     const good = await save(file("a", Buffer.from("a")));
     const link = gzipSync(
       await packTar([{ header: { name: "l", type: "symlink", size: 0, linkname: "/etc" } }]),
@@ -168,7 +168,7 @@ describe("the packer restoring saves", () => {
     await eventually(() => existsSync(fixture.saves));
     first.process.kill("SIGKILL");
     await first.exited;
-    // As a crash between the mark and the last rename leaves it.
+    // Leaves the state of a crash between the marker and the final rename.
     renameSync(fixture.saves, join(fixture.volume, ".restoring"));
     rmSync(fixture.spooled(spoolNames.orderedArchive));
     fixture.start();
@@ -176,7 +176,7 @@ describe("the packer restoring saves", () => {
     expect(readFileSync(join(fixture.saves, "a"), "utf8")).to.equal("ordered");
   });
 
-  it("restores nothing once a game could have run, whatever became of its directory", async () => {
+  it("restores nothing once a game could have run, even if its directory changed", async () => {
     open();
     fixture.order(await save(file("a", Buffer.from("ordered"))));
     const first = fixture.start();
@@ -195,10 +195,10 @@ describe("the packer restoring saves", () => {
     expect(await third.finish()).to.equal(0);
   });
 
-  describe("for a pod that comes after one which was removed while it started", () => {
+  describe("for a pod that replaces one removed during its start", () => {
     /**
-     * The next pod has a volume of its own, in which an earlier process may have begun, and the same folder
-     * of the node.
+     * The next pod has another volume, in which an earlier process may have started, and the same folder on
+     * the node.
      */
     async function nextPod(begin: () => void = () => undefined): Promise<string[]> {
       for (const name of readdirSync(fixture.volume)) rmSync(join(fixture.volume, name), { recursive: true });
@@ -215,7 +215,7 @@ describe("the packer restoring saves", () => {
       return run;
     };
 
-    it("restores what was ordered, when the pod was killed", async () => {
+    it("restores the ordered save when the pod was killed", async () => {
       for (const [archive, names] of [
         [await save(file("a", Buffer.from("ordered"))), ["a"]],
         [undefined, []],
@@ -228,14 +228,14 @@ describe("the packer restoring saves", () => {
       }
     });
 
-    it("restores what it packed last", async () => {
+    it("restores the last pack", async () => {
       const run = await firstPod(await save(file("a", Buffer.from("ordered"))));
       fixture.game("echo played > b");
       expect(await run.finish()).to.equal(0);
       expect(await nextPod()).to.have.members(["a", "b"]);
     });
 
-    it("restores a fresh copy after an earlier process of its own ended halfway", async () => {
+    it("restores a fresh copy after an earlier process in this pod ended halfway", async () => {
       const run = await firstPod(await save(file("a", Buffer.from("ordered"))));
       run.process.kill("SIGKILL");
       await run.exited;
@@ -243,7 +243,7 @@ describe("the packer restoring saves", () => {
     });
   });
 
-  it("restores nothing over saves that it did not restore", async () => {
+  it("does not overwrite saves that it did not restore", async () => {
     open();
     mkdirSync(fixture.saves);
     writeFileSync(join(fixture.saves, "mine"), "mine");

@@ -31,7 +31,7 @@ describe("the output of a supervised game", function () {
     expect(await exit()).to.equal(0);
     const seconds = (performance.now() - startedAt) / 1000;
     expect(output().length).to.be.within(megabyte / 2, megabyte + 65_536 * (seconds + 1));
-    const [, dropped] = /prints more than is kept: (\d+) bytes of it were dropped/.exec(output()) ?? [];
+    const [, dropped] = /prints too much: (\d+) bytes were dropped/.exec(output()) ?? [];
     expect(Number(dropped)).to.be.greaterThan(90_000_000);
     expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 0 });
   });

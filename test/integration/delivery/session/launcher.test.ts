@@ -12,20 +12,20 @@ describe("the launcher of a supervised game", function () {
     expect(output()).to.match(/^played from .*play[.]sh\n/);
   });
 
-  it("is not run without its executable bit, and the log says to set it", async () => {
+  it("is not run without its executable bit, and the log says how to set it", async () => {
     const { exit, output, account } = await launch("#!/bin/sh\nexit 0\n", { mode: 0o644 });
     expect(await exit()).to.equal(126);
     expect(output()).to.match(
-      /cannot start .*play[.]sh: it may not be executed: set its executable bit [(]chmod [+]x[)] and pack the game anew\n/,
+      /cannot start .*play[.]sh: it is not executable: run chmod [+]x on it and pack the game again\n/,
     );
     expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 126 });
   });
 
-  it("is not run by an interpreter that is not there, and the log says that its first line names it", async () => {
+  it("is not run by a missing interpreter, and the log points to its first line", async () => {
     const { exit, output } = await launch("#!/bin/sh\r\nexit 0\r\n");
     expect(await exit()).to.equal(127);
     expect(output()).to.match(
-      /cannot start .*play[.]sh: what its first line [(]#![)] names, or its loader, is not in the image/,
+      /cannot start .*play[.]sh: the interpreter in its first line [(]#![)], or its loader, is not in the image/,
     );
   });
 

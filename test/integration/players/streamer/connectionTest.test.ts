@@ -51,7 +51,7 @@ describe("a game node's responder of connection tests", function () {
     return page;
   }
 
-  /** Returns at how many kbit/s the page gets the large packets. */
+  /** Returns the rate in kbit/s at which the page receives the large packets. */
   async function bandwidthOf(page: TestPage): Promise<number> {
     page.packets = [];
     const ends = page.ends().length;
@@ -62,7 +62,7 @@ describe("a game node's responder of connection tests", function () {
     return (page.packets.reduce((sum, bytes) => sum + bytes, 0) * 8) / connectionTest.bandwidthMs;
   }
 
-  it("takes nobody's offers but the API's", async () => {
+  it("accepts offers only from the API", async () => {
     const { offer } = await aPage();
     const iat = Math.floor(Date.now() / 1_000) - 7_200;
     const statusOf = async (headers: Record<string, string>): Promise<number> =>
@@ -79,7 +79,7 @@ describe("a game node's responder of connection tests", function () {
       expect((await fetch(responder.url + path)).status, path).to.equal(404);
   });
 
-  it("answers without candidates, and says where its node is reached", async () => {
+  it("answers without candidates and reports its node's addresses", async () => {
     const response = await post((await aPage()).offer, bearing(ticket()));
     const sdpAnswer = TestSdpAnswer.parse(await response.json());
     expect(sdpAnswer).to.include({ nodeName: "node1" });
@@ -109,7 +109,7 @@ describe("a game node's responder of connection tests", function () {
       "The offer cannot be answered: ",
     ],
   ] as const) {
-    it(`refuses an offer: ${what}`, async () => {
+    it(`rejects an offer: ${what}`, async () => {
       const response = await post(body, bearing(ticket({ sub: "stranger" })));
       expect(response.status).to.equal(400);
       const { error, message } = (await response.json()) as { error: string; message: string };
@@ -131,15 +131,15 @@ describe("a game node's responder of connection tests", function () {
         bearing(ticket({ sub: "hostile" })),
       );
       expect(response.status).to.equal(201);
-      await connect("player"); // By then a packet would have come.
+      await connect("player"); // By then a packet would have arrived.
       expect(received).to.deep.equal([]);
-      await connect("hostile"); // Ends the test whose page never came.
+      await connect("hostile"); // Ends the test whose page never connected.
     } finally {
       bystander.close();
     }
   });
 
-  it("refuses an offer that is too long, unread", async () => {
+  it("rejects an offer that is too long without reading it", async () => {
     expect((await post("v".repeat(70_000), bearing(ticket()))).status).to.equal(413);
   });
 
@@ -172,7 +172,7 @@ describe("a game node's responder of connection tests", function () {
     expect(last.packets.length, "no burst of a second request").to.equal(packetsBefore);
   });
 
-  it("takes so many tests at once, one of each player, on one UDP port, and ends each after its time", async () => {
+  it("runs a bounded number of tests in parallel, one per player, on one UDP port, and ends each after its time", async () => {
     const [first, second] = [await connect("first"), await connect("second")];
     const startedAt = performance.now();
     const busy = await post((await aPage()).offer, bearing(ticket({ sub: "third" })));

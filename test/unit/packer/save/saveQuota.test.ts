@@ -6,7 +6,7 @@ import { createSaveQuota } from "#packer/save/saveQuota.ts";
 import { SaveError } from "#packer/errors.ts";
 
 describe("createSaveQuota", () => {
-  it("accepts as many names as a save may have, and throws at the next one", () => {
+  it("accepts the maximum number of names and throws at the next one", () => {
     const quota = createSaveQuota();
     for (let name = 0; name < limits.save.entries; name += 1) quota.addName();
     expect(() => quota.addName())
@@ -14,7 +14,7 @@ describe("createSaveQuota", () => {
       .with.property("reason", "SaveTooLarge");
   });
 
-  it("counts files in whole pages, and throws above the size of a save", () => {
+  it("counts files in whole pages and throws above the maximum size", () => {
     const quota = createSaveQuota();
     for (const bytes of [0, 1, 4096, 4097]) quota.addFile(bytes);
     expect(quota.bytes()).to.equal(4 * 4096);

@@ -6,7 +6,7 @@ import { spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 import { openSpool, type Spool } from "#packer/spool/spool.ts";
 
-describe("The packer's spool", () => {
+describe("openSpool", () => {
   let folder: string;
   let spool: Spool;
 
@@ -32,12 +32,12 @@ describe("The packer's spool", () => {
     };
   }
 
-  it("has the next pack's number follow the last one's", () => {
+  it("numbers packs consecutively", () => {
     spool.commit(aPack(), false);
     expect(spool.nextSequence()).to.equal(2);
   });
 
-  it("gives a number once, also of a pack whose manifest the disk did not take: an agent may have read it", () => {
+  it("never reuses a number, even if writing the manifest failed, because an agent may have read it", () => {
     mkdirSync(`${folder}/${spoolNames.manifest}.new/in the way`, { recursive: true });
     expect(() => spool.commit(aPack(), false)).to.throw();
     expect(spool.nextSequence()).to.equal(2);

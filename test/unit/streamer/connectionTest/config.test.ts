@@ -9,7 +9,7 @@ const enough = {
 };
 
 describe("the connection test's readConfig", () => {
-  it("requires a port, a node, a key and an address, and has defaults for all else", () => {
+  it("requires a port, a node, a key and an address, and has defaults for the rest", () => {
     expect(readConfig(enough)).to.deep.equal({
       signalPort: 8_080,
       udpPort: 19_999,
@@ -22,7 +22,7 @@ describe("the connection test's readConfig", () => {
     });
   });
 
-  it("announces what it is told instead of the node's addresses", () => {
+  it("announces the configured addresses instead of the node's", () => {
     expect(readConfig({ ...enough, ANNOUNCE_ADDRESSES: "203.0.113.7" }).addresses).to.deep.equal([
       "203.0.113.7",
     ]);

@@ -17,21 +17,21 @@ describe("handleRequest", () => {
       bursts.push(burst),
     );
 
-  it("sends a ping back, and passes a request for a burst on", () => {
+  it("returns pings and starts requested bursts", () => {
     handle({ t: "ping", n: 7 });
     handle({ t: "send", burst: "loss" });
     expect(channel.messages).to.deep.equal([`{"t":"ping","n":7}`]);
     expect(bursts).to.deep.equal(["loss"]);
   });
 
-  it("sends no ping back behind 64 KiB, so that a page that pings and does not read fills no memory", () => {
+  it("returns no ping while 64 KiB are queued, so that a page that never reads cannot fill the memory", () => {
     for (let n = 0; n < 10_000; n++) handle({ t: "ping", n });
     expect(channel.waitingBytes).to.be.within(65_536, 65_600);
     handle({ t: "send", burst: "bandwidth" });
     expect(bursts, "though replies wait").to.deep.equal(["bandwidth"]);
   });
 
-  it("drops what is no request", () => {
+  it("drops invalid requests", () => {
     for (const junk of [
       "{",
       "null",

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { parseFindings } from "#streamer/display/displayProbe.ts";
 import { isProbed, isSoftware } from "#streamer/display/startDisplay.ts";
 
-describe("the display's probe", () => {
-  it("returns what it found by name, and leaves out what a driver prints besides", () => {
+describe("the display probe", () => {
+  it("returns findings by name and ignores other output of a driver", () => {
     const text =
       "renderer AMD Radeon 780M (radeonsi, phoenix)\nglCapture right\n\nMESA-LOADER:\nglFrameMs 16.67\n";
     expect(Object.fromEntries(parseFindings(text))).to.deep.equal({
@@ -13,7 +13,7 @@ describe("the display's probe", () => {
     });
   });
 
-  it("is run for sessions that are to have a GPU, and where the accelerated display is forced, alone", () => {
+  it("runs only for GPU sessions and for a forced accelerated display", () => {
     expect(isProbed({ choice: "auto", profile: "software" })).to.equal(false);
     expect(isProbed({ choice: "xvfb", profile: "software" })).to.equal(false);
     expect(isProbed({ choice: "xwayland", profile: "software" })).to.equal(true);

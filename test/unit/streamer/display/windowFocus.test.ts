@@ -8,11 +8,11 @@ const propertyNotify = 28;
 const sentByClient = 0x80;
 
 describe("createWindowFocus", () => {
-  let properties: Map<number, Record<number, number[]>>; // of the windows that exist, by atom
+  let properties: Map<number, Record<number, number[]>>; // of existing windows, by atom
   let managed: Set<number>;
   let focused: number;
   let time: number;
-  let replies: (() => void)[]; // What the server sends, in the order of the requests.
+  let replies: (() => void)[]; // The server's replies, in the order of the requests.
   let done: (string | number)[][];
   let focus: WindowFocus;
 
@@ -68,7 +68,7 @@ describe("createWindowFocus", () => {
     const data = Buffer.from(Uint32Array.from(values).buffer);
     callback(exists ? undefined : new Error("Bad param value"), { type: 0, data });
   }
-  /** Sends the next replies, or all that come. */
+  /** Sends the next replies, or all of them. */
   function reply(count = Infinity): void {
     for (let sent = 0; sent < count && replies.length > 0; sent++) replies.shift()?.();
   }
@@ -81,13 +81,13 @@ describe("createWindowFocus", () => {
     0,
   ];
 
-  it("focuses a window and then asks it to take the focus, at the server's time", () => {
+  it("focuses a window and then sends it WM_TAKE_FOCUS with the server's time", () => {
     focus.give(game);
     reply();
     expect(done).to.deep.equal([["focus", game], ["_NET_ACTIVE_WINDOW", game], message(game, 1_001)]);
   });
 
-  it("asks no window that does not say that it can be asked", () => {
+  it("sends WM_TAKE_FOCUS only to windows that support it", () => {
     properties.set(game, {});
     focus.give(game);
     reply();
@@ -97,7 +97,7 @@ describe("createWindowFocus", () => {
     ]);
   });
 
-  it("leaves it to a window that wants no input from it to set the focus, if that can be asked", () => {
+  it("does not focus a window that focuses itself, if it supports WM_TAKE_FOCUS", () => {
     const hints = { [atoms.WM_HINTS]: [1, 0] };
     properties.set(game, { ...properties.get(game), ...hints });
     focus.give(game);
@@ -112,7 +112,7 @@ describe("createWindowFocus", () => {
     ]);
   });
 
-  it("forgets a decision when a later one is made, whatever it waits for", () => {
+  it("drops a pending decision when a later one is made", () => {
     focus.give(game);
     focus.give(dialog);
     reply();
@@ -125,7 +125,7 @@ describe("createWindowFocus", () => {
     expect(done.filter(([kind]) => kind === "message")).to.deep.equal([message(dialog, 1_003)]);
   });
 
-  it("leaves a window alone that is hidden or closed meanwhile", () => {
+  it("ignores a window that was hidden or closed in the meantime", () => {
     focus.give(game);
     managed.delete(game);
     reply();
@@ -135,7 +135,7 @@ describe("createWindowFocus", () => {
     expect(done).to.deep.equal([]);
   });
 
-  it("does not ask a window that is hidden after it was focused", () => {
+  it("sends no WM_TAKE_FOCUS to a window hidden after it was focused", () => {
     focus.give(game);
     reply(2);
     managed.delete(game);
@@ -146,7 +146,7 @@ describe("createWindowFocus", () => {
     ]);
   });
 
-  it("takes no client's word for the time", () => {
+  it("ignores times sent by clients", () => {
     focus.give(game);
     reply(3);
     focus.handleEvent({
@@ -160,7 +160,7 @@ describe("createWindowFocus", () => {
   });
 
   for (const nobody of [0, 1, root]) {
-    it(`gives the keyboard to the window on top when ${nobody === root ? "the root window" : nobody} is what has it`, () => {
+    it(`focuses the topmost window when the focus is on ${nobody === root ? "the root window" : nobody}`, () => {
       focused = nobody;
       focus.restore(() => game);
       reply();
@@ -168,14 +168,14 @@ describe("createWindowFocus", () => {
     });
   }
 
-  it("takes the keyboard from no window that has it", () => {
+  it("never takes the focus from a window", () => {
     focused = dialog;
     focus.restore(() => game);
     reply();
     expect(done).to.deep.equal([]);
   });
 
-  it("looks which window is on top when it has heard that none has the keyboard", () => {
+  it("determines the topmost window only once it knows that no window has the focus", () => {
     let top: number | undefined = game;
     focus.restore(() => top);
     top = undefined;
@@ -183,7 +183,7 @@ describe("createWindowFocus", () => {
     expect(done).to.deep.equal([]);
   });
 
-  it("restores nothing when a decision was made meanwhile", () => {
+  it("restores nothing if another decision was made in the meantime", () => {
     focus.restore(() => game);
     focus.give(dialog);
     reply();

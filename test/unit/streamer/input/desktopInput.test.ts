@@ -82,7 +82,7 @@ describe("createDesktopInput", () => {
     ]);
   });
 
-  it("maps the display's part of the picture to the display once a game has given that another size, and borders to its edge", () => {
+  it("maps positions to a display that a game has resized, and borders to its edge", () => {
     connection.size = { width: 800, height: 600 }; // 960 by 720 of the picture.
     const [left, right] = [160 / 1_280, 1_120 / 1_280].map((share) => Math.round(share * 65_535));
     for (const x of [0, left!, 32_768, right!, 65_535]) desktop.movePointer(x, 65_535);
@@ -100,7 +100,7 @@ describe("createDesktopInput", () => {
     ]);
   });
 
-  it("maps the display's part of a picture that the player has made small and of another shape", () => {
+  it("maps positions in a picture of another size and aspect ratio", () => {
     connection.size = { width: 1_920, height: 480 };
     picture = { width: 320, height: 90 }; // Of which the display has the lines from 5 to 85.
     for (const line of [0, 5, 45, 85, 90]) desktop.movePointer(0, Math.round((line / 90) * 65_535));
@@ -133,7 +133,7 @@ describe("createDesktopInput", () => {
     ]);
   });
 
-  it("drops input while the display is behind, but for one release of each key and button that it holds", () => {
+  it("drops input while the display is behind, except one release of each held key and button", () => {
     desktop.key("KeyW", true);
     desktop.key("KeyA", true);
     desktop.button(2, true);
@@ -154,7 +154,7 @@ describe("createDesktopInput", () => {
     ]);
   });
 
-  it("holds what the display took alone, so that a press that was dropped is released with none", () => {
+  it("sends no release for a press that was dropped", () => {
     isBehind = true;
     desktop.key("KeyW", true);
     desktop.button(0, true);
@@ -169,7 +169,7 @@ describe("createDesktopInput", () => {
     ]);
   });
 
-  it("goes on holding a key that is pressed again while the display is behind", () => {
+  it("keeps holding a key that is pressed again while the display is behind", () => {
     desktop.key("KeyW", true);
     isBehind = true;
     desktop.key("KeyW", true);

@@ -14,7 +14,7 @@ function events(buffer: Buffer): number[][] {
   ]);
 }
 
-describe("gamepadState", () => {
+describe("encodeChanges", () => {
   const changes = (input: Parameters<typeof readGamepad>[0]) =>
     events(encodeChanges(restingGamepad, readGamepad(input), 1_500));
 

@@ -53,7 +53,7 @@ describe("createInputPacer", () => {
     now = end;
   }
 
-  it("applies input at once when keys were held for the minimum time", () => {
+  it("applies input immediately when keys were held for the minimum time", () => {
     key("KeyW", true);
     pass(60);
     key("KeyW", false);
@@ -68,7 +68,7 @@ describe("createInputPacer", () => {
     expect(timer).to.equal(undefined);
   });
 
-  it("holds a tap that arrived at once for the minimum time, and later input after it in order", () => {
+  it("extends an instant tap to the minimum time and keeps later input in order", () => {
     key("KeyW", true);
     key("KeyW", false);
     pacer.push({ t: "rel", x: 1, y: 1 });
@@ -82,7 +82,7 @@ describe("createInputPacer", () => {
     ]);
   });
 
-  it("holds gamepad buttons for the minimum time, but not stick movements", () => {
+  it("paces gamepad buttons but not stick movements", () => {
     pad(0, "south");
     pad(5, "south", "east");
     pad(9, "east");
@@ -96,7 +96,7 @@ describe("createInputPacer", () => {
     ]);
   });
 
-  it("applies everything at once when the queue is full", () => {
+  it("applies everything immediately when the queue is full", () => {
     for (let count = 0; count < 40; count++) {
       key("KeyW", true);
       key("KeyW", false);

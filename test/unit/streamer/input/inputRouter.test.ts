@@ -72,7 +72,7 @@ describe("createInputRouter", () => {
     expect(router.state().lastInputAt).to.equal(1_000);
   });
 
-  it("hands on a wish for quality, which is no input for the game, unless who wishes only watches", () => {
+  it("passes on quality requests of players but not of viewers who only watch", () => {
     const wish = { t: "quality", preset: "dataSaver", fps: 25 } as const;
     handle(wish);
     router.handleWatching(JSON.stringify(wish), {
@@ -84,7 +84,7 @@ describe("createInputRouter", () => {
     expect(router.state()).to.deep.equal({ accepted: 1, rejected: 2, lastInputAt: null });
   });
 
-  it("answers the ping of who only watches, and drops their input", () => {
+  it("answers pings of viewers who only watch and drops their input", () => {
     const watch = (message: StreamInput) =>
       router.handleWatching(JSON.stringify(message), {
         pong: (n) => pongs.push(n),
@@ -124,7 +124,7 @@ describe("createInputRouter", () => {
     expect(pad.size).to.equal(0);
   });
 
-  it("puts the gamepad at rest by a message of such a state, while keys stay held", () => {
+  it("resets the gamepad on a message at rest while keys stay held", () => {
     handle({ t: "key", c: "KeyW", d: 1 });
     handle({ t: "pad", s: [1, -2, 3, -4], l: 9, r: 255, b: 2 ** 15 - 1 });
     now += 50;

@@ -17,12 +17,12 @@ describe("createBitratePacing", () => {
     pacing.begin(4_000);
   });
 
-  it("sets each lower bitrate at once, and none that holds already", () => {
+  it("sets each lower bitrate immediately and skips unchanged ones", () => {
     for (const kbps of [4_000, 3_900, 3_900, 1_000]) pacing.request(kbps);
     expect(set).to.deep.equal([3_900, 1_000]);
   });
 
-  it("sets a bitrate that grows every two seconds at most, and the last one in the end", async () => {
+  it("sets a growing bitrate at most every two seconds, and finally the last one", async () => {
     for (let kbps = 4_100; kbps <= 8_100; kbps += 100) {
       pacing.request(kbps);
       await clock.advance(100);
@@ -33,7 +33,7 @@ describe("createBitratePacing", () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it("sets a bitrate that is hardly higher after ten seconds, and not at all when a lower one comes before", async () => {
+  it("sets a slightly higher bitrate after ten seconds, unless a lower one arrives first", async () => {
     pacing.request(4_700);
     await clock.advance(9_999);
     expect(set).to.deep.equal([]);
@@ -45,7 +45,7 @@ describe("createBitratePacing", () => {
     expect(set).to.deep.equal([4_700, 4_600]);
   });
 
-  it("sets a much higher bitrate at once when the last rise is long ago, and after what waited none of that", async () => {
+  it("sets a much higher bitrate immediately if the last rise was long ago, and drops the pending one", async () => {
     await clock.advance(2_000);
     pacing.request(4_400);
     pacing.request(4_800);
@@ -53,7 +53,7 @@ describe("createBitratePacing", () => {
     expect(set).to.deep.equal([4_800]);
   });
 
-  it("counts a bitrate that a key frame was to come with as the last rise", async () => {
+  it("counts a bitrate set together with a due key frame as the last rise", async () => {
     await clock.advance(60_000);
     pacing.begin(2_000);
     pacing.request(8_000);
@@ -62,7 +62,7 @@ describe("createBitratePacing", () => {
     expect(set).to.deep.equal([8_000]);
   });
 
-  it("sets nothing that waits once it is stopped, or begins again", async () => {
+  it("drops a pending bitrate when it is stopped or restarted", async () => {
     pacing.request(8_000);
     pacing.begin(3_000);
     pacing.request(6_000);

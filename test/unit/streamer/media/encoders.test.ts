@@ -29,7 +29,7 @@ describe("candidateEncoders and the encoder table", () => {
     expect(names("software", "h264", "vp8")).to.deep.equal(["x264enc", "openh264enc", "vp8enc"]);
   });
 
-  it("lists no encoder of H.265 and AV1 but GPUs'", () => {
+  it("lists only GPU encoders for H.265 and AV1", () => {
     expect(names("gpu", "av1", "h265")).to.deep.equal([
       "nvav1enc",
       "vaav1enc",
@@ -56,7 +56,7 @@ describe("candidateEncoders and the encoder table", () => {
     }
   });
 
-  it("sets the bitrate in the encoder's unit, and after it VA-API's rate-control buffer to half a second of it", () => {
+  it("sets the bitrate in the encoder's unit, then VA-API's rate-control buffer to half a second", () => {
     const settings = (kbps: number) =>
       Object.fromEntries(encoders.map((encoder) => [encoder.name, settingsFor(encoder, kbps)]));
     expect(settings(4_000)).to.deep.include({
@@ -80,7 +80,7 @@ describe("candidateEncoders and the encoder table", () => {
     ]);
   });
 
-  it("gives every picture its size between capture and encoder, whatever the display's is, and distorts none", () => {
+  it("scales every picture between capture and encoder without distortion", () => {
     const [encoder] = encoders;
     for (const [width, height] of [
       [854, 480],
@@ -95,7 +95,7 @@ describe("candidateEncoders and the encoder table", () => {
     }
   });
 
-  it("has software encoders' pictures captured as they take them", () => {
+  it("captures pictures in the format of software encoders", () => {
     for (const encoder of encoders) {
       const pipeline = buildVideoPipeline(encoder, display, whole);
       expect(pipeline).to.match(
@@ -105,14 +105,14 @@ describe("candidateEncoders and the encoder table", () => {
     }
   });
 
-  it("has pictures converted for GPUs by the matrix of BT.601, as those are that software encodes", () => {
+  it("converts pictures for GPUs with the BT.601 matrix, as for software encoders", () => {
     const ofGpus = encoders.filter(({ driver }) => driver !== null);
     expect(ofGpus.map(({ chain }) => chain.split(" ! ")[1])).to.deep.equal(
       ofGpus.map(() => "video/x-raw,format=NV12,colorimetry=bt601"),
     );
   });
 
-  it("gives an encoder the properties of the preset after those of its chain, which they replace", () => {
+  it("appends the preset's properties to the encoder's, which they override", () => {
     for (const encoder of encoders) {
       expect(buildTunedChain(encoder, "auto")).to.equal(encoder.chain);
       for (const preset of qualityPresets) {

@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { encoders } from "#streamer/media/encoders.ts";
 import { describeEncoders } from "#streamer/nodeTest/findPicture.ts";
 
-describe("what the node test reports of encoders", () => {
+describe("describeEncoders", () => {
   const found = (...names: string[]) =>
     new Map(encoders.filter(({ name }) => names.includes(name)).map((encoder) => [encoder.codec, encoder]));
 
-  it("is each codec's name, and that a GPU encodes in none of them where sessions are to have one", () => {
+  it("lists an encoder per codec and reports when none of them uses the required GPU", () => {
     const inSoftware = [
       { codec: "h264", name: "x264enc" },
       { codec: "vp8", name: "vp8enc" },

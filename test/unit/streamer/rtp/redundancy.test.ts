@@ -12,7 +12,7 @@ function aPacket(sequence: number, payload: Buffer): Buffer {
   return Buffer.concat([header, payload]);
 }
 
-/** As RFC 2198 has it: headers of blocks, the last of one byte, then the blocks. */
+/** Parses RFC 2198: block headers, the last of one byte, then the blocks. */
 function blocksOf(packet: Buffer): { payloadType: number; offset: number; payload: Buffer }[] {
   const headers: { payloadType: number; offset: number; length: number }[] = [];
   let at = 12;
@@ -29,7 +29,7 @@ function blocksOf(packet: Buffer): { payloadType: number; offset: number; payloa
 }
 
 describe("createRedundancy", () => {
-  it("puts the packet before into each packet, with how much older it is", () => {
+  it("includes the previous packet and its age in each packet", () => {
     const redundancy = createRedundancy(opus);
     expect(blocksOf(redundancy.wrap(aPacket(7, Buffer.from("first"))))).to.deep.equal([
       { payloadType: opus, offset: 0, payload: Buffer.from("first") },
@@ -47,7 +47,7 @@ describe("createRedundancy", () => {
     });
   });
 
-  it("goes on where sequence numbers and timestamps start anew", () => {
+  it("continues across the wrap of sequence numbers and timestamps", () => {
     const redundancy = createRedundancy(opus);
     redundancy.wrap(aPacket(0xffff, Buffer.from("last")));
     const first = aPacket(0x10000, Buffer.from("first"));
@@ -57,7 +57,7 @@ describe("createRedundancy", () => {
     ]);
   });
 
-  it("repeats nothing after a gap, what is too old to be said, or too long", () => {
+  it("repeats nothing after a gap, or if the previous packet is too old or too long", () => {
     const redundancy = createRedundancy(opus);
     redundancy.wrap(aPacket(1, Buffer.from("1")));
     expect(blocksOf(redundancy.wrap(aPacket(3, Buffer.from("3"))))).to.have.length(1);

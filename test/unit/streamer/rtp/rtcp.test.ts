@@ -3,14 +3,14 @@ import { readRtcp, parseTransportFeedback } from "#streamer/rtp/rtcp.ts";
 import fc from "fast-check";
 
 describe("readRtcp", () => {
-  it("returns which packets a browser misses, those after the highest number included", () => {
+  it("returns lost packets across the sequence number wrap", () => {
     const nack = Buffer.from([
       0x81, 205, 0, 4, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xfe, 0x00, 0x05, 0x00, 0x10, 0x80, 0x00,
     ]);
     expect(readRtcp(nack)).to.deep.equal([{ type: "nack", lost: [0xfffe, 0xffff, 1, 16, 32] }]);
   });
 
-  it("returns every request of a compound packet, and nothing of one that is cut off", () => {
+  it("returns every request of a compound packet, and nothing of a truncated one", () => {
     const loss = Buffer.from([0x81, 206, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2]);
     const nack = Buffer.from([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 9, 0, 0]);
     expect(readRtcp(Buffer.concat([loss, nack]))).to.deep.equal([
@@ -80,7 +80,7 @@ describe("parseTransportFeedback", () => {
     expect(parseTransportFeedback(packet.subarray(0, 12))).to.equal(undefined);
   });
 
-  it("returns undefined for more packets than can be: a few bytes would claim tens of thousands", () => {
+  it("returns undefined when a few bytes claim tens of thousands of packets", () => {
     const runs = (count: number): number[] => [
       ...Array.from({ length: Math.floor(count / 0x1fff) }, () => [0x1f, 0xff]).flat(),
       (count % 0x1fff) >> 8,

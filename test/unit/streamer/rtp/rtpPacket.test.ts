@@ -38,7 +38,7 @@ describe("rewritePacket", () => {
     ]);
   });
 
-  it("says how long a frame may be held back at most, in units of 10 ms", () => {
+  it("encodes the maximum playout delay in units of 10 ms", () => {
     const delayOf = (playoutDelayMs: number) => [
       ...rewritePacket(packet, { ...header, playoutDelayId: 5, playoutDelayMs }, 0).subarray(16, 20),
     ];
@@ -54,7 +54,7 @@ describe("rewritePacket", () => {
 });
 
 describe("splitPackets", () => {
-  it("returns the packets of a picture in their order, whatever lies around it in memory", () => {
+  it("returns the packets of a picture in order, whatever surrounds it in memory", () => {
     const memory = Buffer.from([9, 9, 0, 3, 1, 2, 3, 0, 0, 0, 1, 4, 9]);
     expect(splitPackets(memory.subarray(2, 12)).map((part) => [...part])).to.deep.equal([[1, 2, 3], [], [4]]);
     expect(splitPackets(new Uint8Array())).to.deep.equal([]);
@@ -62,7 +62,7 @@ describe("splitPackets", () => {
     expect(splitPackets(long).map(({ length }) => length)).to.deep.equal([1200]);
   });
 
-  it("refuses a picture that ends within a packet", () => {
+  it("rejects a picture that ends within a packet", () => {
     for (const bytes of [[0], [0, 2, 1], [0, 1, 1, 0]])
       expect(() => splitPackets(Uint8Array.from(bytes)), JSON.stringify(bytes)).to.throw(RangeError);
   });

@@ -19,7 +19,7 @@ describe("createSenderReports", () => {
     createSenderReports({ ssrc: 0x0a0b0c0d, clockRate: 90_000, canonicalName, wallMs: () => now });
   const timestampOf = (report: Buffer | undefined) => report?.readUInt32BE(16);
 
-  it("makes a report and a source description of RFC 3550 of what has been sent before, packets that were sent again included", () => {
+  it("builds a report and a source description (RFC 3550), counting retransmissions", () => {
     const reports = create();
     const packet = packetOf(1_000);
     reports.noteEncoded(packet);
@@ -42,7 +42,7 @@ describe("createSenderReports", () => {
     );
   });
 
-  it("ends a name with one zero at least, and with as many as fill four bytes", () => {
+  it("pads the name with one to four zeros", () => {
     for (const [name, bytes] of [
       ["a", 12],
       ["ab", 16],
@@ -58,7 +58,7 @@ describe("createSenderReports", () => {
     }
   });
 
-  it("makes one a second, and none before media has come", () => {
+  it("returns one report a second, and none before the first media", () => {
     const reports = create();
     expect(reports.countSent(packetOf(0))).to.equal(undefined);
     reports.noteEncoded(packetOf(0));
@@ -67,7 +67,7 @@ describe("createSenderReports", () => {
     expect(made).to.deep.equal([0, 1_000, 2_000]);
   });
 
-  it("says the timestamp of its own time, whatever packet is sent then, across the end of the timestamps", () => {
+  it("maps the time of the report to a timestamp, across the timestamp wrap", () => {
     const reports = create();
     const old = packetOf(0xffff_ff00);
     reports.noteEncoded(old);
@@ -75,7 +75,7 @@ describe("createSenderReports", () => {
     now += 980;
     reports.noteEncoded(packetOf(0x0001_0000));
     now += 10;
-    reports.noteEncoded(packetOf(0x0001_0000)); // Of the same picture.
+    reports.noteEncoded(packetOf(0x0001_0000)); // Another packet of the same picture.
     now += 10;
     expect(timestampOf(reports.countSent(old))).to.equal(0x0001_0000 + 20 * 90);
     now += 1_000;

@@ -16,7 +16,7 @@ describe("createUsageReader", () => {
     expect(usage()).to.deep.equal({ cpuSeconds: 2.5, peakMemoryBytes: 1_048_576 });
   });
 
-  it("returns the largest memory sample where the kernel has no peak", () => {
+  it("returns the largest memory sample if the kernel records no peak", () => {
     const files = { [`${mount}/cgroup.controllers`]: "", [`${mount}/memory.current`]: "300" };
     const usage = reader(files);
     expect(usage().peakMemoryBytes).to.equal(300);

@@ -8,7 +8,7 @@ const minuteMs = 60_000;
 const playedMs = 30 * minuteMs;
 
 describe("createArrivals", () => {
-  it("keeps the last second of what was sent, and two seconds at most, for a browser that never reports", () => {
+  it("keeps one to two seconds of sent packets for a browser that never reports", () => {
     let now = 0;
     let sequence = 0;
     const arrivals = createArrivals({ monotonicMs: () => now }, () => 1_000 / 60);
@@ -21,13 +21,13 @@ describe("createArrivals", () => {
         sentKbps,
         sentKbps / 100,
       );
-      // Over the whole time counts what is kept of it.
+      // Over the whole time, only what is kept counts.
       const keptMs = (arrivals.sentKbps(playedMs) * playedMs) / sentKbps;
       expect(keptMs, `what is kept at ${now} ms`).to.be.within(990, 2_010);
     }
   });
 
-  it("counts a packet as lost once, however often it is reported so, and as arrived when it comes after all", () => {
+  it("counts a packet as lost only once, and as arrived if it arrives later", () => {
     const arrivals = createArrivals({ monotonicMs: () => 0 }, () => 1_000 / 60);
     for (let sequence = 0; sequence < 100; sequence++) arrivals.sent(sequence, packetBytes);
     const halfLost = Array.from({ length: 100 }, (_, sequence) => ({
@@ -39,7 +39,7 @@ describe("createArrivals", () => {
     expect(arrivals.feedback([{ sequence: 0, arrivedAtMs: 200 }])).to.have.length(1);
   });
 
-  it("sees no jump where the browser's clock begins anew, every twelve days", () => {
+  it("sees no jump when the browser's clock wraps, every twelve days", () => {
     let now = 0;
     const arrivals = createArrivals({ monotonicMs: () => now }, () => 1_000 / 60);
     const clockPeriodMs = 2 ** 24 * 64;
@@ -61,7 +61,7 @@ describe("createArrivals", () => {
     expect(arrivals.measure()).to.include({ queueMs: 0 });
   });
 
-  it("tells no queue of less than nothing once a delay counts as the path's own", () => {
+  it("never reports a negative queue after accepting a delay", () => {
     const arrivals = createArrivals({ monotonicMs: () => 0 }, () => 1_000 / 60);
     for (let sequence = 0; sequence < 20; sequence++) arrivals.sent(sequence, packetBytes);
     arrivals.feedback(Array.from({ length: 20 }, (_, sequence) => ({ sequence, arrivedAtMs: sequence })));
@@ -69,7 +69,7 @@ describe("createArrivals", () => {
     expect(arrivals.measure()?.queueMs).to.equal(0);
   });
 
-  it("knows a queue for one whenever it comes, and a longer path for the path's own after a while", () => {
+  it("recognises a queue at any time, and accepts a longer path after a while", () => {
     let now = 0;
     let sequence = 0;
     const arrivals = createArrivals({ monotonicMs: () => now }, () => 1_000 / 60);

@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { createDelayTrend } from "#streamer/transport/delayTrend.ts";
 
 const pictureMs = 1_000 / 60;
-const basePathMs = 1_000_000; // the browser's clock is another one
+const basePathMs = 1_000_000; // the browser has another clock
 
 /**
- * Pictures of so many packets, each later than the one before by so much; returns how long it took until the
- * trend rose.
+ * Feeds pictures of `packets` packets, each delayed more than the one before. Returns how long it took until
+ * the trend rose.
  */
 function picturesUntilRise(
   delayOf: (picture: number, packet: number) => number,
@@ -29,8 +29,8 @@ describe("createDelayTrend", () => {
     expect(picturesUntilRise((picture) => Math.max(0, picture - 60) * 50)).to.be.within(61, 63);
   });
 
-  it("rises with the first packet after a picture that such a path handed over slowly", () => {
-    // Ten packets that take 65 ms, which the next picture waits for: 50 ms longer than the last one did.
+  it("rises with the first packet after a picture that such a path delivered slowly", () => {
+    // Ten packets that take 65 ms and delay the next picture, 50 ms more than the last one did.
     const queueOf = (picture: number, packet: number) =>
       picture < 60 ? 0 : (picture - 60) * (65 - pictureMs) + packet * 6;
     expect(picturesUntilRise(queueOf, 10)).to.equal(61);
@@ -46,14 +46,14 @@ describe("createDelayTrend", () => {
     expect(picturesUntilRise((picture) => (picture * 7_919) % 13)).to.equal(undefined);
   });
 
-  it("does not rise when a single picture is held up", () => {
+  it("does not rise when a single picture is delayed", () => {
     expect(picturesUntilRise((picture) => (picture === 60 ? 60 : 0))).to.equal(undefined);
     expect(picturesUntilRise((picture, packet) => (picture === 60 && packet > 4 ? 60 : 0), 10)).to.equal(
       undefined,
     );
   });
 
-  it("does not rise when one large picture takes long and no other waits for it", () => {
+  it("does not rise when one large picture takes long without delaying others", () => {
     expect(picturesUntilRise((picture, packet) => (picture === 60 ? packet * 6 : 0), 10)).to.equal(undefined);
   });
 });

@@ -46,7 +46,7 @@ function aPacer(rateKbps: number) {
 }
 
 describe("createPacer", () => {
-  it("sends ordinary pictures at once", () => {
+  it("sends ordinary pictures immediately", () => {
     const { push, run, sentAt } = aPacer(4_000);
     for (let picture = 0; picture < 60; picture++) {
       push(7);
@@ -64,7 +64,7 @@ describe("createPacer", () => {
     expect(sentAt.at(-1)).to.be.within(160, 190); // 88 packets of 1200 bytes at 5 Mbit/s
   });
 
-  it("lets what is sent again go first", () => {
+  it("accounts for retransmissions", () => {
     const { pacer, push, run, sentAt } = aPacer(1_000);
     pacer.spend(30_000);
     push(1);
@@ -74,7 +74,7 @@ describe("createPacer", () => {
     expect(sentAt[0]).to.be.within(55, 62);
   });
 
-  it("discards what waits too long to be shown, and tells of it", () => {
+  it("discards a queue that is too old to be shown and reports it", () => {
     const { pacer, push, overflows, sentAt } = aPacer(300);
     push(260);
     expect(overflows()).to.equal(1);

@@ -49,7 +49,7 @@ describe("createQualityControl", () => {
     for (const { callback } of due) callback();
   };
 
-  it("applies a wish at once and tells what holds", async () => {
+  it("applies a request immediately and reports the result", async () => {
     const control = create();
     control.request({ preset: "dataSaver" });
     expect(control.current()).to.deep.equal(initial);
@@ -58,7 +58,7 @@ describe("createQualityControl", () => {
     expect(settled).to.deep.equal([control.current()]);
   });
 
-  it("changes once a second at most, and lets the last wish win", async () => {
+  it("changes at most once a second, and the last request wins", async () => {
     const control = create();
     control.request({ fps: 20 });
     control.request({ fps: 25 });
@@ -83,7 +83,7 @@ describe("createQualityControl", () => {
     expect(applied).to.have.lengthOf(2);
   });
 
-  it("keeps and tells what held when a change cannot be made, and takes the next wish", async () => {
+  it("keeps and reports the old quality when a change fails, and accepts the next request", async () => {
     const control = create();
     control.request({ preset: "sharp" });
     await finish(false);
@@ -94,7 +94,7 @@ describe("createQualityControl", () => {
     expect(control.current()).to.include({ preset: "auto", fps: 30 });
   });
 
-  it("does nothing more once it is closed", async () => {
+  it("does nothing after it is closed", async () => {
     const control = create();
     control.request({ fps: 20 });
     await finish();

@@ -7,7 +7,7 @@ const packetBytes = 1_200;
 const feedbackEveryMs = 66;
 const queueLimitMs = 400;
 /**
- * Width, starting rate and delay of ways on which a report tells of a long queue only once that has drained.
+ * Width, starting rate and delay of paths on which a report describes a long queue only once it has drained.
  */
 const queuesReportedLate: [number, number, number][] = [
   [1_606, 7_946, 93],
@@ -16,7 +16,7 @@ const queuesReportedLate: [number, number, number][] = [
   [885, 4_824, 91],
 ];
 
-/** A way of limited width with a queue in front, in virtual time: a packet leaves when all before it have. */
+/** A path of limited width with a queue, in virtual time: a packet leaves after all packets before it. */
 function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   let now = 0;
   let rate = startKbps;
@@ -49,7 +49,7 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     onOverrun: hold,
   });
 
-  /** What arrives while the browser is busy is read afterwards, all at once. */
+  /** Packets that arrive while the browser is busy are read afterwards, all together. */
   const readAt = (arrivedAtMs: number) => {
     const sinceBusy = arrivedAtMs % busy.everyMs;
     return sinceBusy < busy.forMs ? arrivedAtMs - sinceBusy + busy.forMs : arrivedAtMs;
@@ -57,7 +57,7 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
   const send = () => {
     const transmissionMs = (packetBytes * 8) / widthKbps;
     const queuedMs = Math.max(0, busyUntil - now);
-    // Every so many packets, so that the same run always loses the same ones.
+    // At a fixed interval, so that repeated runs lose the same packets.
     const isLost = queuedMs > queueLimitMs || (lossRate > 0 && ++sentCount % Math.round(1 / lossRate) === 0);
     if (queuedMs > queueLimitMs) dropped++;
     if (!isLost) busyUntil = Math.max(now, busyUntil) + transmissionMs;
@@ -82,27 +82,27 @@ function simulate({ startKbps = 4_000, maxKbps = 8_000 } = {}) {
     setWidth: (kbps: number) => {
       widthKbps = kbps;
     },
-    /** What the picture needs, however much is allowed. */
+    /** Bitrate that the picture needs, even if more is allowed. */
     setContent: (kbps: number) => {
       contentKbps = kbps;
     },
-    /** Nothing passes for so long. */
+    /** Blocks the path for this long. */
     stall: (ms: number) => {
       busyUntil = Math.max(busyUntil, now) + ms;
     },
-    /** The way becomes longer or shorter. */
+    /** Changes the path's delay. */
     setPropagation: (ms: number) => {
       propagationMs = ms;
     },
-    /** No more reports come back. */
+    /** Stops all reports. */
     silence: () => {
       isSilent = true;
     },
     dropped: () => dropped,
-    /** When sending was held. */
+    /** Returns the times when sending was paused. */
     holds: () => holds,
     now: () => now,
-    /** The browser reads nothing for so long, so often. */
+    /** Makes the browser read nothing for `forMs` every `everyMs`. */
     setBusy: (everyMs: number, forMs: number) => {
       busy = { everyMs, forMs };
     },
@@ -148,7 +148,7 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.above(4_000);
   });
 
-  it("keeps within other limits at once, and tries a wider one as a new connection would", () => {
+  it("applies new limits immediately and tries a higher maximum like a new connection", () => {
     const way = simulate({ startKbps: 4_000, maxKbps: 8_000 });
     way.run(2);
     way.controller.setLimits({ minKbps: 300, maxKbps: 1_500, fps: 30 });
@@ -161,7 +161,7 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.above(7_000);
   });
 
-  it("begins within its limits, and tries a wider one as a new connection would also where it began in a narrow one", () => {
+  it("starts within its limits and tries a higher maximum like a new connection", () => {
     const way = simulate({ startKbps: 4_000, maxKbps: 1_500 });
     expect(way.controller.state().targetKbps).to.equal(1_500);
     way.run(5);
@@ -169,7 +169,7 @@ describe("createRateController", () => {
     expect(way.rate()).to.equal(4_000);
   });
 
-  it("does not take a longer path for congestion, and regains its rate", () => {
+  it("does not mistake a longer path for congestion and regains its rate", () => {
     const way = simulate();
     way.run(5);
     way.setPropagation(120);
@@ -178,7 +178,7 @@ describe("createRateController", () => {
     expect(way.controller.state().queueMs).to.be.below(10);
   });
 
-  it("does not take a standing queue for a longer path", () => {
+  it("does not mistake a standing queue for a longer path", () => {
     const way = simulate();
     way.setWidth(1_000);
     way.run(15);
@@ -195,7 +195,7 @@ describe("createRateController", () => {
     expect(way.controller.state().loss).to.be.within(0.15, 0.25);
   });
 
-  it("keeps the rate at a loss of one percent", () => {
+  it("keeps the rate at one percent loss", () => {
     const way = simulate();
     way.setLoss(0.01);
     way.run(10);
@@ -222,7 +222,7 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.within(1_900, 2_000);
   });
 
-  it("reacts while the queue of a path a little too narrow is still short", () => {
+  it("reacts while the queue of a slightly too narrow path is still short", () => {
     const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
     way.run(3);
     way.setWidth(3_500);
@@ -235,7 +235,7 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.below(3_500);
   });
 
-  it("keeps its rate when a wide path stands still for a moment, again and again", () => {
+  it("keeps its rate when a wide path stalls repeatedly for a moment", () => {
     const way = simulate({ startKbps: 4_000, maxKbps: 4_000 });
     way.setWidth(12_000);
     let lowest = Infinity;
@@ -247,14 +247,14 @@ describe("createRateController", () => {
     expect(lowest).to.be.above(3_500);
   });
 
-  it("keeps its rate when the browser is busy for a moment, again and again", () => {
+  it("keeps its rate when the browser is repeatedly busy for a moment", () => {
     const way = simulate();
     way.setBusy(700, 120);
     way.run(20);
     expect(way.rate()).to.be.above(4_000);
   });
 
-  it("lets a path's queue overflow hardly at all when most of its capacity is gone, and is back within five seconds of its return", () => {
+  it("hardly overflows the queue when most capacity is lost, and recovers within five seconds", () => {
     const way = simulate({ startKbps: 8_000 });
     way.setWidth(10_000);
     way.run(5);
@@ -273,7 +273,7 @@ describe("createRateController", () => {
     expect(way.rate()).to.be.above(before * 0.8);
   });
 
-  it("holds what is sent once, and soon, on a path that carries a fourth of it, and not on one that carries half", () => {
+  it("pauses sending once on a path that carries a quarter of the rate, but not on one that carries half", () => {
     const way = simulate({ startKbps: 6_000, maxKbps: 6_000 });
     way.run(5);
     const narrowedAt = way.now();
@@ -319,7 +319,7 @@ describe("createRateController", () => {
     );
   });
 
-  it("does not fall below a minimum that was raised, and reacts to a narrow path at few pictures a second too", () => {
+  it("respects a raised minimum and reacts to a narrow path at a low frame rate", () => {
     const way = simulate();
     way.controller.setLimits({ minKbps: 1_000, maxKbps: 8_000, fps: 10 });
     way.run(3);
@@ -328,7 +328,7 @@ describe("createRateController", () => {
     expect(way.rate()).to.equal(1_000);
   });
 
-  it("slows down when reports stop, though not when nothing was sent meanwhile", () => {
+  it("slows down when reports stop, unless nothing was sent", () => {
     const way = simulate();
     way.run(3);
     const before = way.rate();

@@ -35,14 +35,14 @@ function aSender({ rateKbps = 4_000, mayRequestKeyFrame = true } = {}) {
 }
 
 describe("createRetransmitter", () => {
-  it("sends what was missed again, across the end of the sequence numbers, and nothing that it never sent", () => {
+  it("retransmits missed packets across the sequence number wrap, and nothing that it never sent", () => {
     const { retransmitter, resent, send } = aSender();
     send(0xfffe, 4);
     retransmitter.respond([0xffff, 0, 77]);
     expect(resent).to.deep.equal([0xffff, 0]);
   });
 
-  it("does not send a packet again that is on its way", () => {
+  it("does not retransmit a packet that is on its way", () => {
     const { retransmitter, resent, send, wait } = aSender();
     send(1, 3);
     retransmitter.respond([2]);
@@ -54,7 +54,7 @@ describe("createRetransmitter", () => {
     expect(resent).to.deep.equal([2, 2]);
   });
 
-  it("forgets what is too old to be shown", () => {
+  it("forgets packets that are too old to be shown", () => {
     const { retransmitter, resent, send, wait, keyFrames } = aSender();
     send(1, 3);
     wait(1_500);
@@ -62,14 +62,14 @@ describe("createRetransmitter", () => {
     expect({ resent, keyFrames: keyFrames() }).to.deep.equal({ resent: [], keyFrames: 0 });
   });
 
-  it("forgets what is too many packets ago for the transport to send it again, across the end of the sequence numbers", () => {
+  it("forgets packets that the transport can no longer resend, across the sequence number wrap", () => {
     const { retransmitter, resent, send } = aSender();
     send(65_000, 1_500);
     retransmitter.respond([65_499, 65_500, 963]);
     expect(resent).to.deep.equal([65_500, 963]);
   });
 
-  it("asks for one key frame instead of sending more again than the path carries, and answers nothing from before it", () => {
+  it("requests one key frame instead of exceeding the path's capacity, and ignores earlier packets", () => {
     const { retransmitter, resent, send, wait, keyFrames } = aSender({ rateKbps: 1_000 });
     send(0, 200);
     const lost = Array.from({ length: 150 }, (_, sequence) => sequence);
@@ -82,7 +82,7 @@ describe("createRetransmitter", () => {
     expect(resent).to.deep.equal([202]);
   });
 
-  it("never sends more again than a quarter of the rate over time, however often it is asked", () => {
+  it("limits retransmissions to a quarter of the rate over time", () => {
     const { retransmitter, resent, send, wait } = aSender({ rateKbps: 2_000, mayRequestKeyFrame: false });
     const seconds = 10;
     for (let step = 0; step < seconds * 20; step++) {

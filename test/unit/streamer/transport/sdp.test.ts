@@ -37,7 +37,7 @@ a=mid:2
 `.replaceAll("\n", "\r\n");
 
 describe("parseOffer", () => {
-  it("returns the codecs that can be sent, the header extensions and the audio", () => {
+  it("returns supported codecs, header extensions and audio", () => {
     const { video, audio } = parseOffer(chromium);
     expect(video).to.deep.equal({
       mid: "0",
@@ -54,7 +54,7 @@ describe("parseOffer", () => {
     expect(audio).to.deep.equal({ mid: "1", extensions: {}, payloadType: 111, redundantPayloadType: 63 });
   });
 
-  it("takes H.265 and AV1 in the main profile, which is meant where none is named", () => {
+  it("accepts H.265 and AV1 in the main profile, which is the default", () => {
     const codecsOf = (...formats: string[]) =>
       parseOffer(
         chromium.replace("a=rtpmap:97 rtx/90000\r\n", formats.map((format) => `${format}\r\n`).join("")),
@@ -82,7 +82,7 @@ describe("parseOffer", () => {
     ]);
   });
 
-  it("takes redundant audio for none that is not offered, or around another codec than Opus", () => {
+  it("ignores redundant audio that does not wrap the offered Opus", () => {
     const redundantOf = (offer: string) => parseOffer(offer).audio?.redundantPayloadType;
     expect(redundantOf(chromium.replace("a=rtpmap:63 red/48000/2\r\n", ""))).to.equal(undefined);
     expect(redundantOf(chromium.replace("111/111", "9/9"))).to.equal(undefined);
@@ -96,14 +96,14 @@ describe("parseOffer", () => {
     ).not.to.contain("candidate:");
   });
 
-  it("refuses a carriage return that ends no line, which the transport would drop from before a candidate", () => {
+  it("rejects a lone carriage return, which could smuggle a candidate past the filter", () => {
     const smuggled = chromium.replace("m=audio", "a=\rcandidate:1 1 UDP 1 192.0.2.1 53 typ host\r\nm=audio");
     expect(() => parseOffer(smuggled))
       .to.throw(DomainError, "not a session description")
       .with.property("code", "invalid_offer");
   });
 
-  it("takes Opus whose number of channels is left out, for it has two always", () => {
+  it("accepts Opus without a number of channels", () => {
     expect(parseOffer(chromium.replace("opus/48000/2", "OPUS/48000")).audio?.payloadType).to.equal(111);
   });
 
@@ -129,7 +129,7 @@ describe("parseOffer", () => {
 });
 
 describe("announceAddresses", () => {
-  it("puts a candidate for each address into the first media section, in their order", () => {
+  it("adds a candidate for each address to the first media section, in order", () => {
     const gathered = [
       "v=0",
       "m=video 9 x",
@@ -153,7 +153,7 @@ describe("announceAddresses", () => {
     ]);
   });
 
-  it("puts the candidate into the only media section", () => {
+  it("adds the candidate to the only media section", () => {
     expect(announceAddresses("v=0\r\nm=video 9 x\r\n", ["2001:db8::1"], 7)).to.match(
       /m=video 9 x\r\na=candidate:.* 2001:db8::1 7 typ host\r\na=end-of-candidates\r\n$/,
     );

@@ -21,7 +21,7 @@ describe("createSilenceDetector", () => {
     });
   });
 
-  it("tells of a silence once, after its time and within another second, wherever between two checks it began", async () => {
+  it("reports a silence once, within a second after its time", async () => {
     detector.start();
     for (const heardMs of [1_000, 1, 998, 500]) {
       silentAt = [];
@@ -37,7 +37,7 @@ describe("createSilenceDetector", () => {
     }
   });
 
-  it("tells of the next silence too once something has come, and of none while packets come", async () => {
+  it("reports the next silence after a packet, and none while packets arrive", async () => {
     detector.start();
     await clock.advance(10_000);
     expect(silentAt).to.have.length(1);
@@ -50,7 +50,7 @@ describe("createSilenceDetector", () => {
     expect(silentAt).to.have.length(2);
   });
 
-  it("tells nothing of a browser that need not report, though it is silent later than others", async () => {
+  it("reports nothing for a browser that need not report, which counts as silent later", async () => {
     await clock.advance(beforeStartMs - 1);
     expect(detector.isSilent()).to.equal(false);
     await clock.advance(1);
@@ -61,7 +61,7 @@ describe("createSilenceDetector", () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it("does not take a time in which the streamer itself stood still for a silence", () => {
+  it("does not mistake a pause of the streamer for a silence", () => {
     let now = 0;
     const due: (() => void)[] = [];
     const stalled = createSilenceDetector({
@@ -77,13 +77,13 @@ describe("createSilenceDetector", () => {
       onSilent: () => expect.fail("What came meanwhile was yet to be read."),
     });
     stalled.start();
-    now = 60_000; // A timer that is so late is called once, and before what has arrived.
+    now = 60_000; // A timer that is this late fires once, before arrived packets are read.
     due.shift()?.();
     stalled.noteHeard();
     for (let check = 0; check < 4; check++) due.shift()?.();
   });
 
-  it("has one timer however often it is started, and none once it is stopped", async () => {
+  it("has one timer however often it is started, and none after it is stopped", async () => {
     detector.start();
     detector.start();
     expect(clock.pendingTimers).to.equal(1);

@@ -4,7 +4,7 @@ import { createRateController } from "#streamer/transport/rateController.ts";
 import { createVideoSender } from "#streamer/transport/videoSender.ts";
 import { readSequence } from "#streamer/rtp/rtpPacket.ts";
 
-/** A sender whose time goes on by `run`; so many of its requests for a key frame are refused. */
+/** A sender whose time advances with `run`. Its first `refused` key frame requests are refused. */
 function aSender({ startKbps = 4_000, refused = 0 } = {}) {
   let now = 0;
   let timers: { at: number; callback: () => void }[] = [];
@@ -42,7 +42,7 @@ function aSender({ startKbps = 4_000, refused = 0 } = {}) {
     sender,
     sent,
     keyFramesAt,
-    /** Packets of these numbers. */
+    /** Pushes packets with these numbers. */
     push: (from: number, count: number) => {
       for (let sequence = from; sequence < from + count; sequence++) {
         const packet = Buffer.alloc(1_200);
@@ -61,7 +61,7 @@ function aSender({ startKbps = 4_000, refused = 0 } = {}) {
 }
 
 describe("createVideoSender", () => {
-  it("sends nothing while it is held, neither what waits nor what is missed, and goes on with a key frame", () => {
+  it("sends neither queued nor missed packets while it is held, then resumes with a key frame", () => {
     const { sender, sent, keyFramesAt, push, run } = aSender();
     push(0, 100);
     const before = sent.length;
@@ -76,12 +76,12 @@ describe("createVideoSender", () => {
     run(1);
     expect(sender.isHeld()).to.equal(false);
     expect(keyFramesAt).to.deep.equal([250]);
-    sender.resend([0, 1]); // The key frame needs none of these.
+    sender.resend([0, 1]); // The key frame does not depend on these.
     push(120, 5);
     expect(sent.slice(before)).to.deep.equal([120, 121, 122, 123, 124]);
   });
 
-  it("goes on once when it was held again meanwhile, and not after it was closed", () => {
+  it("resumes once when it was held again in the meantime, and not after it was closed", () => {
     const { sender, keyFramesAt, run } = aSender();
     sender.hold(250);
     run(100);
@@ -94,7 +94,7 @@ describe("createVideoSender", () => {
     expect(keyFramesAt).to.deep.equal([350]);
   });
 
-  it("asks once more for a key frame when that was refused as it discarded what waited", () => {
+  it("repeats a refused key frame request after discarding the queue", () => {
     for (const [refused, askedAt] of [
       [0, [0]],
       [1, [0, 200]],
@@ -107,14 +107,14 @@ describe("createVideoSender", () => {
     }
   });
 
-  it("asks once more for a key frame when that was refused as it went on", () => {
+  it("repeats a refused key frame request after resuming", () => {
     const { sender, keyFramesAt, run } = aSender({ refused: 1 });
     sender.hold(50);
     run(1_000);
     expect(keyFramesAt).to.deep.equal([50, 250]);
   });
 
-  it("does not ask once more after it was closed, nor while it is held, whose end asks", () => {
+  it("does not repeat the request after it was closed, or while it is held", () => {
     const closed = aSender({ startKbps: 1_000, refused: 1 });
     closed.push(0, 300);
     closed.sender.close();
