@@ -205,11 +205,10 @@ const rooms = {
     "supportBundle",
     "status",
     "session",
-    "nodeTable.ts",
-    "gameTables.ts",
+    "tables.ts",
     // What is read of the cluster, and how it is written down.
     "cluster",
-    "output",
+    "output.ts",
     "adminError.ts",
   ],
   web: [

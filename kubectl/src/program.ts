@@ -11,17 +11,14 @@ import { connect } from "./cluster/connect.ts";
 import { findInstallation, type Installation } from "./cluster/installation.ts";
 import { observe } from "./cluster/observe.ts";
 import type { Environment, WithInstallation } from "./environment.ts";
-import { cacheTable, gameTable } from "./gameTables.ts";
+import { cacheTable, gameTable, nodeTable } from "./tables.ts";
 import { addMaintenanceCommands } from "./maintenanceCommands.ts";
-import { nodeTable } from "./nodeTable.ts";
 import { findEvidence, presentSession } from "./session/sessionStory.ts";
 import { launchSteps } from "./session/launchMoments.ts";
-import { sessionTable } from "./session/sessionTable.ts";
+import { sessionTable, watchSessions } from "./session/sessionTable.ts";
 import { stopSessions } from "./session/stopSessions.ts";
-import { watchSessions } from "./session/watchSessions.ts";
 import { presentStatus, statusOf } from "./status/status.ts";
-import { collect } from "./supportBundle/collect.ts";
-import { writeBundle } from "./supportBundle/writeBundle.ts";
+import { collect, writeBundle } from "./supportBundle/collect.ts";
 
 interface GlobalOptions {
   kubeconfig?: string;

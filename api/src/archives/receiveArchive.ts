@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
-import type { ArchiveRules } from "#archive/archiveRules.ts";
+import { type ArchiveRules, ArchiveRefused } from "#archive/archiveRules.ts";
 import { ArchiveInspection, type InspectedArchive, type InspectionOptions } from "./archiveInspection.ts";
 import type { ArchiveUpload } from "./archiveUpload.ts";
 import { BodyReader, type Pace, CutOff, TooSlow } from "./bodyReader.ts";
 import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
 import { DomainError } from "../errors.ts";
 
 /**

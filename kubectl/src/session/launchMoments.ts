@@ -4,7 +4,7 @@ import { containerNames } from "#contracts/nodeLayout.ts";
 import { streamerMessages } from "#contracts/termination.ts";
 import type { Event, Pod } from "#kube/api/builtin.ts";
 import { findCondition } from "#kube/api/conditions.ts";
-import { timeOfEvent } from "../cluster/eventTime.ts";
+import { timeOfEvent } from "../cluster/observe.ts";
 
 /**
  * Something that happened in a launch. Kubernetes keeps most times in whole seconds: such a moment lies

@@ -1,8 +1,12 @@
-import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
 import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
-import { ageText } from "../output/quantities.ts";
-import { table } from "../output/table.ts";
+import { ObjectCache } from "#kube/cache/cache.ts";
+import { Reflector } from "#kube/cache/reflector.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { slept, type Clock } from "#runtime/scheduling/clock.ts";
+import type { Installation } from "../cluster/installation.ts";
+import { ageText, table } from "../output.ts";
 import { failureText, phaseOf } from "./sessionState.ts";
 
 /** Returns sessions as a table, those that started last at the end. */
@@ -41,4 +45,45 @@ function reasonOf(session: GameSession): string | undefined {
     : ready.message === ""
       ? ready.reason
       : ready.message;
+}
+
+/** Where the table goes, and until when it is followed. */
+export interface WatchOptions {
+  clock: Clock;
+  print: (text: string) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Prints the table of sessions at once and again after each change, at most once a second, until the signal
+ * is aborted.
+ */
+export async function watchSessions(
+  { transport, sessionsNamespace, now }: Installation,
+  { clock, print, signal }: WatchOptions,
+): Promise<void> {
+  const client = new ResourceClient(transport, gameSessions);
+  // A cluster that refuses says so here: a reflector would try again for ever.
+  await client.list({ namespace: sessionsNamespace, limit: 1 });
+  const cache = new ObjectCache<GameSession>();
+  const reflector = new Reflector<GameSession>({ client, cache, namespace: sessionsNamespace, clock });
+  reflector.start();
+  try {
+    await reflector.waitForSync(signal);
+    for (let shown = ""; ;) {
+      const text = sessionTable(cache.list(), now());
+      if (withoutAges(text) !== withoutAges(shown)) print(`${now().toISOString()}\n${text}\n`);
+      shown = text;
+      if (!(await slept(clock, 1_000, signal))) return;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await reflector.stop();
+  }
+}
+
+/** Time alone is no news. */
+function withoutAges(text: string): string {
+  return text.replaceAll(/ +\d+[smhd](?= |$)/gm, "");
 }

@@ -2,12 +2,10 @@ import { isFinished } from "#contracts/crd/sessionState.ts";
 import { GameSessionPhase, type GameSession } from "#contracts/crd/gameSession.ts";
 import type { Installation } from "../cluster/installation.ts";
 import type { Observed } from "../cluster/observe.ts";
-import { componentLabel, type Workload } from "../cluster/workloads.ts";
-import { ageText } from "../output/quantities.ts";
-import { table } from "../output/table.ts";
+import { componentLabel, type Workload, readyOf } from "../cluster/workloads.ts";
+import { ageText, table } from "../output.ts";
 import { phaseOf } from "../session/sessionState.ts";
 import { isHeld, leaseOf, programsWithLeaders, warningsOf } from "./warnings.ts";
-import { readyOf } from "./workloadReadiness.ts";
 
 /** One screen about an installation, as `-o json` gives it. */
 export interface Status {

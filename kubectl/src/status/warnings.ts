@@ -4,10 +4,10 @@ import { leaderLeases } from "#contracts/crd/names.ts";
 import { conditionStatus, isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import type { Lease, Pod } from "#kube/api/builtin.ts";
 import { findCondition } from "#kube/api/conditions.ts";
-import { ageText } from "../output/quantities.ts";
+import { ageText } from "../output.ts";
 import type { Observed } from "../cluster/observe.ts";
 import { isSaveLate } from "../session/sessionState.ts";
-import { readyOf } from "./workloadReadiness.ts";
+import { readyOf } from "../cluster/workloads.ts";
 
 /** A stop that takes longer than this waits for something: the operator itself gives a silent node 45 s. */
 const slowStopSeconds = 90;

@@ -1,18 +1,22 @@
+import { writeFile } from "node:fs/promises";
 import { unescape } from "node:querystring";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { packTar } from "modern-tar";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, nodes, secrets, type Event, type Node, type Pod } from "#kube/api/builtin.ts";
 import { isForbidden, isKubeError } from "#kube/api/errors.ts";
 import type { Stored } from "#kube/api/object.ts";
+import { isRecord } from "#kube/client/decode.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { messageOf } from "#runtime/errors.ts";
+import { AdminError } from "../adminError.ts";
 import type { Installation } from "../cluster/installation.ts";
-import { observe, type Observed } from "../cluster/observe.ts";
-import { readPodLog } from "../cluster/podLog.ts";
+import { observe, type Observed, readPodLog } from "../cluster/observe.ts";
 import { presentStatus, statusOf } from "../status/status.ts";
-import { findHelmValues } from "./helmValues.ts";
 import { Redactor } from "./redactor.ts";
 
 /** A file of the bundle. */
-export interface BundleFile {
+interface BundleFile {
   name: string;
   content: string;
 }
@@ -207,4 +211,69 @@ function inOrder(recorded: readonly Stored<Event>[]): Stored<Event>[] {
   return recorded.toSorted((a, b) =>
     a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp),
   );
+}
+
+/** No release's record is larger: Kubernetes refuses Secrets above 1 MiB, and charts compress well. */
+const maxBytes = 64 * 2 ** 20;
+
+/**
+ * Returns what the admin set of the chart's values, as Helm keeps it; undefined when Helm did not install the
+ * release, or its record may not be read.
+ */
+async function findHelmValues({ transport, namespace, release }: Installation): Promise<unknown> {
+  try {
+    const { items } = await new ResourceClient(transport, secrets).listAll({
+      namespace,
+      labelSelector: `owner=helm,name=${release},status=deployed`,
+    });
+    const newest = items
+      .toSorted((a, b) => Number(a.metadata.labels?.version) - Number(b.metadata.labels?.version))
+      .at(-1);
+    const record = newest?.data?.release;
+    if (record === undefined) return undefined;
+    // Base64 of Kubernetes around Helm's own.
+    const packed = Buffer.from(Buffer.from(record, "base64").toString(), "base64");
+    const content: unknown = JSON.parse(gunzipSync(packed, { maxOutputLength: maxBytes }).toString());
+    return isRecord(content) ? (content.config ?? {}) : undefined;
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Writes the files as a tar.gz whose entries stand in one folder. Throws AdminError when the file is there
+ * already, or cannot be written.
+ */
+export async function writeBundle(
+  path: string,
+  folder: string,
+  files: readonly BundleFile[],
+  now: Date,
+): Promise<void> {
+  const tar = await packTar(
+    files.map(({ name, content }) => {
+      const body = Buffer.from(content);
+      return {
+        header: {
+          name: `${folder}/${name}`,
+          size: body.length,
+          type: "file" as const,
+          mode: 0o600,
+          mtime: now,
+        },
+        body,
+      };
+    }),
+  );
+  try {
+    // Nobody else on this machine needs to read it.
+    await writeFile(path, gzipSync(tar), { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    throw new AdminError(
+      `${path} cannot be written (${messageOf(cause)}): name another file with --output-file.`,
+      undefined,
+      { cause },
+    );
+  }
 }

@@ -1,5 +1,4 @@
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
-import { acceptedArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
+import { ArchiveRefused, acceptedArchiveRules, type ArchiveRules } from "#archive/archiveRules.ts";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import { contentReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { messageOf } from "#runtime/errors.ts";

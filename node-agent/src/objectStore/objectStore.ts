@@ -12,7 +12,7 @@ import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
 import { orAborted } from "#runtime/scheduling/deadline.ts";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
-import { StoreErrorResponse } from "#s3/storeErrorResponse.ts";
+import { StoreErrorResponse } from "#s3/objectStoreFailure.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
 
 /** Names one object. */

@@ -1,7 +1,5 @@
-import { ArchiveRefused } from "./archiveRefused.ts";
-import type { ArchiveRules } from "./archiveRules.ts";
-import { parseEntryName } from "./entryName.ts";
-import { createEntryTree } from "./entryTree.ts";
+import { ArchiveRefused, type ArchiveRules } from "./archiveRules.ts";
+import { parseEntryName, createEntryTree } from "./entryTree.ts";
 import { createHeaderBounds } from "./headerBounds.ts";
 import type { TarEntry } from "./tarReader.ts";
 

@@ -1,6 +1,6 @@
 import type { TransformOptions } from "node:stream";
 import { createGunzip, type Gunzip, type ZlibOptions } from "node:zlib";
-import { ArchiveRefused } from "./archiveRefused.ts";
+import { ArchiveRefused } from "./archiveRules.ts";
 
 /**
  * Bytes of a chunk: hashing and unpacking by the megabyte is twice as fast as by what one read of a socket

@@ -1,5 +1,4 @@
-import { ArchiveRefused } from "./archiveRefused.ts";
-import type { ArchiveRules } from "./archiveRules.ts";
+import { ArchiveRefused, type ArchiveRules } from "./archiveRules.ts";
 import { tarBlockBytes } from "./tarHeader.ts";
 
 /**

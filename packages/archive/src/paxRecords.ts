@@ -1,4 +1,4 @@
-import { ArchiveRefused } from "./archiveRefused.ts";
+import { ArchiveRefused } from "./archiveRules.ts";
 import { decodeUtf8 } from "./tarHeader.ts";
 
 /** The fields of the next entry that an extended header overrides. */

@@ -1,4 +1,4 @@
-import { ArchiveRefused } from "./archiveRefused.ts";
+import { ArchiveRefused } from "./archiveRules.ts";
 
 /** One 512-byte header block as it stands in the archive, before extended headers are applied. */
 export interface RawTarHeader {

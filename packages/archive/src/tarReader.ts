@@ -1,4 +1,4 @@
-import { ArchiveRefused } from "./archiveRefused.ts";
+import { ArchiveRefused } from "./archiveRules.ts";
 import { checkGlobalPaxRecords, parsePaxRecords, type PaxOverrides } from "./paxRecords.ts";
 import { decodeUtf8, isZeroBlock, parseTarHeader, tarBlockBytes, type RawTarHeader } from "./tarHeader.ts";
 

@@ -4,8 +4,6 @@ import {
   connectionSentence,
   type ServerWords,
 } from "#runtime/network/connectionFailure.ts";
-import { StoreErrorResponse } from "./storeErrorResponse.ts";
-import { WebIdentityError } from "./webIdentityError.ts";
 
 const authority = "S3_CA_FILE (the chart's s3.caSecret)";
 const store: ServerWords = { server: "The object store", address: "S3_ENDPOINT", authority };
@@ -92,4 +90,35 @@ function webIdentityErrorIn(error: unknown): WebIdentityError | undefined {
 function* errorsOf(error: unknown): Generator<Error> {
   for (let cause = error, depth = 0; depth < 5 && cause instanceof Error; depth += 1, { cause } = cause)
     yield cause;
+}
+
+/** Why a token was not exchanged for temporary keys. */
+export type WebIdentityFailure = "NoToken" | "Unreachable" | "Refused";
+
+/** A token was not exchanged for temporary keys. Its message holds neither. */
+export class WebIdentityError extends Error {
+  readonly failure: WebIdentityFailure;
+  /** The token service's own word for it. */
+  readonly code: string | undefined;
+
+  constructor(failure: WebIdentityFailure, message: string, cause?: unknown, code?: string) {
+    super(message, { cause });
+    this.name = "WebIdentityError";
+    this.failure = failure;
+    this.code = code;
+  }
+}
+
+/** What the object store responded to a request that it refused. */
+export class StoreErrorResponse extends Error {
+  readonly status: number;
+  /** S3's word for the reason; undefined where it gave none, as other servers do. */
+  readonly code: string | undefined;
+
+  constructor(status: number, code: string | undefined, message = "") {
+    super(message);
+    this.name = "StoreErrorResponse";
+    this.status = status;
+    this.code = code;
+  }
 }

@@ -1,7 +1,6 @@
 import { expect } from "chai";
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { ArchiveRefused, gameArchiveRules, type ArchiveLimits } from "#archive/archiveRules.ts";
 import { createArchiveReader } from "#archive/archiveReader.ts";
-import { gameArchiveRules, type ArchiveLimits } from "#archive/archiveRules.ts";
 import { limits } from "#contracts/limits.ts";
 import { aTar } from "#test/factories/tarArchive.ts";
 

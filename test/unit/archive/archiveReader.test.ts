@@ -1,15 +1,15 @@
 import { expect } from "chai";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
-import { createArchiveReader } from "#archive/archiveReader.ts";
 import {
+  ArchiveRefused,
   acceptedArchiveRules,
   gameArchiveRules,
   saveArchiveRules,
   storedSaveRules,
   type ArchiveRules,
 } from "#archive/archiveRules.ts";
+import { createArchiveReader } from "#archive/archiveReader.ts";
 import { limits } from "#contracts/limits.ts";
 import { aGameTar, aTar, paxHeader, tarEntry, type TarEntrySpec } from "#test/factories/tarArchive.ts";
 

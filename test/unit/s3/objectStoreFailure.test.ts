@@ -1,7 +1,5 @@
 import { expect } from "chai";
-import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
-import { StoreErrorResponse } from "#s3/storeErrorResponse.ts";
-import { WebIdentityError } from "#s3/webIdentityError.ts";
+import { objectStoreSentence, WebIdentityError, StoreErrorResponse } from "#s3/objectStoreFailure.ts";
 
 const failed = (code: string): Error => Object.assign(new Error("request failed"), { code });
 

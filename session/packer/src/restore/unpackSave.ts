@@ -3,9 +3,8 @@ import { constants, createReadStream, closeSync, futimesSync, mkdirSync, openSyn
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { packerRestoreReasons } from "#contracts/crd/gameSessionReasons.ts";
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
+import { ArchiveRefused, storedSaveRules } from "#archive/archiveRules.ts";
 import { createArchiveReader, type ArchiveSink } from "#archive/archiveReader.ts";
-import { storedSaveRules } from "#archive/archiveRules.ts";
 import { createStrictGunzip, toArchiveRefused, chunkBytes } from "#archive/gunzip.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";

@@ -3,8 +3,8 @@ import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { SaveError } from "../errors.ts";
 import type { SaveQuota } from "./saveQuota.ts";
-import { ArchiveRefused, quoteEntry } from "#archive/archiveRefused.ts";
-import { parseEntryName } from "#archive/entryName.ts";
+import { ArchiveRefused, quoteEntry } from "#archive/archiveRules.ts";
+import { parseEntryName } from "#archive/entryTree.ts";
 import type { PackedSave } from "#contracts/spool.ts";
 
 /** Entries of a save directory that are not packed, as a count and one example. */

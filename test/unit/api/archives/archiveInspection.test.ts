@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { packTar, type TarEntry } from "modern-tar";
-import { ArchiveRefused } from "#archive/archiveRefused.ts";
-import { gameArchiveRules } from "#archive/archiveRules.ts";
+import { ArchiveRefused, gameArchiveRules } from "#archive/archiveRules.ts";
 import { ArchiveInspection, type InspectedArchive } from "#api/archives/archiveInspection.ts";
 
 const game = { launcher: "play.sh", engineDir: "engine" };

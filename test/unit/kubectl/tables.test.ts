@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { nodeTable } from "#kubectl/nodeTable.ts";
+import { nodeTable } from "#kubectl/tables.ts";
 import { aGameNode } from "#test/factories/gameNode.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { proxyOf } from "#kubectl/cluster/proxyOf.ts";
+import { proxyOf } from "#kubectl/cluster/connect.ts";
 
 const proxy = "http://proxy.test:3128";
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect } from "chai";
-import { readKubeconfig } from "#kubectl/cluster/kubeconfig.ts";
+import { readKubeconfig } from "#kubectl/cluster/connect.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 describe("the kubeconfig of kubectl joypod", () => {

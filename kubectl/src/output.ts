@@ -1,4 +1,30 @@
 /**
+ * Returns rows as aligned columns under their headings; a cell that is undefined is `-`. The last column is
+ * not padded.
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly (string | number | undefined)[])[],
+): string {
+  const lines = [
+    headings,
+    ...rows.map((row) => row.map((cell) => (cell === undefined || cell === "" ? "-" : String(cell)))),
+  ];
+  // There may be more rows than a function takes arguments.
+  const widths = headings.map((_, column) =>
+    lines.reduce((widest, line) => Math.max(widest, line[column]?.length ?? 0), 0),
+  );
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+        .join("   ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/**
  * Returns the time between two moments as kubectl writes ages: `45s`, `12m`, `3h`, `2d`; undefined without a
  * beginning.
  */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { streamerMessages } from "#contracts/termination.ts";
 import { launchSteps } from "#kubectl/session/launchMoments.ts";
-import { waterfall } from "#kubectl/session/waterfall.ts";
+import { waterfall } from "#kubectl/session/sessionStory.ts";
 import { after, aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 
 /** Seconds after the creation of the factory's session, with a fraction, as our programs write times. */
