@@ -17,7 +17,7 @@ export const commandTable: readonly CommandRow[] = [
   {
     name: "joypod",
     entry: "joypod.js",
-    files: ["api/dist/programs/passwordWorker.js", "api/dist/programs/queryCompiler.wasm", "api/prisma"],
+    files: ["api/dist/programs/passwordWorker.js", "api/prisma"],
   },
 ];
 

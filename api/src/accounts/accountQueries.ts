@@ -1,7 +1,7 @@
 import type { PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { findSignInMethods, type SignInMethods } from "../auth/identityQueries.ts";
-import { KeptQuality } from "#contracts/http/streamQuality.ts";
+import { QualityRequest } from "#contracts/streamQuality.ts";
 
 /** Returns the id of the user of a normalised e-mail address. Throws when there is none. */
 export async function findUserIdByEmail(prisma: PrismaClient, email: string): Promise<string> {
@@ -165,12 +165,12 @@ export async function deleteUserById(transaction: Queryable, id: string): Promis
  * Returns a player's kept choice as the database has it; the site's own when they made none, or one that this
  * release does not know.
  */
-export function readKeptQuality(stored: unknown): KeptQuality {
-  return KeptQuality.safeParse(stored).data ?? {};
+export function readKeptQuality(stored: unknown): QualityRequest {
+  return QualityRequest.safeParse(stored).data ?? {};
 }
 
 /** Returns the player's kept choice. */
-export async function findKeptQuality(db: Queryable, userId: string): Promise<KeptQuality> {
+export async function findKeptQuality(db: Queryable, userId: string): Promise<QualityRequest> {
   const {
     rows: [user],
   } = await db.query<{ quality: unknown }>({
@@ -182,7 +182,11 @@ export async function findKeptQuality(db: Queryable, userId: string): Promise<Ke
 }
 
 /** Keeps the player's choice for the launches to come. */
-export async function updateKeptQuality(db: Queryable, userId: string, quality: KeptQuality): Promise<void> {
+export async function updateKeptQuality(
+  db: Queryable,
+  userId: string,
+  quality: QualityRequest,
+): Promise<void> {
   await db.query({
     name: "update-stream-quality",
     text: "UPDATE users SET stream_quality = $2, updated_at = now() WHERE id = $1",

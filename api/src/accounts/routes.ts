@@ -15,8 +15,7 @@ import { notFound, unavailable, DomainError } from "../errors.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty } from "../http/responses.ts";
 import { changeOwnPassword, endOtherSignIns, type Player } from "./changeOwnPassword.ts";
-import { KeptQuality, StreamQualityResponse } from "#contracts/http/streamQuality.ts";
-import type { SiteBounds } from "#contracts/streamQuality.ts";
+import { QualityRequest, StreamQualityResponse, type SiteBounds } from "#contracts/streamQuality.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { findKeptQuality, updateKeptQuality, deleteIdentities, lockSignInMethods } from "./accountQueries.ts";
 import type { AuthSessionRow } from "../auth/authSessionQueries.ts";
@@ -175,7 +174,7 @@ const chooseQuality = qualityRoute({
   description:
     "Of the launches to come, unless one says otherwise. A session that runs changes its own by a message on its data channel.",
   limits: ["account"],
-  body: KeptQuality,
+  body: QualityRequest,
   responses: { 200: StreamQualityResponse },
   errors: [],
   handle: async ({ ctx, deps, user, body }) => {
@@ -185,7 +184,7 @@ const chooseQuality = qualityRoute({
 });
 
 function presentQualityChoice(
-  quality: KeptQuality,
+  quality: QualityRequest,
   { maxWidth, maxHeight, maxFps, maxKbps }: SiteBounds,
 ): StreamQualityResponse {
   return { quality, maximum: { width: maxWidth, height: maxHeight, fps: maxFps, maxKbps } };

@@ -1,3 +1,4 @@
+import type { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Audit, AuditEvent } from "../audit/audit.ts";
 import { accountHashOf } from "./tokens.ts";
@@ -5,7 +6,7 @@ import { isEmail, normalizeEmail } from "./email.ts";
 import type { Attempt, Locked, Lockout } from "./lockout.ts";
 import type { Passwords } from "./passwords.ts";
 import type { OverLimit, SignInFailures } from "./signInFailures.ts";
-import { tooManySignIns, type SignInQueue, type SignInTurns } from "./signInTurns.ts";
+import { tooManySignIns, type SignInTurns } from "./signInTurns.ts";
 import { DomainError, rateLimited } from "../errors.ts";
 import type { RateLimits } from "../http/rateLimits.ts";
 import type { Metrics } from "../metrics.ts";
@@ -23,7 +24,7 @@ export interface SignInDeps {
   rateLimits: RateLimits;
   signInFailures: SignInFailures;
   /** Bounds how many sign-ins ask the stores at once. */
-  signInQueue: SignInQueue;
+  signInQueue: BoundedQueue;
   /** Lets sign-ins wait for others that are under way. */
   signInTurns: SignInTurns;
 }

@@ -65,11 +65,9 @@ export class SignInTurns {
   }
 }
 
-/** Bounds how many sign-ins ask the stores at once; the others wait, first come, first served. */
-export class SignInQueue extends BoundedQueue {
-  constructor(options: Omit<BoundedQueueOptions, "tooMany">) {
-    super({ ...options, tooMany: tooManySignIns });
-  }
+/** Returns a queue that limits how many sign-ins use the stores at once. */
+export function createSignInQueue(options: Omit<BoundedQueueOptions, "tooMany">): BoundedQueue {
+  return new BoundedQueue({ ...options, tooMany: tooManySignIns });
 }
 
 /** Returns the error for a sign-in that found too many others: it may be repeated in a moment. */

@@ -25,7 +25,7 @@ export interface SyncGameCachesDeps {
   logger: Logger;
   postgres: Postgres;
   gameCacheWriter: GameCacheWriter;
-  gameCacheTurns: GameCacheTurns;
+  gameCacheTurns: BoundedQueue;
   objectStore: ObjectStore;
 }
 
@@ -192,16 +192,14 @@ function toClusterGameCache(cache: Stored<GameCache>): ClusterGameCache {
 }
 
 /**
- * Bounds how many changes of GameCaches a process has on their way to the cluster: each holds a connection to
- * the database until the API server has answered, and a slow one would take them all.
+ * Returns a queue that limits concurrent writes of GameCaches. Each write holds a database connection until
+ * the API server responds, so a slow API server would otherwise use up all connections.
  */
-export class GameCacheTurns extends BoundedQueue {
-  constructor() {
-    super({
-      concurrency: 2,
-      waitingMax: 16,
-      deadlineMs: 3_000,
-      tooMany: () => unavailable("The cluster takes long for changes of GameCaches just now."),
-    });
-  }
+export function createGameCacheQueue(): BoundedQueue {
+  return new BoundedQueue({
+    concurrency: 2,
+    waitingMax: 16,
+    deadlineMs: 3_000,
+    tooMany: () => unavailable("The cluster is slow to update GameCaches right now."),
+  });
 }

@@ -13,7 +13,7 @@ export interface ReadableVersionDeps {
   logger: Logger;
   postgres: Postgres;
   objectStore: ObjectStore;
-  saveReads: SaveReads;
+  saveReads: SharedQueue;
 }
 
 /**
@@ -42,27 +42,20 @@ const deadlineMs = 20_000;
 const retrySeconds = 10;
 
 /**
- * Bounds how many whole saves a process reads at once for its players' requests, and reads one of each
- * player; the others wait for a while.
+ * Returns a queue that limits how many whole saves are read at once for players: four in total and one per
+ * player. It throws `conflict` when a player has too many waiting reads, and `unavailable` when all players
+ * together do.
  */
-export class SaveReads {
-  readonly #queue = new SharedQueue({
+export function createSaveReadQueue(): SharedQueue {
+  return new SharedQueue({
     all: {
       concurrency: 4,
       waitingMax: 32,
       deadlineMs,
-      tooMany: () => unavailable("Many saves are being read just now: try again in a moment."),
+      tooMany: () => unavailable("Too many saves are being read right now. Try again in a moment."),
     },
     each: { concurrency: 1, waitingMax: 4, deadlineMs, tooMany: tooManyOfPlayer },
   });
-
-  /**
-   * Runs `work`, which reads a save of this player, in its turn. Throws conflict when too much of the
-   * player's waits, and unavailable when too much of all does.
-   */
-  run<T>(userId: string, work: () => Promise<T>): Promise<T> {
-    return this.#queue.run(userId, work);
-  }
 }
 
 function tooManyOfPlayer(): DomainError {

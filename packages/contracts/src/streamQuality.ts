@@ -1,10 +1,7 @@
-/**
- * The quality of a session's picture: what a player may ask for, and what that becomes within the bounds of a
- * site and a session.
- */
+/** The quality of a session's video: what a player can request, and what the site and the session allow. */
 import { z } from "zod";
 
-/** What may be asked for at all; a site's maximum lies within. */
+/** Absolute limits. The maximum of a site is within them. */
 export const pictureRanges = {
   width: { min: 320, max: 3840 },
   height: { min: 240, max: 2160 },
@@ -16,59 +13,82 @@ export const qualityPresets = ["auto", "lowLatency", "sharp", "dataSaver"] as co
 export const QualityPreset = z.enum(qualityPresets).meta({
   id: "QualityPreset",
   description:
-    "`auto` is the site's own choice, `lowLatency` sends as many pictures as allowed with the least delay, `sharp` sends the largest picture and takes a little" +
-    " more time for it, `dataSaver` sends a small one of 30 pictures and at most 1500 kbit/s a second.",
+    "`auto` uses the site's default. `lowLatency` sends the highest allowed frame rate with the least delay. `sharp` sends the largest picture" +
+    " with slightly more delay. `dataSaver` sends a small picture at 30 frames per second and at most 1500 kbit/s.",
 });
 export type QualityPreset = z.infer<typeof QualityPreset>;
 
 const { width, height, fps, kbps } = pictureRanges;
 const inRange = ({ min, max }: { min: number; max: number }) => z.int().min(min).max(max);
 
-/** The fields of a wish, which stand for those of the preset. */
+/** The fields of a request. Each one overrides the preset. */
 export const qualityFields = {
   preset: QualityPreset.optional().meta({
-    description: "Decides what the other fields do not say; `auto` when absent.",
+    description: "Sets the fields that the request leaves out. Defaults to `auto`.",
   }),
   width: inRange(width).optional().meta({
     description:
-      "The picture is no wider; with `height` only. It keeps the proportions that the game's display begins with.",
+      "Maximum width of the picture in pixels. Requires `height`. The picture keeps the aspect ratio that the game's display starts with.",
   }),
-  height: inRange(height).optional().meta({ description: "The picture is no higher; with `width` only." }),
-  fps: inRange(fps).optional().meta({ description: "Pictures a second, at most." }),
-  maxKbps: inRange(kbps)
+  height: inRange(height)
     .optional()
-    .meta({ description: "Of the video, in kbit/s: the bitrate follows the connection below it." }),
+    .meta({ description: "Maximum height of the picture in pixels. Requires `width`." }),
+  fps: inRange(fps).optional().meta({ description: "Maximum frame rate." }),
+  maxKbps: inRange(kbps).optional().meta({
+    description: "Maximum video bitrate in kbit/s. The actual bitrate follows the connection.",
+  }),
 };
 
-/** Whether a wish has both sides of the picture, or none. */
+/** Refinement of a request: width and height are both given or both absent. */
 export const hasBothSides: [
-  (wish: Pick<QualityWish, "width" | "height">) => boolean,
+  (request: { width?: number | undefined; height?: number | undefined }) => boolean,
   { path: string[]; error: string },
 ] = [
-  (wish) => (wish.width === undefined) === (wish.height === undefined),
+  (request) => (request.width === undefined) === (request.height === undefined),
   { path: ["height"], error: "goes together with width: give both or none" },
 ];
 
-/** What a player asks for; what is larger than the maximum is lowered to it. */
-export interface QualityWish {
-  preset?: QualityPreset | undefined;
-  width?: number | undefined;
-  height?: number | undefined;
-  fps?: number | undefined;
-  maxKbps?: number | undefined;
-}
+/**
+ * The quality that a player requests, and saves as their choice. Values above the site's maximum are saved as
+ * they are and lowered when they are used.
+ */
+export const QualityRequest = z
+  .strictObject(qualityFields)
+  .refine(...hasBothSides)
+  .meta({
+    id: "KeptQuality",
+    description:
+      "The picture quality that a player requests. Values above the site's maximum are lowered to it when a game is launched.",
+  });
+export type QualityRequest = z.infer<typeof QualityRequest>;
 
-/** What holds. */
+/** `quality` of a launch. */
+export const LaunchQuality = z
+  .strictObject({
+    ...qualityFields,
+    startKbps: inRange(kbps).optional().meta({
+      description: "Video bitrate in kbit/s before the connection has been measured.",
+    }),
+  })
+  .refine(...hasBothSides)
+  .meta({
+    id: "LaunchQuality",
+    description:
+      "Values above the site's maximum are lowered to it. The session's status shows the resulting quality.",
+  });
+export type LaunchQuality = z.infer<typeof LaunchQuality>;
+
+/** The quality of a stream, with every field set. */
 export const StreamQuality = z.object({
   preset: QualityPreset,
   width: z.int().meta({ examples: [1280] }),
   height: z.int().meta({ examples: [720] }),
-  fps: z.int().meta({ description: "Pictures a second, at most.", examples: [60] }),
-  maxKbps: z.int().meta({ description: "Of the video, in kbit/s, at most.", examples: [8000] }),
+  fps: z.int().meta({ description: "Maximum frame rate.", examples: [60] }),
+  maxKbps: z.int().meta({ description: "Maximum video bitrate in kbit/s.", examples: [8000] }),
 });
 export type StreamQuality = z.infer<typeof StreamQuality>;
 
-/** The most that can be asked for. */
+/** The highest quality that a player can request. */
 export const QualityMaximum = z.object({
   width: z.int().meta({ examples: [1280] }),
   height: z.int().meta({ examples: [720] }),
@@ -77,25 +97,40 @@ export const QualityMaximum = z.object({
 });
 export type QualityMaximum = z.infer<typeof QualityMaximum>;
 
-/** The bounds of one session. */
+/** The saved choice in a response, which may gain fields. */
+const ChosenQuality = z
+  .object(qualityFields)
+  .meta({ id: "ChosenQuality", description: "The player's choice, which applies to launches without one." });
+
+/** `GET` and `PUT /api/account/stream-quality`. */
+export const StreamQualityResponse = z
+  .object({
+    quality: ChosenQuality,
+    maximum: QualityMaximum.meta({ description: "The highest quality that the site sends." }),
+  })
+  .meta({ id: "StreamQualityChoice", description: "The player's choice of quality." });
+export type StreamQualityResponse = z.infer<typeof StreamQualityResponse>;
+
+/** The limits of one session. */
 export interface QualityBounds {
-  /** The game's display as it begins; the picture sent is never larger. */
+  /** Initial width of the game's display. The video is never wider. */
   width: number;
+  /** Initial height of the game's display. The video is never higher. */
   height: number;
-  /** Pictures a second of the presets that name no rate of their own. */
+  /** Frame rate of presets that do not define one. */
   fps: number;
   maxFps: number;
   maxKbps: number;
 }
 
-/** The bounds of a site, and what a launch without a wish gets. */
+/** The limits of a site, and the defaults of a launch without a request. */
 export interface SiteBounds extends QualityBounds {
-  /** The largest display that a launch may ask for. */
+  /** Width of the largest display that a launch can request. */
   maxWidth: number;
   maxHeight: number;
 }
 
-/** What a preset says; `Infinity` is the maximum, and undefined is the site's own choice. */
+/** Values of a preset. `Infinity` is the session's maximum; undefined is the site's default. */
 const presets: Record<
   QualityPreset,
   { width: number; height: number; fps: number | undefined; maxKbps: number }
@@ -106,39 +141,46 @@ const presets: Record<
   dataSaver: { width: 854, height: 480, fps: 30, maxKbps: 1_500 },
 };
 
-/** Below this encoders in hardware refuse; a picture has borders rather than that. */
+/** Hardware encoders refuse smaller pictures. A smaller picture gets borders. */
 const smallestPicture = { width: 160, height: 90 };
 
-/** Returns what holds when a player asks for this in a session of these bounds. */
-export function qualityWithin(wish: QualityWish, bounds: QualityBounds): StreamQuality {
-  const preset = wish.preset ?? "auto";
-  const own = presets[preset];
+/** Returns the quality that a request gets in a session with these limits. */
+export function qualityWithin(request: QualityRequest, bounds: QualityBounds): StreamQuality {
+  const preset = request.preset ?? "auto";
+  const defaults = presets[preset];
   return {
     preset,
-    ...fit(bounds, { width: wish.width ?? own.width, height: wish.height ?? own.height }, smallestPicture),
-    fps: Math.min(wish.fps ?? own.fps ?? bounds.fps, bounds.maxFps),
-    maxKbps: Math.min(wish.maxKbps ?? own.maxKbps, bounds.maxKbps),
+    ...fit(
+      bounds,
+      { width: request.width ?? defaults.width, height: request.height ?? defaults.height },
+      smallestPicture,
+    ),
+    fps: Math.min(request.fps ?? defaults.fps ?? bounds.fps, bounds.maxFps),
+    maxKbps: Math.min(request.maxKbps ?? defaults.maxKbps, bounds.maxKbps),
   };
 }
 
 /**
- * Returns the bounds of a session that is launched with this wish. Only the game itself changes its display's
- * size later. It is the site's own size, or the wished one where that is larger, so that a game that begins
- * with a small picture can be given a larger one.
+ * Returns the limits of a session that is launched with this request. The display has the site's default
+ * size, or the requested size if that is larger, so that a game that starts with a small picture can still
+ * get a larger one: after the start, only the game itself changes the size of its display.
  */
 export function sessionBounds(
-  { preset, width: wishedWidth, height: wishedHeight }: QualityWish,
+  { preset, width: requestedWidth, height: requestedHeight }: QualityRequest,
   site: SiteBounds,
 ): QualityBounds {
   const largest = { width: site.maxWidth, height: site.maxHeight };
   const { fps: siteFps, maxFps, maxKbps } = site;
   const isLarger =
-    wishedWidth !== undefined &&
-    wishedHeight !== undefined &&
-    (wishedWidth > site.width || wishedHeight > site.height);
+    requestedWidth !== undefined &&
+    requestedHeight !== undefined &&
+    (requestedWidth > site.width || requestedHeight > site.height);
   const display = isLarger
-    ? fit({ width: wishedWidth, height: wishedHeight }, largest, { width: width.min, height: height.min })
-    : preset === "sharp" && wishedWidth === undefined
+    ? fit({ width: requestedWidth, height: requestedHeight }, largest, {
+        width: width.min,
+        height: height.min,
+      })
+    : preset === "sharp" && requestedWidth === undefined
       ? largest
       : { width: site.width, height: site.height };
   return { ...display, fps: siteFps, maxFps, maxKbps };
@@ -150,8 +192,8 @@ interface Size {
 }
 
 /**
- * Returns the largest size of these proportions inside the box that is not above the size itself; even,
- * because encoders need it.
+ * Returns the largest size with this aspect ratio that is within the box and not above the size itself. Both
+ * sides are even, because encoders require it.
  */
 function fit(size: Size, box: Size, smallest: Size): Size {
   const scale = Math.min(1, box.width / size.width, box.height / size.height);
@@ -162,14 +204,14 @@ function fit(size: Size, box: Size, smallest: Size): Size {
   };
 }
 
-/** Sound, and what RTP, SRTP and UDP add to sound and picture. */
 const soundKbps = 150;
+/** Overhead of RTP, SRTP and UDP headers. */
 const headerShare = 1.05;
 const megabytesPerHourOfOneKbps = 3_600 / 8 / 1_000;
 
 /**
- * Returns how much a session with this cap of its video takes at most, in MB an hour, headers and sound
- * included; rounded up to tens.
+ * Returns the maximum data use of a session with this video bitrate, in MB per hour, including headers and
+ * sound, rounded up to tens.
  */
 export function megabytesPerHour(maxKbps: number): number {
   return 10 * Math.ceil(((maxKbps * headerShare + soundKbps) * megabytesPerHourOfOneKbps) / 10);

@@ -11,7 +11,7 @@ import {
   type IceServersResponse,
 } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
-import type { KeptQuality } from "#contracts/http/streamQuality.ts";
+import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { whep } from "#contracts/stream.ts";
 import type { ViewerRole } from "#contracts/viewerRole.ts";
 import { ApiClient } from "./apiClient.ts";
@@ -110,7 +110,7 @@ export class PlayerHttp {
   /**
    * Chooses the quality of the player's streams; returns the status, as a service may have no such choice.
    */
-  async chooseQuality(quality: KeptQuality): Promise<number> {
+  async chooseQuality(quality: QualityRequest): Promise<number> {
     const response = await this.ask("PUT", "/api/account/stream-quality", quality);
     await response.arrayBuffer();
     return response.status;

@@ -1,7 +1,12 @@
 import { expect } from "chai";
-import { LaunchQuality } from "#contracts/http/streamQuality.ts";
+import {
+  LaunchQuality,
+  megabytesPerHour,
+  qualityWithin,
+  sessionBounds,
+  type SiteBounds,
+} from "#contracts/streamQuality.ts";
 import { StreamInput } from "#contracts/stream.ts";
-import { megabytesPerHour, qualityWithin, sessionBounds, type SiteBounds } from "#contracts/streamQuality.ts";
 
 const bounds = { width: 1_920, height: 1_080, fps: 60, maxFps: 120, maxKbps: 20_000 };
 const site: SiteBounds = {

@@ -5,7 +5,7 @@ import { useTitle } from "../components/useTitle.ts";
 import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { useAuth } from "../signIn/useAuth.ts";
 import { AccountMethods } from "./AccountMethods.tsx";
-import type { KeptQuality } from "#contracts/http/streamQuality.ts";
+import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { sentenceFor, isApiError } from "../client/apiError.ts";
 import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { QualityForm } from "../quality/QualityForm.tsx";
@@ -56,7 +56,7 @@ function PictureQuality() {
   const choice = useQualityChoice();
   const keeping = useKeepQuality();
   const [announcement, announce] = useAnnouncement();
-  const keep = (quality: KeptQuality): void => {
+  const keep = (quality: QualityRequest): void => {
     announce("");
     keeping.mutate(quality, { onSuccess: () => announce("Kept for your next game.") });
   };

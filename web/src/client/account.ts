@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { EndedSignInsResponse, SignInsResponse, type SignIn } from "#contracts/http/account.ts";
-import { StreamQualityResponse, type KeptQuality } from "#contracts/http/streamQuality.ts";
+import { StreamQualityResponse, type QualityRequest } from "#contracts/streamQuality.ts";
 import { request } from "./request.ts";
 
 const nothing = z.undefined();
@@ -67,7 +67,7 @@ export function readStreamQuality(signal?: AbortSignal): Promise<StreamQualityRe
 /** Keeps the player's choice for the launches to come. */
 export function keepStreamQuality(
   player: string | undefined,
-  quality: KeptQuality,
+  quality: QualityRequest,
 ): Promise<StreamQualityResponse> {
   return request(StreamQualityResponse, qualityPath, { method: "PUT", json: quality, player });
 }

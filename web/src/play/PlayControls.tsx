@@ -1,6 +1,6 @@
 import { useEffect, useState, type RefObject, useRef } from "react";
 import { Link } from "react-router";
-import type { KeptQuality } from "#contracts/http/streamQuality.ts";
+import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { Icon, type IconName } from "../components/Icon.tsx";
 import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
@@ -28,7 +28,7 @@ interface PlayControlsProps {
   hasStatistics: boolean;
   /** Undefined while it is not known, and of streamers that cannot change it. */
   quality: HeldQuality | undefined;
-  onQuality: (wish: KeptQuality) => void;
+  onQuality: (wish: QualityRequest) => void;
   /** False while the game does not run, or is just being saved. */
   canSave: boolean;
   onSave: () => void;
@@ -232,7 +232,7 @@ function QualityMenu({
   onClose,
 }: {
   held: HeldQuality;
-  onWish: (quality: KeptQuality) => void;
+  onWish: (quality: QualityRequest) => void;
   onClose: () => void;
 }) {
   const menu = useRef<HTMLDivElement>(null);
@@ -241,7 +241,7 @@ function QualityMenu({
   useEffect(() => {
     menu.current?.querySelector<HTMLInputElement>("input:checked")?.focus();
   }, []);
-  const [wished, setWished] = useState<KeptQuality>();
+  const [wished, setWished] = useState<QualityRequest>();
   const kept = choice.data?.quality ?? {};
   // This session may have been launched with another one than is kept.
   const value = wished ?? ((kept.preset ?? "auto") === held.preset ? kept : { preset: held.preset });

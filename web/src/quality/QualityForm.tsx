@@ -1,6 +1,5 @@
 import { useId, type ReactNode } from "react";
-import type { KeptQuality } from "#contracts/http/streamQuality.ts";
-import type { QualityMaximum } from "#contracts/streamQuality.ts";
+import type { QualityRequest, QualityMaximum } from "#contracts/streamQuality.ts";
 import { offeredRates, offeredSizes, presetTexts } from "./qualityText.ts";
 
 /** Chooses a preset, and size and frame rate in place of the preset's own. Each choice is a change. */
@@ -10,10 +9,10 @@ export function QualityForm({
   isDisabled = false,
   onChange,
 }: {
-  value: KeptQuality;
+  value: QualityRequest;
   maximum: QualityMaximum;
   isDisabled?: boolean;
-  onChange: (quality: KeptQuality) => void;
+  onChange: (quality: QualityRequest) => void;
 }) {
   const name = useId();
   const size =
@@ -90,7 +89,7 @@ function Choice({
   );
 }
 
-function sizeOf(chosen: string): Pick<KeptQuality, "width" | "height"> {
+function sizeOf(chosen: string): Pick<QualityRequest, "width" | "height"> {
   const [width, height] = chosen.split("x").map(Number);
   return chosen === "" ? { width: undefined, height: undefined } : { width, height };
 }

@@ -1,5 +1,5 @@
-import type { KeptQuality } from "#contracts/http/streamQuality.ts";
 import {
+  type QualityRequest,
   megabytesPerHour,
   pictureRanges,
   qualityPresets,
@@ -51,7 +51,7 @@ export function qualityWords({ preset, fps, maxKbps }: StreamQuality): string {
  * session has, and the site sends more; undefined otherwise.
  */
 export function nextSizeLine(
-  choice: KeptQuality,
+  choice: QualityRequest,
   session: QualityMaximum,
   site: QualityMaximum,
 ): string | undefined {

@@ -5,7 +5,7 @@ import {
   type UseMutationResult,
   type UseQueryResult,
 } from "@tanstack/react-query";
-import type { KeptQuality, StreamQualityResponse } from "#contracts/http/streamQuality.ts";
+import type { QualityRequest, StreamQualityResponse } from "#contracts/streamQuality.ts";
 import { keepStreamQuality, readStreamQuality } from "../client/account.ts";
 import { useAuth } from "../signIn/useAuth.ts";
 
@@ -20,14 +20,14 @@ export function useQualityChoice(): UseQueryResult<StreamQualityResponse> {
  * Returns a mutation that keeps a choice for the launches to come. It is on the page at once, and goes back
  * when it could not be kept.
  */
-export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error, KeptQuality> {
+export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error, QualityRequest> {
   const client = useQueryClient();
   const { auth } = useAuth();
   return useMutation({
     // One after another, so that the last choice is the one that is kept.
     scope: { id: "streamQuality" },
     mutationKey: queryKey,
-    mutationFn: (quality: KeptQuality) =>
+    mutationFn: (quality: QualityRequest) =>
       keepStreamQuality(auth.state === "signedIn" ? auth.user.id : undefined, quality),
     onMutate: async (quality) => {
       await client.cancelQueries({ queryKey });

@@ -1,5 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { memoryLimitOf, presetOfCluster } from "#contracts/crd/gameSessionSpec.ts";
+import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
+import { fromStreamSpec, type StreamSpec } from "#contracts/crd/streamSpec.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import {
   containerNames,
@@ -217,28 +218,22 @@ function streamerContainer(
   };
 }
 
-/** The bounds of the stream, and the quality that it begins with. */
-function streamVariables(
-  { quality, ...stream }: GameSession["spec"]["stream"],
-  startKbps: number,
-): Record<string, string | number> {
+/** Returns the streamer's variables for the limits of the stream and its initial quality. */
+function streamVariables(stream: StreamSpec, defaultStartKbps: number): Record<string, string | number> {
+  const { bounds, quality, startKbps = defaultStartKbps } = fromStreamSpec(stream);
   return {
-    WIDTH: stream.width,
-    HEIGHT: stream.height,
-    FPS: stream.framesPerSecond,
-    ...(stream.maxFramesPerSecond === undefined ? {} : { MAX_FPS: stream.maxFramesPerSecond }),
-    START_KBPS: Math.min(quality?.startBitrateKbps ?? startKbps, stream.maxBitrateKbps),
-    MAX_KBPS: stream.maxBitrateKbps,
+    WIDTH: bounds.width,
+    HEIGHT: bounds.height,
+    FPS: bounds.fps,
+    MAX_FPS: bounds.maxFps,
+    START_KBPS: Math.min(startKbps, bounds.maxKbps),
+    MAX_KBPS: bounds.maxKbps,
     CODECS: stream.codecs.join(",").toLowerCase(),
-    ...(quality === undefined
-      ? {}
-      : {
-          QUALITY_PRESET: presetOfCluster[quality.preset],
-          QUALITY_WIDTH: quality.width,
-          QUALITY_HEIGHT: quality.height,
-          QUALITY_FPS: quality.framesPerSecond,
-          QUALITY_MAX_KBPS: quality.maxBitrateKbps,
-        }),
+    QUALITY_PRESET: quality.preset,
+    QUALITY_WIDTH: quality.width,
+    QUALITY_HEIGHT: quality.height,
+    QUALITY_FPS: quality.fps,
+    QUALITY_MAX_KBPS: quality.maxKbps,
   };
 }
 

@@ -1,12 +1,9 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
-import { codecEncodingNames } from "../videoCodec.ts";
-import { pictureRanges, qualityPresets, type QualityPreset } from "../streamQuality.ts";
 import { stopReasons } from "./gameSessionReasons.ts";
 import {
   ed25519PublicKey,
   immutable,
-  listSet,
   objectKey,
   objectName,
   rootEntryName,
@@ -14,49 +11,10 @@ import {
   timestamp,
   withRules,
 } from "./schema.ts";
+import { StreamSpec } from "./streamSpec.ts";
 
 const defaults = limits.gameSession;
 const gameResources = limits.resources.declarable;
-
-/** Codecs as the cluster writes them, which is by their names in SDP. */
-export const StreamCodec = z.enum(codecEncodingNames);
-export type StreamCodec = z.infer<typeof StreamCodec>;
-
-/** The presets of the picture's quality as the cluster writes them. */
-export const clusterPresetOf = {
-  auto: "Auto",
-  lowLatency: "LowLatency",
-  sharp: "Sharp",
-  dataSaver: "DataSaver",
-} as const satisfies Record<QualityPreset, string>;
-
-const StreamPreset = z.enum(clusterPresetOf);
-type StreamPreset = z.infer<typeof StreamPreset>;
-
-/** The same presets as all else writes them. */
-export const presetOfCluster = Object.fromEntries(
-  qualityPresets.map((preset) => [clusterPresetOf[preset], preset]),
-) as Record<StreamPreset, QualityPreset>;
-
-const { width, height, fps, kbps } = pictureRanges;
-
-export const StreamQualitySpec = z.strictObject({
-  preset: StreamPreset,
-  width: z
-    .int()
-    .min(2)
-    .max(width.max)
-    .describe("Of the picture that is sent: the display's, or scaled down."),
-  height: z.int().min(2).max(height.max),
-  framesPerSecond: z.int().min(fps.min).max(fps.max),
-  maxBitrateKbps: z.int().min(kbps.min).max(kbps.max),
-  startBitrateKbps: z
-    .int()
-    .min(kbps.min)
-    .max(kbps.max)
-    .optional()
-    .describe("Before the connection is known; absent for the operator's own."),
-});
 
 /** Why a session ends. */
 export const StopReason = z.enum(stopReasons);
@@ -151,32 +109,7 @@ export const GameSessionSpec = withRules(
     network: immutable(z.enum(["None", "Internet"]).default("None")).describe(
       "Whether the game may open sockets: none at all, or to public addresses where the operator was told to allow it.",
     ),
-    stream: immutable(
-      z.strictObject({
-        width: z
-          .int()
-          .min(width.min)
-          .max(width.max)
-          .describe("Of the game's display, which is the largest picture that can be sent."),
-        height: z.int().min(height.min).max(height.max),
-        framesPerSecond: z
-          .int()
-          .min(fps.min)
-          .max(fps.max)
-          .describe("Of the presets that have no rate of their own."),
-        maxFramesPerSecond: z
-          .int()
-          .min(fps.min)
-          .max(fps.max)
-          .optional()
-          .describe("The most that the player can choose; absent for framesPerSecond."),
-        codecs: listSet(z.array(StreamCodec).min(1).max(4)).describe("In order of preference."),
-        maxBitrateKbps: z.int().min(kbps.min).max(kbps.max).describe("The most that the player can choose."),
-        quality: StreamQualitySpec.optional().describe(
-          "What the stream begins with, until the player changes it; absent for the display's size and the figures above.",
-        ),
-      }),
-    ).describe("Picture sent to the browser."),
+    stream: immutable(StreamSpec).describe("Picture sent to the browser."),
     ticketPublicKey: immutable(ed25519PublicKey)
       .optional()
       .describe(

@@ -2,9 +2,8 @@ import { z } from "zod";
 import { launchSteps } from "../crd/launchStep.ts";
 import { publicStatuses } from "../crd/sessionState.ts";
 import { limits } from "../limits.ts";
-import { StreamQuality } from "../streamQuality.ts";
+import { StreamQuality, LaunchQuality } from "../streamQuality.ts";
 import { ViewerRole } from "../viewerRole.ts";
-import { LaunchQuality } from "./streamQuality.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
 const sessionId = z.string().meta({ examples: ["gs-7k2m9q4x1v8c"] });

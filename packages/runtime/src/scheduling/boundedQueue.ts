@@ -1,18 +1,15 @@
 import PQueue from "p-queue";
 
-/** How much goes on at once, how much may wait, and for how many milliseconds. */
+/** The limits of a BoundedQueue. */
 export interface BoundedQueueOptions {
   concurrency: number;
   waitingMax: number;
   deadlineMs: number;
-  /** Makes the error for work that has waited for `deadlineMs`, or comes while `waitingMax` others wait. */
+  /** Returns the error for work that waited for `deadlineMs`, or was added while `waitingMax` others wait. */
   tooMany: () => Error;
 }
 
-/**
- * Bounds how much work goes on at once. The rest waits: the highest priority goes first, and of equal
- * priorities what came first.
- */
+/** Limits concurrent work. Waiting work starts by priority, then in the order in which it was added. */
 export class BoundedQueue {
   readonly #options: BoundedQueueOptions;
   readonly #queue: PQueue;
@@ -23,8 +20,10 @@ export class BoundedQueue {
   }
 
   /**
-   * Runs `work` in its turn and returns its result. Throws when too much waits, when `work` has waited too
-   * long, or the signal's reason when that ends the wait; work that has begun goes on.
+   * Runs `work` once a slot is free and returns its result. The signal ends only the wait: work that has
+   * started continues.
+   *
+   * @throws The error of `tooMany`, or the signal's reason.
    */
   async run<T>(
     work: () => Promise<T>,
@@ -54,8 +53,8 @@ export class BoundedQueue {
 }
 
 /**
- * Bounds how much work goes on at once, of all owners and of each. What an owner asks for besides waits
- * behind their own work, in no place of the others': a single owner would otherwise keep out everybody.
+ * Limits concurrent work in total and per owner. Work above the owner's limit waits in a queue of that owner,
+ * so a single owner cannot fill the shared queue.
  */
 export class SharedQueue {
   readonly #all: BoundedQueue;
@@ -68,8 +67,9 @@ export class SharedQueue {
   }
 
   /**
-   * Runs `work` in its turn and returns its result. Throws `each`'s tooMany when too much of the owner's
-   * waits, or for too long, `all`'s when of everybody's, and the signal's reason when that ends the wait.
+   * Runs `work` once the owner and the process have a free slot, and returns its result.
+   *
+   * @throws The error of `each` or `all`, whichever limit was exceeded, or the signal's reason.
    */
   async run<T>(ownerId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const owner = this.#owners.get(ownerId) ?? { queue: new BoundedQueue(this.#each), runs: 0 };

@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { SignInQueue } from "#api/auth/signInTurns.ts";
+import { createSignInQueue } from "#api/auth/signInTurns.ts";
 import { DomainError } from "#api/errors.ts";
 
 const patient = 60_000;
 
-describe("SignInQueue", () => {
+describe("createSignInQueue", () => {
   it("runs a bounded number at once, and the others in the order in which they came", async () => {
-    const queue = new SignInQueue({ concurrency: 2, waitingMax: 10, deadlineMs: patient });
+    const queue = createSignInQueue({ concurrency: 2, waitingMax: 10, deadlineMs: patient });
     const entered: number[] = [];
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
     const passes = gates.map(({ promise }, index) =>
@@ -26,7 +26,7 @@ describe("SignInQueue", () => {
   });
 
   it("frees the place of work that fails", async () => {
-    const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
+    const queue = createSignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
     const failed = queue.run(() => Promise.reject(new Error("no")));
     const next = queue.run(() => Promise.resolve("in"));
     expect(await failed.catch((error: unknown) => String(error))).to.equal("Error: no");
@@ -35,7 +35,7 @@ describe("SignInQueue", () => {
   });
 
   it("refuses work beyond the queue's length, at once", async () => {
-    const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
+    const queue = createSignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
     const gate = Promise.withResolvers<undefined>();
     const inside = queue.run(() => gate.promise);
     const waiting = queue.run(() => Promise.resolve("in"));
@@ -49,7 +49,7 @@ describe("SignInQueue", () => {
   });
 
   it("refuses work that waits too long", async () => {
-    const queue = new SignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: 1 });
+    const queue = createSignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: 1 });
     const gate = Promise.withResolvers<undefined>();
     const inside = queue.run(() => gate.promise);
     const error = await queue.run(() => Promise.resolve("late")).catch((thrown: unknown) => thrown);

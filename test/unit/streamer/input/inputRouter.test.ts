@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import type { QualityWish } from "#contracts/streamQuality.ts";
+import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { GamepadState } from "#streamer/input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
@@ -9,7 +9,7 @@ describe("createInputRouter", () => {
   let injected: number[][];
   let pad: GamepadState;
   let pongs: number[];
-  let wishes: QualityWish[];
+  let wishes: QualityRequest[];
   let now: number;
   let router: InputRouter;
 

@@ -237,7 +237,7 @@ describe("buildPod", () => {
     ]);
   });
 
-  it("tells the streamer the quality that the session begins with, and leaves it to the streamer where the spec has none", () => {
+  it("passes the initial quality to the streamer, which is the limits of the stream when the spec has none", () => {
     const { stream } = aGameSession().spec;
     const quality = {
       preset: "DataSaver",
@@ -262,9 +262,15 @@ describe("buildPod", () => {
       QUALITY_MAX_KBPS: "1500",
     });
     expect(tell({ ...quality, startBitrateKbps: 900 })).to.include({ START_KBPS: "900" });
-    expect(tell(undefined))
-      .to.include(bounds)
-      .and.not.have.any.keys("QUALITY_PRESET", "QUALITY_WIDTH", "QUALITY_FPS", "QUALITY_MAX_KBPS");
+    expect(tell(undefined)).to.include({
+      ...bounds,
+      START_KBPS: "4000",
+      QUALITY_PRESET: "auto",
+      QUALITY_WIDTH: "1280",
+      QUALITY_HEIGHT: "720",
+      QUALITY_FPS: "60",
+      QUALITY_MAX_KBPS: "8000",
+    });
   });
 
   it("starts the launcher when the saves are there, with the engine's folder, the saves as home and the gamepad's shim", () => {
