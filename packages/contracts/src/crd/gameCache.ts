@@ -15,6 +15,7 @@ import {
   message,
   nodeName,
   objectKey,
+  observedGeneration,
   sha256Hex,
   timestamp,
   withRules,
@@ -25,11 +26,12 @@ export const ArchiveSource = z.strictObject({
     .string()
     .min(3)
     .max(63)
-    .regex(/^[a-z0-9][a-z0-9.-]*[a-z0-9]$/),
-  key: objectKey,
-  sha256: sha256Hex.describe("SHA-256 of the archive: the name of the version everywhere."),
-  sizeBytes: byteCount,
-  unpackedSizeBytes: byteCount,
+    .regex(/^[a-z0-9][a-z0-9.-]*[a-z0-9]$/)
+    .describe("Bucket in the object store."),
+  key: objectKey.describe("Object key of the archive."),
+  sha256: sha256Hex.describe("SHA-256 of the archive, which identifies the version."),
+  sizeBytes: byteCount.describe("Size of the archive in bytes."),
+  unpackedSizeBytes: byteCount.describe("Size of the unpacked files in bytes."),
 });
 export type ArchiveSource = z.infer<typeof ArchiveSource>;
 
@@ -39,12 +41,14 @@ const Placement = withRules(
       policy: z
         .enum(["All", "Count", "OnDemand"])
         .default("All")
-        .describe("Every game node, a number of them, or only where a session needs it."),
-      count: z.int().min(1).max(1000).optional().describe("Number of nodes for policy Count."),
+        .describe(
+          "Nodes that hold the game: all game nodes, a fixed number of them, or only nodes with a session that needs it.",
+        ),
+      count: z.int().min(1).max(1000).optional().describe("Number of nodes. Required with policy Count."),
       nodeSelector: z
         .record(z.string().max(317), z.string().max(63))
         .optional()
-        .describe("Labels that a game node must have to be filled."),
+        .describe("Labels that a game node must have to hold the game."),
     })
     .refine(
       (placement) => (placement.policy === "Count") === (placement.count !== undefined),
@@ -55,19 +59,27 @@ const Placement = withRules(
 
 export const GameCacheSpec = z
   .strictObject({
-    source: ArchiveSource.describe("Archive in the object store; changing it makes a new version."),
+    source: ArchiveSource.describe("Archive in the object store. A change starts a new version."),
     previousSources: listMap(z.array(ArchiveSource).max(8), "sha256")
       .optional()
-      .describe("Older versions that running sessions may still need, newest first."),
-    placement: Placement.default({ policy: "All" }),
-    priority: z.int().min(-1000).max(1000).default(0).describe("Higher is filled first and evicted last."),
-    pinned: z.boolean().default(false).describe("Never evict from a node that holds it."),
+      .describe("Older versions that running sessions may still use, newest first."),
+    placement: Placement.default({ policy: "All" }).describe("Game nodes that hold the game."),
+    priority: z
+      .int()
+      .min(-1000)
+      .max(1000)
+      .default(0)
+      .describe("Priority of the game. Games with a higher priority are fetched first and evicted last."),
+    pinned: z
+      .boolean()
+      .default(false)
+      .describe("Whether the game is never evicted from a node that holds it."),
     keepVersions: z
       .int()
       .min(1)
       .max(8)
       .default(1)
-      .describe("Versions kept on a node, the current one included."),
+      .describe("Number of versions that a node keeps, including the current one."),
     rollout: z
       .strictObject({
         maxParallelNodes: z
@@ -75,21 +87,22 @@ export const GameCacheSpec = z
           .min(1)
           .max(1000)
           .default(2)
-          .describe("Nodes that fetch a version at the same time."),
+          .describe("Number of nodes that fetch a version at the same time."),
         bytesPerSecond: z
           .int()
           .min(1024)
           .max(Number.MAX_SAFE_INTEGER)
           .optional()
-          .describe("Rate limit of a background fill on one node."),
+          .describe("Rate limit of a background download on one node, in bytes per second."),
       })
-      .default({ maxParallelNodes: 2 }),
+      .default({ maxParallelNodes: 2 })
+      .describe("Limits of background downloads."),
     suspend: z
       .boolean()
       .default(false)
-      .describe("Begin no further fills; those under way end by themselves."),
+      .describe("Whether to start no more downloads. Downloads in progress continue."),
   })
-  .describe("Which archive, and where it shall be held ready.");
+  .describe("Desired state of the cache.");
 export type GameCacheSpec = z.infer<typeof GameCacheSpec>;
 
 export const GameCacheNodeState = z.enum(["Pending", "Downloading", "Cached", "Failed"]);
@@ -97,37 +110,46 @@ export type GameCacheNodeState = z.infer<typeof GameCacheNodeState>;
 
 export const GameCacheStatus = z
   .strictObject({
-    observedGeneration: z.int().min(0).optional(),
-    currentDigest: sha256Hex.optional().describe("Version that the counts below are about."),
-    totalNodes: z.int().min(0).optional(),
-    cachedNodes: z.int().min(0).optional(),
-    pendingNodes: z.int().min(0).optional(),
-    failedNodes: z.int().min(0).optional(),
+    observedGeneration: observedGeneration.optional(),
+    currentDigest: sha256Hex
+      .optional()
+      .describe("SHA-256 of the current version, which the node counts refer to."),
+    totalNodes: z.int().min(0).optional().describe("Number of nodes that should hold the game."),
+    cachedNodes: z.int().min(0).optional().describe("Number of nodes that hold the current version."),
+    pendingNodes: z.int().min(0).optional().describe("Number of nodes that have yet to fetch it."),
+    failedNodes: z.int().min(0).optional().describe("Number of nodes that could not fetch it."),
     nodes: listMap(
       z
         .array(
           z.strictObject({
-            nodeName,
-            state: GameCacheNodeState,
-            digest: sha256Hex,
-            cachedAt: timestamp.optional(),
-            progressPercent: z.int().min(0).max(100).optional(),
-            reason: message.optional(),
+            nodeName: nodeName.describe("Name of the game node."),
+            state: GameCacheNodeState.describe("State of the version on the node."),
+            digest: sha256Hex.describe("SHA-256 of the version."),
+            cachedAt: timestamp.optional().describe("Time at which the version was unpacked."),
+            progressPercent: z
+              .int()
+              .min(0)
+              .max(100)
+              .optional()
+              .describe("Progress of the download in percent."),
+            reason: message.optional().describe("Reason of a failed download."),
           }),
         )
         .max(1000),
       "nodeName",
-    ).optional(),
+    )
+      .optional()
+      .describe("State of the game on each node."),
     conditions: conditions.optional(),
   })
-  .describe("What was observed.");
+  .describe("Observed state of the cache.");
 export type GameCacheStatus = z.infer<typeof GameCacheStatus>;
 
 export type GameCache = KindObject<GameCacheSpec, GameCacheStatus>;
 
 /**
- * Conditions of a GameCache; the operator writes all of them. Stalled is the one by which kstatus tells a
- * failure from work that goes on.
+ * Conditions of a GameCache, all written by the operator. kstatus reads Stalled to distinguish a failure from
+ * work in progress.
  */
 export type GameCacheConditionType = "Ready" | "Progressing" | "Stalled";
 
@@ -139,7 +161,7 @@ export const gameCacheKind: Kind = {
   singular: "gamecache",
   shortNames: ["gcache"],
   namespaced: true,
-  description: "One game's archive and the game nodes that hold it unpacked.",
+  description: "The archive of a game and the game nodes that hold it unpacked.",
   spec: GameCacheSpec,
   status: GameCacheStatus,
   printerColumns: [
@@ -147,7 +169,7 @@ export const gameCacheKind: Kind = {
       name: "Policy",
       type: "string",
       jsonPath: ".spec.placement.policy",
-      description: "Where the game shall be held.",
+      description: "Placement policy.",
     },
     {
       name: "Cached",
@@ -159,21 +181,27 @@ export const gameCacheKind: Kind = {
       name: "Total",
       type: "integer",
       jsonPath: ".status.totalNodes",
-      description: "Nodes that shall hold it.",
+      description: "Nodes that should hold the game.",
     },
     {
       name: "Failed",
       type: "integer",
       jsonPath: ".status.failedNodes",
-      description: "Nodes that could not get it.",
+      description: "Nodes that could not fetch it.",
     },
     {
       name: "Ready",
       type: "string",
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: "Whether every wanted node holds it.",
+      description: "Whether all of these nodes hold it.",
     },
-    { name: "Digest", type: "string", jsonPath: ".spec.source.sha256", description: "Version.", priority: 1 },
+    {
+      name: "Digest",
+      type: "string",
+      jsonPath: ".spec.source.sha256",
+      description: "SHA-256 of the current version.",
+      priority: 1,
+    },
     {
       name: "Age",
       type: "date",

@@ -31,6 +31,7 @@ import {
   nodeName,
   objectKey,
   objectName,
+  observedGeneration,
   reasonName,
   sha256Hex,
   timestamp,
@@ -46,10 +47,7 @@ export const GameSessionPhase = z.enum([
 ]);
 export type GameSessionPhase = z.infer<typeof GameSessionPhase>;
 
-/**
- * Conditions of a GameSession, in the order in which a session passes them; the second list is the node
- * agent's.
- */
+/** Conditions of a GameSession by writer, in the order in which a session passes them. */
 export const gameSessionConditions = {
   operator: ["Scheduled", "PodReady", "StreamReady", "Ready", "Accelerated", "Finished"],
   nodeAgent: ["ContentReady", "SaveRestored", "SavePersisted"],
@@ -59,29 +57,29 @@ export type NodeAgentConditionType = (typeof gameSessionConditions.nodeAgent)[nu
 export type GameSessionConditionType = OperatorConditionType | NodeAgentConditionType;
 
 export const StoredSave = z.strictObject({
-  objectKey,
-  sha256: sha256Hex,
-  bytes: byteCount,
+  objectKey: objectKey.describe("Object key of the save."),
+  sha256: sha256Hex.describe("SHA-256 of the stored archive."),
+  bytes: byteCount.describe("Size of the stored archive in bytes."),
   generation: z
     .int()
     .min(1)
-    .describe("Version that the slot gets: one above the version the session started from."),
-  sequence: z.int().min(1).describe("Counts the saves of this session upward."),
-  persistedAt: timestamp,
-  unpackedBytes: byteCount.optional().describe("What the save's files take in the save volume."),
+    .describe(
+      "Version that the slot gets with this save: one above the version that the session started from.",
+    ),
+  sequence: z.int().min(1).describe("Number of this save within the session, starting at 1."),
+  persistedAt: timestamp.describe("Time at which the save was stored."),
+  unpackedBytes: byteCount.optional().describe("Size of the save's files in the save volume in bytes."),
   requestedAt: timestamp
     .optional()
-    .describe(
-      "The newest saveRequestedAt that this save, or an earlier one of the session, was made at or after.",
-    ),
-  final: z.boolean().describe("Stored after the game had ended: nothing newer will come."),
+    .describe("Latest spec.saveRequestedAt that this save, or an earlier save of the session, fulfils."),
+  final: z.boolean().describe("Whether this is the session's last save, stored after the game ended."),
 });
 export type StoredSave = z.infer<typeof StoredSave>;
 
 export const SessionUsage = z.strictObject({
-  durationSeconds: z.number().min(0).describe("From Ready to the end."),
-  cpuSeconds: z.number().min(0).describe("CPU time of the game container."),
-  peakMemoryBytes: byteCount.describe("Highest memory of the game container."),
+  durationSeconds: z.number().min(0).describe("Seconds from ready to the end of the session."),
+  cpuSeconds: z.number().min(0).describe("CPU time of the game container in seconds."),
+  peakMemoryBytes: byteCount.describe("Peak memory of the game container in bytes."),
 });
 export type SessionUsage = z.infer<typeof SessionUsage>;
 
@@ -90,63 +88,73 @@ export const SessionStream = z
     renderer: z
       .string()
       .max(160)
-      .describe("OpenGL's name of what renders; `software` where there was no GPU to look for."),
-    encoder: z.string().max(64).describe("GStreamer's name of the video encoder."),
+      .describe("Name of the OpenGL renderer, or `software` for sessions without a GPU."),
+    encoder: z.string().max(64).describe("Name of the GStreamer video encoder."),
     codec: z
       .string()
       .max(16)
-      .describe("Codec of a viewer that leaves the choice to the streamer, such as H264."),
-    width: z.int().min(1).max(8192),
-    height: z.int().min(1).max(8192),
-    fps: z.int().min(1).max(240).describe("Frames a second at most."),
+      .describe("Video codec for viewers that leave the choice to the streamer, for example H264."),
+    width: z.int().min(1).max(8192).describe("Width of the video in pixels."),
+    height: z.int().min(1).max(8192).describe("Height of the video in pixels."),
+    fps: z.int().min(1).max(240).describe("Maximum frame rate."),
   })
-  .describe("What the streamer found to make the stream, when the session became ready.");
+  .describe("Renderer, encoder and format of the stream when the session became ready.");
 export type SessionStream = z.infer<typeof SessionStream>;
 
 export const GameSessionStatus = z
   .strictObject({
-    observedGeneration: z.int().min(0).optional(),
-    phase: GameSessionPhase.optional().describe("Summary for printing; programs read the conditions."),
+    observedGeneration: observedGeneration.optional(),
+    phase: GameSessionPhase.optional().describe(
+      "Summary for `kubectl get`. Programs should read the conditions.",
+    ),
     conditions: conditions.optional(),
-    nodeName: nodeName.optional().describe("Game node that the session was placed on."),
+    nodeName: nodeName.optional().describe("Game node that the session is placed on."),
     placement: z
       .strictObject({
-        attempt: z.int().min(1).max(10),
-        assignedAt: timestamp.describe("When the current node was chosen."),
-        triedNodes: listSet(z.array(nodeName).max(10)).describe("Nodes given up."),
+        attempt: z.int().min(1).max(10).describe("Number of nodes that were tried, including this one."),
+        assignedAt: timestamp.describe("Time at which the current node was chosen."),
+        triedNodes: listSet(z.array(nodeName).max(10)).describe("Nodes that were tried and given up."),
       })
-      .optional(),
+      .optional()
+      .describe("Placement attempts of the session."),
     podIp: z
       .string()
       .max(64)
       .optional()
       .describe(
-        "Where the API sends WebRTC signalling: known as soon as the pod's streamer runs, which is before the session is ready.",
+        "IP address of the pod, to which the API forwards WebRTC signalling. Set when the streamer runs, before the session is ready.",
       ),
     podRef: z
-      .strictObject({ name: objectName, uid: z.string().max(64) })
+      .strictObject({
+        name: objectName.describe("Name of the pod."),
+        uid: z.string().max(64).describe("UID of the pod."),
+      })
       .optional()
-      .describe("The pod that became ready."),
-    address: z
-      .string()
-      .max(253)
+      .describe("Pod of the session, set once it became ready."),
+    address: z.string().max(253).optional().describe("Address of the node that is announced to browsers."),
+    ports: z
+      .strictObject({
+        media: z.int().min(1).max(65_535).describe("UDP port of the media stream on the node."),
+      })
       .optional()
-      .describe("Address of the node that the stream announces to browsers."),
-    ports: z.strictObject({ media: z.int().min(1).max(65_535).describe("UDP port on the node.") }).optional(),
+      .describe("Ports of the session on the node."),
     stream: SessionStream.optional(),
-    startedAt: timestamp.optional().describe("When the operator first saw the session."),
-    readyAt: timestamp.optional(),
-    stoppingAt: timestamp.optional().describe("When the end began."),
-    finishedAt: timestamp.optional(),
-    stopReason: StopReason.optional().describe("Why the session ended or is ending."),
-    usage: SessionUsage.optional(),
-    save: StoredSave.optional().describe("Newest save stored by this session."),
+    startedAt: timestamp.optional().describe("Time at which the operator first saw the session."),
+    readyAt: timestamp.optional().describe("Time at which the session first became ready."),
+    stoppingAt: timestamp.optional().describe("Time at which the session began to stop."),
+    finishedAt: timestamp.optional().describe("Time at which the session finished."),
+    stopReason: StopReason.optional().describe("Reason why the session ended or is ending."),
+    usage: SessionUsage.optional().describe("Resource usage of the session, set when it has ended."),
+    save: StoredSave.optional().describe("Latest stored save of the session."),
     failure: z
-      .strictObject({ reason: reasonName, message })
+      .strictObject({
+        reason: reasonName.describe("Machine-readable reason in CamelCase."),
+        message: message.describe("Human-readable explanation."),
+      })
       .optional()
-      .describe("Set when the session ended by a fault."),
+      .describe("Failure that ended the session. Absent if it ended normally."),
   })
-  .describe("What was observed.");
+  .describe("Observed state of the session.");
 export type GameSessionStatus = z.infer<typeof GameSessionStatus>;
 
 export type GameSession = KindObject<GameSessionSpec, GameSessionStatus>;
@@ -159,7 +167,8 @@ export const gameSessionKind: Kind = {
   singular: "gamesession",
   shortNames: ["gsess"],
   namespaced: true,
-  description: "One player playing one game: placed on a game node, run as one pod, streamed to the browser.",
+  description:
+    "A player's session of a game: placed on a game node, run as one pod and streamed to the browser.",
   spec: GameSessionSpec,
   status: GameSessionStatus,
   printerColumns: [
@@ -167,7 +176,7 @@ export const gameSessionKind: Kind = {
       name: "Phase",
       type: "string",
       jsonPath: ".status.phase",
-      description: "Where the session is in its life.",
+      description: "Current phase.",
     },
     { name: "Game", type: "string", jsonPath: ".spec.gameCacheRef.name", description: "Slug of the game." },
     { name: "Node", type: "string", jsonPath: ".status.nodeName", description: "Game node." },
@@ -175,46 +184,46 @@ export const gameSessionKind: Kind = {
       name: "Ready",
       type: "string",
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: "Whether the stream can be opened.",
+      description: "Whether the game can be played.",
     },
     {
       name: "Reason",
       type: "string",
       jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-      description: "Why it is, or is not, ready.",
+      description: "Reason of the Ready condition.",
     },
     {
       name: "Ended",
       type: "string",
       jsonPath: ".status.stopReason",
-      description: "Why it ended or is ending.",
+      description: "Reason why the session ended or is ending.",
     },
     {
       name: "Accelerated",
       type: "string",
       jsonPath: '.status.conditions[?(@.type=="Accelerated")].status',
-      description: "Whether the GPU that it was to have renders it; empty without one.",
+      description: "Whether the requested GPU renders the session. Empty for software sessions.",
     },
     {
       name: "Renderer",
       type: "string",
       jsonPath: ".status.stream.renderer",
-      description: "What renders.",
+      description: "OpenGL renderer.",
       priority: 1,
     },
     {
       name: "Encoder",
       type: "string",
       jsonPath: ".status.stream.encoder",
-      description: "What encodes the video.",
+      description: "Video encoder.",
       priority: 1,
     },
-    { name: "User", type: "string", jsonPath: ".spec.userId", description: "Player.", priority: 1 },
+    { name: "User", type: "string", jsonPath: ".spec.userId", description: "ID of the player.", priority: 1 },
     {
       name: "Port",
       type: "integer",
       jsonPath: ".status.ports.media",
-      description: "UDP port of the stream on the node.",
+      description: "UDP port of the media stream on the node.",
       priority: 1,
     },
     {
@@ -228,8 +237,8 @@ export const gameSessionKind: Kind = {
 };
 
 /**
- * Reasons with which a node cannot make a session ready, however long one waits: the archive or the save is
- * bad, or the node is full.
+ * Reasons for which a node can never make a session ready: the archive or the save is invalid, or the node is
+ * full.
  */
 export const terminalReasons = [
   contentReasons.archiveRefused,
@@ -241,7 +250,7 @@ export const terminalReasons = [
 ] as const;
 export type TerminalReason = (typeof terminalReasons)[number];
 
-/** Returns whether a reason of ContentReady or SaveRestored is one that waiting does not cure. */
+/** Returns whether a reason of ContentReady or SaveRestored is permanent. */
 export function isTerminalReason(reason: string | undefined): reason is TerminalReason {
   return terminalReasons.some((terminal) => terminal === reason);
 }
@@ -252,8 +261,8 @@ const unreadableSaveReasons: readonly string[] = [
 ];
 
 /**
- * Returns whether a reason of SaveRestored, or of the failure that came of it, is that the object store has
- * the save damaged or not at all.
+ * Returns whether a reason of SaveRestored, or of a resulting failure, means that the stored save is damaged
+ * or missing.
  */
 export function isUnreadableSaveReason(reason: string): boolean {
   return unreadableSaveReasons.includes(reason);
@@ -266,7 +275,7 @@ export type FailureReason =
   | TerminalReason
   | typeof restoreReasons.checksumMismatch;
 
-/** The reasons that the operator may give each of its conditions. */
+/** Reasons of each condition that the operator writes. */
 export interface OperatorReasons extends Record<OperatorConditionType, string> {
   Scheduled: ScheduledReason | UnsetReason;
   PodReady: PodReadyReason | UnsetReason;
@@ -276,11 +285,11 @@ export interface OperatorReasons extends Record<OperatorConditionType, string> {
   Finished: FailureReason | StopReason | UnsetReason;
 }
 
-/** The reasons that the node agent may give each of its conditions. */
+/** Reasons of each condition that the node agent writes. */
 export interface NodeAgentReasons extends Record<NodeAgentConditionType, string> {
   ContentReady: ContentReason | UnsetReason;
   SaveRestored: RestoreReason | UnsetReason;
-  /** One of `saveReasons`, or what the packer of another release says. */
+  /** One of `saveReasons`, or a reason from the packer of another release. */
   SavePersisted: string;
 }
 

@@ -22,11 +22,13 @@ export type StopReason = z.infer<typeof StopReason>;
 
 export const SaveSlotSpec = z
   .strictObject({
-    slotId: z.string().min(1).max(64).describe("Id of the save slot in the catalogue."),
-    number: z.int().min(1).max(limits.saveSlotsPerGame),
-    objectKey: objectKey.optional().describe("Stored save to restore; absent for a new playthrough."),
-    sha256: sha256Hex.optional().describe("SHA-256 of the stored save; required with objectKey."),
-    generation: z.int().min(0).describe("Version of the slot that this session started from."),
+    slotId: z.string().min(1).max(64).describe("ID of the save slot in the API's database."),
+    number: z.int().min(1).max(limits.saveSlotsPerGame).describe("Number of the slot, as players see it."),
+    objectKey: objectKey
+      .optional()
+      .describe("Object key of the save to restore. Absent for a new playthrough."),
+    sha256: sha256Hex.optional().describe("SHA-256 of the save to restore. Required with objectKey."),
+    generation: z.int().min(0).describe("Version of the slot when the session started."),
   })
   .refine(
     (slot) => (slot.objectKey === undefined) === (slot.sha256 === undefined),
@@ -35,25 +37,29 @@ export const SaveSlotSpec = z
 
 export const SessionResources = z
   .strictObject({
-    cpuMillicores: z.int().min(50).max(gameResources.cpuMillicores.max),
+    cpuMillicores: z
+      .int()
+      .min(50)
+      .max(gameResources.cpuMillicores.max)
+      .describe("CPU request of the game container in millicores."),
     memoryBytes: z
       .int()
       .min(64 * 2 ** 20)
       .max(gameResources.memoryMb.max * 2 ** 20)
-      .describe("Memory that the node keeps for the game."),
+      .describe("Memory request of the game container in bytes."),
     memoryLimitBytes: z
       .int()
       .min(64 * 2 ** 20)
       .max(gameResources.memoryMb.max * 2 ** 20)
       .optional()
-      .describe("Memory that the game is ended beyond; memoryBytes when absent."),
+      .describe("Memory limit of the game in bytes. The game is killed above it. Defaults to memoryBytes."),
     gpuShare: z
       .int()
       .min(1)
       .max(gameResources.gpuShare.max)
       .default(1)
       .describe(
-        "Capacity slots of a node that the session takes, and how many times the configured GPU devices it is given.",
+        "Number of capacity slots that the session takes. The session gets the configured GPU devices once per slot.",
       ),
   })
   .refine(
@@ -63,7 +69,7 @@ export const SessionResources = z
 
 export type SessionResources = z.infer<typeof SessionResources>;
 
-/** Returns the bytes beyond which the session's game is ended, without those of its save volume. */
+/** Returns the memory limit of the session's game in bytes, without its save volume. */
 export function memoryLimitOf({ memoryBytes, memoryLimitBytes }: SessionResources): number {
   return memoryLimitBytes ?? memoryBytes;
 }
@@ -76,19 +82,25 @@ export const GameSessionSpec = withRules(
         .min(1)
         .max(63)
         .regex(/^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$/),
-    ).describe("Player that the session belongs to."),
-    gameCacheRef: immutable(z.strictObject({ name: objectName })).describe(
-      "GameCache of the game; its name is the game's slug.",
+    ).describe("ID of the player that owns the session."),
+    gameCacheRef: immutable(
+      z.strictObject({ name: objectName.describe("Name of the GameCache, which is the game's slug.") }),
+    ).describe("GameCache of the game."),
+    contentDigest: immutable(sha256Hex).describe(
+      "SHA-256 of the game's archive. Pins the version that is played.",
     ),
-    contentDigest: immutable(sha256Hex).describe("SHA-256 of the archive: pins the version that is played."),
-    launcher: immutable(rootEntryName).describe("Script at the archive's root that starts the game."),
-    engineDir: immutable(rootEntryName).describe("Directory of the engine's files at the archive's root."),
+    launcher: immutable(rootEntryName).describe(
+      "Name of the script in the archive's root that starts the game.",
+    ),
+    engineDir: immutable(rootEntryName).describe(
+      "Name of the directory in the archive's root with the engine's files.",
+    ),
     saveSlot: withRules(SaveSlotSpec, [
       { rule: "self == oldSelf", message: "is immutable" },
       { rule: "has(self.objectKey) == has(self.sha256)", message: "objectKey and sha256 go together" },
-    ]).describe("Slot whose save is restored and kept."),
+    ]).describe("Save slot that the session restores from and saves to."),
     profile: immutable(z.enum(["Gpu", "Software"]).default("Software")).describe(
-      "Whether it is to render on the node's GPU, or in software. What it does is in status.stream and condition Accelerated.",
+      "Requested renderer: the node's GPU, or software. status.stream and the Accelerated condition show the actual one.",
     ),
     resources: withRules(SessionResources, [
       { rule: "self == oldSelf", message: "is immutable" },
@@ -96,56 +108,56 @@ export const GameSessionSpec = withRules(
         rule: "!has(self.memoryLimitBytes) || self.memoryLimitBytes >= self.memoryBytes",
         message: "memoryLimitBytes is not below memoryBytes",
       },
-    ]).describe("What the game container asks for."),
+    ]).describe("Resources of the game container."),
     saveVolumeBytes: immutable(
       z
         .int()
         .min(limits.save.volumeBytes.min)
         .max(2 * limits.save.volumeBytes.max)
         .default(limits.save.volumeBytes.default),
-    ).describe(
-      "Size of the volume in memory that the game keeps its saves in; comes on top of resources.memoryBytes.",
-    ),
+    ).describe("Size of the in-memory save volume in bytes. It is added to resources.memoryBytes."),
     network: immutable(z.enum(["None", "Internet"]).default("None")).describe(
-      "Whether the game may open sockets: none at all, or to public addresses where the operator was told to allow it.",
+      "Network access of the game. None forbids sockets. Internet allows public addresses if the operator is configured to allow it.",
     ),
-    stream: immutable(StreamSpec).describe("Picture sent to the browser."),
+    stream: immutable(StreamSpec).describe("Limits of the video stream, and the quality it starts with."),
     ticketPublicKey: immutable(ed25519PublicKey)
       .optional()
       .describe(
-        "Ed25519 public key, as the x of its JWK, of the tickets that the session's streamer takes. Sessions of versions before tickets have none, and their streamers ask for none.",
+        "Ed25519 public key that the streamer verifies tickets with, as the x value of its JWK. Without a key, the streamer requires no tickets.",
       ),
     desiredState: withRules(z.enum(["Running", "Stopped"]).default("Running"), [
       { rule: "self == oldSelf || self == 'Stopped'", message: "a stopped session cannot run again" },
-    ]).describe("Set to Stopped to end the session gracefully."),
-    stopReason: immutable(StopReason).optional().describe("Why desiredState was set to Stopped."),
+    ]).describe("Desired state. Stopped ends the session gracefully; it cannot be set back to Running."),
+    stopReason: immutable(StopReason).optional().describe("Reason for setting desiredState to Stopped."),
     expiresAt: withRules(timestamp, [{ rule: "self >= oldSelf", message: "only moves forward" }])
       .optional()
       .describe(
-        "By the clock of whoever moves it while the player is heard of. The session is stopped as idle when the operator has not seen it move for a quarter longer than idleTimeoutSeconds, and was ready for idleTimeoutSeconds.",
+        "Time at which the session expires unless its player sends another keepalive, by the clock of the writer. The operator stops the session as idle if the value has not changed for 1.25 times idleTimeoutSeconds and the session has been ready for idleTimeoutSeconds.",
       ),
     saveRequestedAt: withRules(timestamp, [{ rule: "self >= oldSelf", message: "only moves forward" }])
       .optional()
       .describe(
-        "The player asked at this moment for what is played to be saved: the newest save from then on is stored at once, and says so by its requestedAt.",
+        "Time of the player's latest request to save. The first save after it is stored immediately and reported with this time in status.save.requestedAt.",
       ),
-    idleTimeoutSeconds: immutable(z.int().min(10).max(86_400).default(defaults.idleTimeoutSeconds)),
+    idleTimeoutSeconds: immutable(z.int().min(10).max(86_400).default(defaults.idleTimeoutSeconds)).describe(
+      "Seconds without a keepalive after which the session is stopped.",
+    ),
     startDeadlineSeconds: immutable(z.int().min(5).max(3600).default(defaults.startDeadlineSeconds)).describe(
-      "From when the operator first saw the session to Ready.",
+      "Maximum seconds from when the operator first sees the session until it is ready.",
     ),
     downloadDeadlineSeconds: immutable(
       z.int().min(5).max(3600).default(defaults.downloadDeadlineSeconds),
-    ).describe("For the game's files to be on one node."),
+    ).describe("Maximum seconds for the game's files to become available on one node."),
     maxDurationSeconds: immutable(
       z
         .int()
         .min(60)
         .max(7 * 86_400)
         .default(defaults.maxDurationSeconds),
-    ).describe("From Ready to a forced stop."),
+    ).describe("Seconds from ready until the session is stopped."),
     ttlSecondsAfterFinished: immutable(
       z.int().min(0).max(86_400).default(defaults.ttlSecondsAfterFinished),
-    ).describe("How long the finished object is kept."),
+    ).describe("Seconds that the object is kept after the session has finished."),
   }),
   [
     { rule: "!has(oldSelf.stopReason) || has(self.stopReason)", message: "stopReason cannot be removed" },
@@ -159,6 +171,6 @@ export const GameSessionSpec = withRules(
       message: "saveRequestedAt cannot be removed",
     },
   ],
-).describe("What the session shall be.");
+).describe("Desired state of the session.");
 
 export type GameSessionSpec = z.infer<typeof GameSessionSpec>;

@@ -10,11 +10,11 @@ export interface PrinterColumn {
   type: "string" | "integer" | "date" | "boolean";
   jsonPath: string;
   description: string;
-  /** Columns above 0 show only with `-o wide`. */
+  /** `kubectl get` shows columns above 0 only with `-o wide`. */
   priority?: number;
 }
 
-/** Everything that the generated CustomResourceDefinition of one kind says. */
+/** The content of the generated CustomResourceDefinition of a kind. */
 export interface Kind {
   group: string;
   version: string;
@@ -59,23 +59,21 @@ export type ConditionStatus = z.infer<typeof ConditionStatus>;
 /** The conventional Kubernetes condition. */
 export const Condition = z.strictObject({
   type: z.string().min(1).max(64).describe("Name of the condition."),
-  status: ConditionStatus,
+  status: ConditionStatus.describe("Whether the condition holds."),
   observedGeneration: z
     .int()
     .min(0)
     .optional()
-    .describe("Generation of the object that this was concluded from."),
-  lastTransitionTime: timestamp.describe("When the status last changed."),
-  reason: reasonName.describe("One CamelCase word for programs."),
-  message: message.describe("A sentence for people."),
+    .describe("Generation of the object that the condition describes."),
+  lastTransitionTime: timestamp.describe("Time of the last change of status."),
+  reason: reasonName.describe("Machine-readable reason in CamelCase."),
+  message: message.describe("Human-readable explanation."),
 });
 export type Condition = z.infer<typeof Condition>;
 
-/**
- * The `status.conditions` of every kind: a map by type, so that several writers can own different conditions.
- */
+/** The `status.conditions` of every kind: a map by type, so that writers can own different conditions. */
 export const conditions = listMap(
-  z.array(Condition).max(16).describe("What is known about the object, by condition type."),
+  z.array(Condition).max(16).describe("Latest observations of the object, by condition type."),
   "type",
 );
 
@@ -83,9 +81,8 @@ export const conditions = listMap(
 export type ValueOf<T> = T[keyof T];
 
 /**
- * What a Kubernetes client must know of a kind to read and write objects of type T. It has the shape of
- * kube's ResourceType, which contracts cannot import; `parse` is never set, as the API server has checked the
- * objects against the same schemas.
+ * Describes a kind to the Kubernetes client. It has the shape of ResourceType in kube, which contracts cannot
+ * import. `parse` is never set, because the API server validates objects against the same schemas.
  */
 export interface KindResource<T> extends Pick<Kind, "group" | "version" | "plural" | "kind" | "namespaced"> {
   parse?: ((value: unknown) => T) | undefined;

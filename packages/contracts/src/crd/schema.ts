@@ -6,17 +6,17 @@ export interface CelRule {
   message: string;
 }
 
-/** Adds rules that the API server checks; zod ignores them, so pair a non-transition rule with a `refine`. */
+/** Adds validation rules for the API server. zod ignores them, so pair a non-transition rule with `refine`. */
 export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRule[]): T {
   return schema.meta({ ...schema.meta(), "x-kubernetes-validations": rules });
 }
 
-/** A field that keeps its value for the object's life. */
+/** Makes a field immutable. */
 export function immutable<T extends z.ZodType>(schema: T): T {
   return withRules(schema, [{ rule: "self == oldSelf", message: "is immutable" }]);
 }
 
-/** Marks a list of objects as a map keyed by `key`, so that server-side apply merges it by entry. */
+/** Marks a list as a map keyed by `key`, which server-side apply merges by entry. */
 export function listMap<T extends z.ZodType>(schema: T, key: string): T {
   return schema.meta({
     ...schema.meta(),
@@ -25,7 +25,7 @@ export function listMap<T extends z.ZodType>(schema: T, key: string): T {
   });
 }
 
-/** A list without duplicates. */
+/** Marks a list as a set. */
 export function listSet<T extends z.ZodType>(schema: T): T {
   return schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "set" });
 }
@@ -62,6 +62,10 @@ export const objectKey = z
   .max(512)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/);
 export const timestamp = z.iso.datetime({ offset: true }).meta({ format: "date-time" });
+export const observedGeneration = z
+  .int()
+  .min(0)
+  .describe("Generation of the object that this status describes.");
 export const byteCount = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const reasonName = z
   .string()
