@@ -10,7 +10,7 @@ import { Passwords } from "./auth/passwords.ts";
 import { StreamTickets } from "./auth/streamTickets.ts";
 import { Tokens, CsrfTokens } from "./auth/tokens.ts";
 import { SignInFailures } from "./auth/signInFailures.ts";
-import { SignInTurns, SignInQueue } from "./auth/signInTurns.ts";
+import { createSignInQueue, SignInTurns } from "./auth/signInTurns.ts";
 import { ExpiryMoves } from "./gameSessions/sessions/keepGameSessionAlive.ts";
 import type { Config } from "./config.ts";
 import { TestResponders } from "./connectionTests/testResponders.ts";
@@ -33,10 +33,10 @@ import { ClusterView } from "./cluster/clusterView.ts";
 import { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import { DatabaseOutages } from "./stores/databaseFailure.ts";
-import { GameCacheTurns } from "./games/syncGameCaches.ts";
+import { createGameCacheQueue } from "./games/syncGameCaches.ts";
 import { KnownPartnerKeys } from "./partners/requirePartner.ts";
 import { SaveUploads } from "./saves/uploadSave.ts";
-import { SaveReads } from "./saves/readableVersion.ts";
+import { createSaveReadQueue } from "./saves/readableVersion.ts";
 
 /** Those that speak to the Kubernetes API server. */
 interface ClusterConnection {
@@ -117,7 +117,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
       releaseNamespace: config.cluster.releaseNamespace,
       logger,
     }),
-    gameCacheTurns: new GameCacheTurns(),
+    gameCacheTurns: createGameCacheQueue(),
     launchTurns: new LaunchTurns(clock),
     launchStore: new LaunchStore({ config, clock, postgres, cluster: cluster.cluster, streamTickets }),
     streamers: new StreamerClient(),
@@ -129,7 +129,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     catalogCounts: new CatalogCounts(),
     gameUploads: new GameUploads(),
     saveUploads: new SaveUploads(8),
-    saveReads: new SaveReads(),
+    saveReads: createSaveReadQueue(),
     audit: new Audit(postgres, logger),
     tokens: new Tokens({ signingKeys, lifetimeSeconds, cookie: config.sessionCookie, clock }),
     csrfTokens: new CsrfTokens(signingKeys),
@@ -151,7 +151,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     oauthTransactions: new OAuthTransactions(signingKeys, clock),
     lockout: new Lockout(redis, clock),
     signInFailures: new SignInFailures(redis, clock, policiesOf(config).signInFailures),
-    signInQueue: new SignInQueue({ concurrency: 2, waitingMax: 256, deadlineMs: 5_000 }),
+    signInQueue: createSignInQueue({ concurrency: 2, waitingMax: 256, deadlineMs: 5_000 }),
     signInTurns: new SignInTurns({ waitingMax: 64, deadlineMs: 10_000, pauseMs: 100 }),
     lifecycle: { isStopping: false },
   };

@@ -29,12 +29,11 @@ import type { TestResponders } from "./connectionTests/testResponders.ts";
 import type { StreamerClient } from "./stream/streamerClient.ts";
 import type { Tokens, CsrfTokens } from "./auth/tokens.ts";
 import type { SignInFailures } from "./auth/signInFailures.ts";
-import type { SignInTurns, SignInQueue } from "./auth/signInTurns.ts";
+import type { SignInTurns } from "./auth/signInTurns.ts";
 import type { DatabaseOutages } from "./stores/databaseFailure.ts";
 import type { KnownPartnerKeys } from "./partners/requirePartner.ts";
 import type { SaveUploads } from "./saves/uploadSave.ts";
-import type { SaveReads } from "./saves/readableVersion.ts";
-import type { GameCacheTurns } from "./games/syncGameCaches.ts";
+import type { BoundedQueue, SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 
 /** Everything that requests and background work use; made once, in main.ts, and passed in. */
 export interface Deps {
@@ -59,7 +58,7 @@ export interface Deps {
   /** Bounds how many uploads of saves take memory at once. */
   saveUploads: SaveUploads;
   /** Bounds how many saves are read at once. */
-  saveReads: SaveReads;
+  saveReads: SharedQueue;
   authSessions: AuthSessions;
   /** External providers of sign-ins, by id. */
   oauthProviders: ReadonlyMap<string, OAuthProvider>;
@@ -68,7 +67,7 @@ export interface Deps {
   lockout: Lockout;
   signInFailures: SignInFailures;
   /** Bounds how many sign-ins ask the stores at once. */
-  signInQueue: SignInQueue;
+  signInQueue: BoundedQueue;
   /** Lets sign-ins wait for others that are under way. */
   signInTurns: SignInTurns;
   /** The Kubernetes API server; most things go through the three below. */
@@ -76,7 +75,7 @@ export interface Deps {
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
   gameCacheWriter: GameCacheWriter;
-  gameCacheTurns: GameCacheTurns;
+  gameCacheTurns: BoundedQueue;
   expiryMoves: ExpiryMoves;
   gameSessionEvents: GameSessionEvents;
   maintenance: MaintenanceWatch;

@@ -8,7 +8,7 @@ import { objectStoreVariables } from "#s3/objectStoreVariables.ts";
 import { codecEncodingNames, softwareCodecs } from "#contracts/videoCodec.ts";
 import { listed, whole, nonEmpty, within, logLevel } from "#runtime/program/readEnvironment.ts";
 import { authorityFile } from "#runtime/network/authorityFile.ts";
-import { StreamCodec } from "#contracts/crd/gameSessionSpec.ts";
+import { StreamCodec } from "#contracts/crd/streamSpec.ts";
 import { siteResourceVariables } from "./games/siteResources.ts";
 import { providersFile } from "./auth/oauth/providerConfig.ts";
 

@@ -13,11 +13,13 @@ export function addMaintenanceCommands(
 ): void {
   const maintenance = program
     .command("maintenance")
-    .description("a time in which no game is launched, and players are told so; what is played goes on");
+    .description(
+      "Manage maintenance. During maintenance no games can be launched; running sessions continue.",
+    );
   maintenance
     .command("on")
-    .description("begin it; again: change the message")
-    .option("--message <text>", "what players read", toMessage)
+    .description("Start maintenance, or change its message.")
+    .option("--message <text>", "message shown to players", toMessage)
     .action(({ message }: { message?: string }, command: Command) =>
       withInstallation(command, async (installation) => {
         print(sentenceOf(await beginMaintenance(installation, message, installation.now())));
@@ -25,19 +27,19 @@ export function addMaintenanceCommands(
     );
   maintenance
     .command("off")
-    .description("end it")
+    .description("End maintenance.")
     .action((_: object, command: Command) =>
       withInstallation(command, async (installation) => {
         print(
           (await endMaintenance(installation))
-            ? "Maintenance is over: games are launched again."
-            : "There was no maintenance.",
+            ? "Maintenance has ended. Games can be launched again."
+            : "Maintenance was already off.",
         );
       }),
     );
   maintenance
     .command("status")
-    .description("tell whether it is on")
+    .description("Show whether maintenance is on.")
     .action((_: object, command: Command) =>
       withInstallation(command, async (installation) => {
         const current = await findMaintenance(installation);
@@ -47,14 +49,14 @@ export function addMaintenanceCommands(
 }
 
 function sentenceOf({ since, message }: Maintenance): string {
-  return `Maintenance is on since ${since}: no game is launched, and sessions that run go on. Players read: ${message ?? "that Joypod is being worked on."}`;
+  return `Maintenance has been on since ${since}. No games can be launched; running sessions continue. Message to players: ${message ?? "none"}`;
 }
 
 function toMessage(text: string): string {
   const parsed = requiredLine(limits.maintenance.messageMaxLength).safeParse(text);
   if (!parsed.success)
     throw new InvalidArgumentError(
-      `Give one line of at most ${limits.maintenance.messageMaxLength} characters.`,
+      `Specify one line of at most ${limits.maintenance.messageMaxLength} characters.`,
     );
   return parsed.data;
 }

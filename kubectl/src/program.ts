@@ -33,22 +33,28 @@ interface OutputOptions {
 /** Returns the commands of `kubectl joypod`. */
 export function createProgram(environment: Environment): Command {
   const program = new Command("kubectl-joypod")
-    .description("Looks after Joypod in a cluster, as `kubectl joypod`.")
-    .option("--kubeconfig <file>", "another than that of KUBECONFIG, or ~/.kube/config")
-    .option("--context <name>", "of the kubeconfig")
-    .option("-n, --namespace <name>", "the release's namespace; needed only where the cluster has several")
-    .showHelpAfterError("`kubectl joypod --help` lists the commands.")
+    .description("Manage Joypod in a cluster. Run as `kubectl joypod`.")
+    .option("--kubeconfig <file>", "path of the kubeconfig (default: KUBECONFIG, then ~/.kube/config)")
+    .option("--context <name>", "context of the kubeconfig")
+    .option(
+      "-n, --namespace <name>",
+      "namespace of the release; required if the cluster has several releases",
+    )
+    .showHelpAfterError("Run `kubectl joypod --help` for a list of commands.")
     .exitOverride();
   const withInstallation = onInstallations(environment);
-  addLooks(program, environment, withInstallation);
+  addViewCommands(program, environment, withInstallation);
   addSessionCommands(program, environment, withInstallation);
   addMaintenanceCommands(program, environment, withInstallation);
   program
     .command("support-bundle")
     .description(
-      "write a tar.gz for whoever helps: objects, events, logs and versions, without secrets, e-mails, keys, and players' ids and addresses",
+      "Write objects, events, logs and versions to a tar.gz for support. Secrets, e-mail addresses, keys, and players' IDs and addresses are redacted.",
     )
-    .option("--output-file <file>", "where to; a file named after the time in this folder unless given")
+    .option(
+      "--output-file <file>",
+      "path of the file (default: joypod-support-TIME.tar.gz in the current directory)",
+    )
     .action(async ({ outputFile }: { outputFile?: string }, command: Command) => {
       const now = environment.clock.now();
       const folder = `joypod-support-${now.toISOString().replaceAll(/[:.]/g, "-")}`;
@@ -56,7 +62,7 @@ export function createProgram(environment: Environment): Command {
       const files = await withInstallation(command, collect);
       await writeBundle(path, folder, files, now);
       environment.print(
-        `${path} holds ${files.length} files. Secrets, e-mails, keys, and players' ids and addresses were taken out; look through it before you send it.`,
+        `Wrote ${files.length} files to ${path}. Secrets, e-mail addresses, keys, and players' IDs and addresses are redacted. Review the files before you share them.`,
       );
     });
   return program;
@@ -78,19 +84,19 @@ function onInstallations({
   };
 }
 
-/** `-o json`, where there is something that programs read. */
+/** Adds `-o json` to a command. */
 function withOutput(command: Command): Command {
-  return command.addOption(new Option("-o, --output <format>", "`json` for programs").choices(["json"]));
+  return command.addOption(new Option("-o, --output <format>", "output format").choices(["json"]));
 }
 
-function addLooks(program: Command, { print }: Environment, withInstallation: WithInstallation): void {
+function addViewCommands(program: Command, { print }: Environment, withInstallation: WithInstallation): void {
   const show = (isJson: boolean, value: unknown, text: () => string): void =>
     print(isJson ? JSON.stringify(value, null, 2) : text());
   withOutput(
     program
       .command("status")
       .description(
-        "one screen: programs, leaders, nodes, slots, sessions, games, stores, and what to look at",
+        "Show programs, leaders, nodes, slots, sessions, games, stores and warnings on one screen.",
       ),
   ).action(({ output }: OutputOptions, command: Command) =>
     withInstallation(command, async (installation) => {
@@ -101,7 +107,9 @@ function addLooks(program: Command, { print }: Environment, withInstallation: Wi
     }),
   );
   withOutput(
-    program.command("nodes").description("game nodes: slots, room, and what keeps one from taking sessions"),
+    program
+      .command("nodes")
+      .description("List game nodes with their slots and free space, and why a node accepts no sessions."),
   ).action(({ output }: OutputOptions, command: Command) =>
     withInstallation(command, async ({ transport, gameNodeSelector, heartbeatSelector, now }) => {
       const [{ items }, heartbeats] = await Promise.all([
@@ -114,9 +122,7 @@ function addLooks(program: Command, { print }: Environment, withInstallation: Wi
   withOutput(
     program
       .command("games")
-      .description(
-        "games that have an archive: where they are, and how many play them; those without one are in the catalogue alone",
-      ),
+      .description("List games that have an archive, the nodes that hold them and the number of players."),
   ).action(({ output }: OutputOptions, command: Command) =>
     withInstallation(command, async (installation) => {
       const [caches, sessions] = await Promise.all([
@@ -127,7 +133,7 @@ function addLooks(program: Command, { print }: Environment, withInstallation: Wi
     }),
   );
   withOutput(
-    program.command("cache").description("what each node holds, and what it could not fetch"),
+    program.command("cache").description("List the games on each node, including failed downloads."),
   ).action(({ output }: OutputOptions, command: Command) =>
     withInstallation(command, async (installation) => {
       const [{ items }, caches] = await Promise.all([
@@ -151,13 +157,15 @@ function addSessionCommands(
   withInstallation: WithInstallation,
 ): void {
   const { clock, print } = environment;
-  withOutput(program.command("sessions").description("sessions, and what those wait for that are not played"))
-    .option("-w, --watch", "go on, and print again what has changed")
+  withOutput(
+    program.command("sessions").description("List sessions and what those that are not running wait for."),
+  )
+    .option("-w, --watch", "print the list again after each change")
     .action(({ output, watch }: OutputOptions & { watch?: true }, command: Command) =>
       withInstallation(command, async (installation) => {
         if (watch === true && output === "json")
           throw new AdminError(
-            "--watch prints tables: leave it out, or leave out --output json.",
+            "--watch cannot be combined with --output json. Remove one of them.",
             exitCodes.usage,
           );
         if (watch === true) return watchSessions(installation, environment);
@@ -170,9 +178,7 @@ function addSessionCommands(
   withOutput(
     program
       .command("session")
-      .description(
-        "one session: its waterfall from the launch to the first viewer, its conditions and events",
-      )
+      .description("Show a session: the steps of its launch, its conditions and its events.")
       .argument("<name>"),
   ).action((name: string, { output }: OutputOptions, command: Command) =>
     withInstallation(command, async (installation) => {
@@ -187,21 +193,26 @@ function addSessionCommands(
   );
   program
     .command("stop")
-    .description("end sessions gracefully: each save is stored first")
+    .description("Stop sessions gracefully. Each save is stored first.")
     .argument("<name...>")
-    .option("--wait <seconds>", "for their ends; 0 for not at all", toSeconds, 60)
+    .option(
+      "--wait <seconds>",
+      "seconds to wait for the sessions to end; 0 returns immediately",
+      toSeconds,
+      60,
+    )
     .action((names: string[], { wait }: { wait: number }, command: Command) =>
       withInstallation(command, async (installation) => {
         const stopped = await stopSessions(installation, names, wait * 1000, clock);
         print(stopped.map(({ message }) => message).join("\n"));
         if (stopped.some(({ outcome }) => outcome === "missing"))
-          throw new AdminError("Not every session was there.", exitCodes.notFound);
+          throw new AdminError("Some sessions were not found.", exitCodes.notFound);
         if (stopped.some(({ outcome }) => outcome === "unsaved"))
           throw new AdminError(
-            "Not every last save is stored yet; its node keeps it, and stores it as soon as it can.",
+            "Some last saves are not stored yet. Their nodes keep them and store them as soon as possible.",
           );
         if (wait > 0 && stopped.some(({ outcome }) => outcome === "stopping"))
-          throw new AdminError("Not every session has ended yet; they go on ending by themselves.");
+          throw new AdminError("Some sessions are still stopping. They continue in the background.");
       }),
     );
 }
@@ -214,6 +225,6 @@ async function inSessions<T extends KubeObject>(
 }
 
 function toSeconds(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Give whole seconds, from 0 to 9999.");
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Specify whole seconds from 0 to 9999.");
   return Number(text);
 }

@@ -5,10 +5,7 @@ import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { Lease } from "#kube/api/builtin.ts";
 import { ageText, bytesText, table } from "./output.ts";
 
-/**
- * Returns game nodes as a table, with what keeps each from taking sessions. Their agents were heard when
- * their Leases say so.
- */
+/** Returns a table of game nodes, with the reason if a node accepts no sessions. */
 export function nodeTable(nodes: readonly GameNode[], leases: readonly Lease[], now: Date): string {
   const renewals = new Map(leases.map(({ metadata, spec }) => [metadata.name, spec?.renewTime]));
   const rows = nodes.map((node) => {
@@ -22,15 +19,18 @@ export function nodeTable(nodes: readonly GameNode[], leases: readonly Lease[], 
       addresses?.external ?? addresses?.internal,
       ageText(laterOf(renewals.get(node.metadata.name), heartbeat?.renewedAt), now),
       heartbeat?.agentVersion,
-      troubleOf(node),
+      reasonOf(node),
     ];
   });
   return rows.length === 0
-    ? "There is no game node: label one as the chart value gameNodes.selector says."
-    : table(["NODE", "TAKES", "SLOTS", "CACHE FREE", "GAMES", "ADDRESS", "HEARD", "AGENT", "WHY"], rows);
+    ? "There are no game nodes. Label a node to match the chart value gameNodes.selector."
+    : table(
+        ["NODE", "OPEN", "SLOTS", "CACHE FREE", "GAMES", "ADDRESS", "HEARTBEAT", "AGENT", "REASON"],
+        rows,
+      );
 }
 
-/** Agents without a Lease say in the status that they live. */
+/** Returns the later time. Agents without a Lease report a heartbeat in the status. */
 function laterOf(renewed: string | undefined, reported: string | undefined): string | undefined {
   return [renewed, reported]
     .flatMap((time) => time ?? [])
@@ -38,8 +38,8 @@ function laterOf(renewed: string | undefined, reported: string | undefined): str
     .at(-1);
 }
 
-/** The conditions that are healthy when they are true; the others tell a fault by being true. */
-const good: ReadonlySet<string> = new Set([
+/** Conditions that are healthy when they are True. All others are healthy when they are False. */
+const healthyWhenTrue: ReadonlySet<string> = new Set([
   "Ready",
   "StoreReachable",
   "Reachable",
@@ -47,25 +47,22 @@ const good: ReadonlySet<string> = new Set([
   ...gameNodeChecks,
 ]);
 
-function troubleOf({ status }: GameNode): string | undefined {
-  const troubles = (status?.conditions ?? []).filter(
-    ({ type, status: is }) => is === (good.has(type) ? "False" : "True"),
+function reasonOf({ status }: GameNode): string | undefined {
+  const faults = (status?.conditions ?? []).filter(
+    ({ type, status: is }) => is === (healthyWhenTrue.has(type) ? "False" : "True"),
   );
-  if (troubles.length > 0)
-    return troubles
+  if (faults.length > 0)
+    return faults
       .map(
         ({ type, reason, message }) =>
-          `${good.has(type) ? `not ${type}` : type} (${reason})${message === "" ? "" : ` ${message}`}`,
+          `${healthyWhenTrue.has(type) ? `not ${type}` : type} (${reason})${message === "" ? "" : ` ${message}`}`,
       )
       .join("; ");
   if (status?.capacity?.schedulable !== false) return undefined;
-  return status.capacity.unschedulable?.message ?? "cordoned, or tainted";
+  return status.capacity.unschedulable?.message ?? "cordoned or tainted";
 }
 
-/**
- * Returns the games that have an archive as a table: how big they are, where they are, and how many play
- * them.
- */
+/** Returns a table of the games that have an archive, with their sizes, nodes and numbers of players. */
 export function gameTable(caches: readonly GameCache[], sessions: readonly GameSession[]): string {
   const rows = caches.map(({ metadata: { name }, spec, status }) => {
     const ready = status?.conditions?.find(({ type }) => type === "Ready");
@@ -84,11 +81,11 @@ export function gameTable(caches: readonly GameCache[], sessions: readonly GameS
     ];
   });
   return rows.length === 0
-    ? "No game has an archive: a partner uploads one."
-    : table(["GAME", "VERSION", "ARCHIVE", "UNPACKED", "POLICY", "CACHED", "PLAYED", "WHY NOT READY"], rows);
+    ? "No game has an archive. A partner must upload one."
+    : table(["GAME", "VERSION", "ARCHIVE", "UNPACKED", "POLICY", "CACHED", "PLAYERS", "REASON"], rows);
 }
 
-/** Returns what each node holds as a table, by node. */
+/** Returns a table of the games on each node. */
 export function cacheTable(nodes: readonly GameNode[], caches: readonly GameCache[], now: Date): string {
   const names = new Map(
     caches.flatMap(
@@ -103,7 +100,7 @@ export function cacheTable(nodes: readonly GameNode[], caches: readonly GameCach
     (status?.cache?.entries ?? []).map(
       ({ digest, state, bytes, progressPercent, cachedAt, lastUsedAt, inUse, reason }) => [
         metadata.name,
-        names.get(digest) ?? "no game's any more",
+        names.get(digest) ?? "(removed game)",
         digest.slice(0, 12),
         progressPercent === undefined || state === "Ready" ? state : `${state} ${progressPercent} %`,
         bytesText(bytes),
@@ -115,5 +112,5 @@ export function cacheTable(nodes: readonly GameNode[], caches: readonly GameCach
   );
   return rows.length === 0
     ? "No node holds a game."
-    : table(["NODE", "GAME", "VERSION", "STATE", "BYTES", "AGE", "USED", "WHY"], rows);
+    : table(["NODE", "GAME", "VERSION", "STATE", "SIZE", "AGE", "USED", "REASON"], rows);
 }

@@ -47,10 +47,10 @@ describe("docs/operations.md", () => {
     expect(output)
       .to.match(/^Release: +joypod /m)
       .and.match(/^Stores: +ready$/m)
-      .and.match(/^NODE +TAKES +SLOTS/m);
+      .and.match(/^NODE +OPEN +SLOTS/m);
     expect(output)
-      .to.include("Players read: We are back at 14:00.")
-      .and.include("Maintenance is over")
+      .to.include("Message to players: We are back at 14:00.")
+      .and.include("Maintenance has ended")
       .and.match(/joypod-support-[^\n]*\/logs\/joypod\/joypod-api-[^\n]*\/api\.log/);
     expect(output)
       .to.match(/node\/\S+ cordoned/)

@@ -9,7 +9,7 @@ import { invalidRequest } from "../errors.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { Audit } from "../audit/audit.ts";
-import { SaveReads } from "../saves/readableVersion.ts";
+import { createSaveReadQueue } from "../saves/readableVersion.ts";
 import { SaveUploads } from "../saves/uploadSave.ts";
 import { connectObjectStore } from "../stores/objectStore.ts";
 import { connectPostgres } from "../stores/postgres.ts";
@@ -55,7 +55,7 @@ const program = createProgram({
       clock: systemClock,
       objectStore: connectObjectStore(objectStore),
       saveUploads: new SaveUploads(1),
-      saveReads: new SaveReads(),
+      saveReads: createSaveReadQueue(),
     };
   },
   passwords: () =>

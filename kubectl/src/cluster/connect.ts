@@ -43,7 +43,7 @@ export function connect(
   if (context !== undefined) {
     if (config.getContextObject(context) === null)
       throw new AdminError(
-        `The kubeconfig has no context ${context}: \`kubectl config get-contexts\` lists them.`,
+        `The kubeconfig has no context ${context}. Run \`kubectl config get-contexts\` for a list.`,
         exitCodes.usage,
       );
     config.setCurrentContext(context);
@@ -51,7 +51,7 @@ export function connect(
   const cluster = config.getCurrentCluster();
   if (cluster === null)
     throw new AdminError(
-      "The kubeconfig has no current context: name one with --context, or set it with `kubectl config use-context NAME`.",
+      "The kubeconfig has no current context. Specify --context, or run `kubectl config use-context NAME`.",
       exitCodes.usage,
     );
   const proxyUrl = proxyOf(cluster.server, proxyVariables);
@@ -75,7 +75,7 @@ function readOrExplain(places: KubeconfigPlaces): KubeConfig {
     return readKubeconfig(places);
   } catch (cause) {
     throw new AdminError(
-      `The kubeconfig cannot be read (${messageOf(cause)}): look at --kubeconfig and KUBECONFIG.`,
+      `The kubeconfig cannot be read (${messageOf(cause)}). Check --kubeconfig and KUBECONFIG.`,
       exitCodes.usage,
       { cause },
     );
@@ -108,7 +108,7 @@ export function readKubeconfig({ file, variable = "" }: KubeconfigPlaces): KubeC
  */
 function fromFiles(paths: readonly string[]): KubeConfig {
   const configs = paths.filter((path) => existsSync(path)).map(fromFile);
-  if (configs.length === 0) throw new Error("KUBECONFIG names no file that is there");
+  if (configs.length === 0) throw new Error("none of the files in KUBECONFIG exists");
   const merged = new KubeConfig();
   merged.loadFromOptions({
     clusters: firstOfEachName(configs.flatMap(({ clusters }) => clusters)),

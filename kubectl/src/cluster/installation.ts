@@ -13,22 +13,23 @@ export interface Installation {
   server: string;
   /** The time by the API server's clock. */
   now: () => Date;
-  /** Helm's name of it. */
+  /** Name of the Helm release. */
   release: string;
   version: string;
   namespace: string;
   sessionsNamespace: string;
-  /** Selects its GameNodes among those of other installations. */
+  /** Label selector of its GameNodes. */
   gameNodeSelector: string;
-  /** Selects the Leases of its node agents. */
+  /** Label selector of its node agents' Leases. */
   heartbeatSelector: string;
 }
 
 const apiSelector = `app.kubernetes.io/name=joypod,${componentLabel}=api`;
 
 /**
- * Finds the installation by the Deployment of its API: in the namespace that is named, or else in the whole
- * cluster. Throws AdminError when there is none, or more than one.
+ * Finds the installation by its API Deployment, in `namespace` or in the whole cluster.
+ *
+ * @throws AdminError When no installation, or more than one, is found.
  */
 export async function findInstallation(
   { transport, server, contextNamespace, now }: Connection,
@@ -41,7 +42,7 @@ export async function findInstallation(
   if (api === undefined) {
     const where = namespace === undefined ? "in this cluster" : `in the namespace ${namespace}`;
     throw new AdminError(
-      `There is no Joypod ${where}: name its namespace with --namespace, or another cluster with --context.`,
+      `Joypod was not found ${where}. Specify its namespace with --namespace, or another cluster with --context.`,
       exitCodes.notFound,
     );
   }
@@ -52,7 +53,7 @@ export async function findInstallation(
       )
       .join(", ");
     throw new AdminError(
-      `There is more than one Joypod here (${names}): name the namespace of one with --namespace.`,
+      `The cluster has several Joypod releases (${names}). Specify the namespace of one with --namespace.`,
       exitCodes.usage,
     );
   }
@@ -81,7 +82,7 @@ async function apis(
   try {
     return (await client.listAll({ namespace, labelSelector: apiSelector })).items;
   } catch (error) {
-    // Who may look into one namespace alone has it in their kubeconfig.
+    // Users with access to a single namespace usually have it in their kubeconfig.
     if (namespace !== undefined || fallback === undefined || !isForbidden(error)) throw error;
     return (await client.listAll({ namespace: fallback, labelSelector: apiSelector })).items;
   }

@@ -7,15 +7,15 @@ import { findCondition } from "#kube/api/conditions.ts";
 import { timeOfEvent } from "../cluster/observe.ts";
 
 /**
- * Something that happened in a launch. Kubernetes keeps most times in whole seconds: such a moment lies
- * within the second that begins at `atMs`.
+ * A moment of a launch. Kubernetes keeps most times in whole seconds: such a moment is within the second that
+ * starts at `atMs`.
  */
 export interface Moment {
   atMs: number;
   isWholeSecond: boolean;
 }
 
-/** One step of a launch: what it was about, and where its times come from. */
+/** A step of a launch, with the source of its times. */
 export interface LaunchStep {
   name: string;
   from: Moment | undefined;
@@ -23,19 +23,16 @@ export interface LaunchStep {
   source: string;
 }
 
-/** What the cluster knows of one session. */
+/** A session with its pod, events and log. */
 export interface SessionEvidence {
   session: GameSession;
   pod: Pod | undefined;
   events: readonly Event[];
-  /** Lines of the streamer's log, while its pod is there. */
+  /** Lines of the streamer's log; empty without a pod. */
   streamerLog: readonly string[];
 }
 
-/**
- * Returns the steps of a launch from the object's creation to the connection of the first viewer, in the
- * order in which they are expected.
- */
+/** Returns the steps of a launch from the creation of the object to the first viewer's connection. */
 export function launchSteps(evidence: SessionEvidence): LaunchStep[] {
   const {
     session: { metadata, status },
@@ -58,44 +55,44 @@ export function launchSteps(evidence: SessionEvidence): LaunchStep[] {
   );
   return [
     {
-      name: "the operator sees the session",
+      name: "operator sees the session",
       from: accepted,
       to: seen,
       source: "metadata.creationTimestamp, status.startedAt",
     },
-    { name: "a node is chosen", from: seen, to: placed, source: "status.placement.assignedAt" },
+    { name: "node chosen", from: seen, to: placed, source: "status.placement.assignedAt" },
     {
-      name: "the game's files are there",
+      name: "game files ready",
       from: placed,
       to: prepared("ContentReady"),
       source: "condition ContentReady",
     },
     {
-      name: "the save is there",
+      name: "save ready",
       from: placed,
       to: prepared("SaveRestored"),
       source: "condition SaveRestored",
     },
-    { name: "the pod is created", from: placed, to: created, source: "event PodCreated" },
-    { name: "the streamer's container starts", from: created, to: streamer, source: "pod" },
+    { name: "pod created", from: placed, to: created, source: "event PodCreated" },
+    { name: "streamer container started", from: created, to: streamer, source: "pod" },
     {
-      name: "the game's container starts",
+      name: "game container started",
       from: created,
       to: startOf(pod, containerNames.game),
       source: "pod",
     },
-    { name: "the session is ready", from: streamer ?? created, to: ready, source: "status.readyAt" },
+    { name: "session ready", from: streamer ?? created, to: ready, source: "status.readyAt" },
     {
-      name: "a viewer's offer is answered",
+      name: "viewer's offer answered",
       from: streamer ?? created,
       to: answered,
-      source: "the streamer's log",
+      source: "streamer log",
     },
-    { name: "the viewer is connected", from: answered, to: connected, source: "the streamer's log" },
+    { name: "viewer connected", from: answered, to: connected, source: "streamer log" },
   ];
 }
 
-/** Returns the moment that a time of Kubernetes stands for; one without a fraction is of a whole second. */
+/** Converts a Kubernetes time. Times without a fraction have whole seconds. */
 function momentOf(time: string | undefined): Moment | undefined {
   if (time === undefined) return undefined;
   const atMs = Date.parse(time);
@@ -130,11 +127,11 @@ interface LogLine {
   state?: string;
 }
 
-/** Returns when the first line of the log says it. */
-function logMoment(lines: readonly string[], says: (line: LogLine) => boolean): Moment | undefined {
+/** Returns the time of the first matching log line. */
+function logMoment(lines: readonly string[], matches: (line: LogLine) => boolean): Moment | undefined {
   for (const text of lines) {
     const line = parseLine(text);
-    if (line !== undefined && says(line)) return momentOf(line.time);
+    if (line !== undefined && matches(line)) return momentOf(line.time);
   }
   return undefined;
 }
@@ -144,6 +141,6 @@ function parseLine(text: string): LogLine | undefined {
     const line: unknown = JSON.parse(text);
     return typeof line === "object" && line !== null ? line : undefined;
   } catch {
-    return undefined; // GStreamer and Mesa write lines of their own.
+    return undefined; // GStreamer and Mesa write plain text lines.
   }
 }

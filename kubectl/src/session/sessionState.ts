@@ -4,14 +4,14 @@ import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 
 /**
- * Returns the phase. A session is stopping as soon as somebody has asked for it, which the operator writes
- * down only when it takes long.
+ * Returns the phase. A session counts as stopping as soon as a stop is requested; the operator writes that
+ * phase only if the stop takes long.
  */
 export function phaseOf(session: GameSession): GameSessionPhase {
   return publicStatusOf(session) === "stopping" ? "Stopping" : (session.status?.phase ?? "Pending");
 }
 
-/** Returns whether the session's last save did not come in time, and has come since. */
+/** Returns whether the session's last save was stored, but after the operator's deadline. */
 export function isSaveLate(session: GameSession): boolean {
   return (
     session.status?.failure?.reason === failureReasons.saveNotStored &&
@@ -20,12 +20,12 @@ export function isSaveLate(session: GameSession): boolean {
 }
 
 /**
- * Returns by what fault the session ended; undefined of one without. The operator says it once, at the end:
- * the node agent may have said more since.
+ * Returns the failure that ended the session; undefined without one. The operator writes it once at the end,
+ * and the node agent may report more later.
  */
 export function failureText(session: GameSession): string | undefined {
   const { failure, conditions } = session.status ?? {};
   if (failure === undefined || !isSaveLate(session))
     return failure && `${failure.reason}: ${failure.message}`;
-  return `${failure.reason}: The last save was not stored in time. By now: ${findCondition(conditions, "SavePersisted")?.message ?? ""}`;
+  return `${failure.reason}: The last save was not stored in time. Current state: ${findCondition(conditions, "SavePersisted")?.message ?? ""}`;
 }

@@ -12,7 +12,11 @@ import { failureText, phaseOf } from "./sessionState.ts";
 const logLines = 2_000;
 const eventsShown = 30;
 
-/** Reads all that the cluster knows of a session. Throws AdminError when it has no such session. */
+/**
+ * Reads a session with its pod, events and log.
+ *
+ * @throws AdminError When the session does not exist.
+ */
 export async function findEvidence(
   { transport, sessionsNamespace: namespace }: Installation,
   name: string,
@@ -20,7 +24,7 @@ export async function findEvidence(
   const session = await new ResourceClient(transport, gameSessions).find({ name, namespace });
   if (session === undefined) {
     throw new AdminError(
-      `There is no session ${name} in ${namespace}: \`kubectl joypod sessions\` lists them. A finished one is kept for some minutes only; the API's audit trail and logs name it for longer.`,
+      `Session ${name} was not found in ${namespace}. Run \`kubectl joypod sessions\` for a list. Finished sessions are removed after a few minutes; the API's audit trail and logs keep them for longer.`,
       exitCodes.notFound,
     );
   }
@@ -32,7 +36,7 @@ export async function findEvidence(
   return { session, pod, events: recorded.items, streamerLog };
 }
 
-/** Returns a session's story: what it is, its launch, its end, and its events. */
+/** Returns the text of `kubectl joypod session`. */
 export function presentSession(evidence: SessionEvidence): string {
   const { session } = evidence;
   const { metadata, spec, status } = session;
@@ -49,14 +53,14 @@ export function presentSession(evidence: SessionEvidence): string {
     facts
       .flatMap(([name, fact]) => (fact === undefined ? [] : [`${`${name}:`.padEnd(10)}${fact}`]))
       .join("\n"),
-    `From the launch to the first viewer:\n${waterfall(launchSteps(evidence))}\n${limitsOfWhatIsKnown}`,
+    `Launch:\n${waterfall(launchSteps(evidence))}\n${timingNote}`,
     `Conditions:\n${conditionTable(evidence)}`,
     `Events:\n${eventTable(evidence.events)}`,
   ].join("\n\n");
 }
 
-/** A line of the story; one without words is left out. */
-type Fact = readonly [name: string, words: string | undefined];
+/** A line of the summary. Lines without text are left out. */
+type Fact = readonly [name: string, text: string | undefined];
 
 function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: GameSessionStatus): Fact[] {
   const moves =
@@ -68,7 +72,7 @@ function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: Ga
     [
       "Stream",
       stream &&
-        `${stream.width}x${stream.height} at up to ${stream.fps} frames/s, ${stream.codec} by ${stream.encoder}, rendered by ${stream.renderer}`,
+        `${stream.width}x${stream.height}, up to ${stream.fps} frames/s, ${stream.codec} (${stream.encoder}), rendered by ${stream.renderer}`,
     ],
     ["Ready", readyAt],
   ];
@@ -84,20 +88,19 @@ function endFacts(
     ["Failure", failure],
     [
       "Save",
-      save &&
-        `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "the last one" : "not the last one"}`,
+      save && `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "final" : "not final"}`,
     ],
     [
-      "Used",
+      "Usage",
       usage &&
-        `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of a processor, ${bytesText(usage.peakMemoryBytes)} at most`,
+        `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of CPU time, peak memory ${bytesText(usage.peakMemoryBytes)}`,
     ],
   ];
 }
 
-const limitsOfWhatIsKnown =
-  "The launch is counted from the object's creation, which follows the click by the request's way. `~`: Kubernetes keeps whole seconds.\n" +
-  "Of the first picture in the browser the cluster hears nothing: it follows the connection by a fraction of a second (Statistics on the play page).";
+const timingNote =
+  "Times count from the creation of the GameSession, shortly after the player's request. `~` marks times that Kubernetes keeps in whole seconds.\n" +
+  "The cluster cannot observe the first frame in the browser, which follows the connection within a second. See Statistics on the play page.";
 
 function conditionTable({ session: { status } }: SessionEvidence): string {
   return table(
@@ -118,39 +121,36 @@ function eventTable(recorded: readonly Event[]): string {
     .slice(-eventsShown)
     .map((event) => [timeOfEvent(event), event.type, event.reason, event.regarding?.kind, event.note]);
   return rows.length === 0
-    ? "None is kept: Kubernetes forgets events after an hour."
-    : table(["TIME", "TYPE", "REASON", "OF", "NOTE"], rows);
+    ? "None. Kubernetes deletes events after an hour."
+    : table(["TIME", "TYPE", "REASON", "OBJECT", "NOTE"], rows);
 }
 
 const barWidth = 40;
-const notKnown = "not recorded";
+const notRecorded = "not recorded";
 
-/**
- * Returns the steps as rows of a waterfall: when each ended after the first moment, how long it took, and a
- * bar.
- */
+/** Returns the launch steps as a waterfall: end of each step since the start, duration and a bar. */
 export function waterfall(steps: readonly LaunchStep[]): string {
   const moments = steps.flatMap(({ from, to }) => [from, to]).filter((moment) => moment !== undefined);
   const [origin] = steps.flatMap(({ from }) => from ?? []);
-  if (origin === undefined) return "Nothing is recorded of the launch yet.";
+  if (origin === undefined) return "No launch steps are recorded yet.";
   const lengthMs = Math.max(1_000, ...moments.map(({ atMs }) => atMs - origin.atMs));
   const rows = steps.map(({ name, from, to, source }) => {
-    if (to === undefined) return [name, notKnown, "", "", source];
+    if (to === undefined) return [name, notRecorded, "", "", source];
     return [
       name,
       offsetText(origin, to),
-      from === undefined ? "" : lasting(from, to),
+      from === undefined ? "" : durationText(from, to),
       bar(origin.atMs, lengthMs, from ?? to, to),
       source,
     ];
   });
   return table(
-    ["STEP", "AT", "TOOK", "", "FROM"],
+    ["STEP", "AT", "DURATION", "", "SOURCE"],
     rows.map((row) => row.map((cell) => cell || " ")),
   );
 }
 
-/** A time is told as exactly as both of its ends are known. */
+/** Returns the time between two moments, with the precision of the less precise one. */
 function offsetText(from: Moment, to: Moment): string {
   const seconds = (to.atMs - from.atMs) / 1000;
   return from.isWholeSecond || to.isWholeSecond
@@ -158,8 +158,8 @@ function offsetText(from: Moment, to: Moment): string {
     : `${Math.max(0, seconds).toFixed(2)} s`;
 }
 
-function lasting(from: Moment, to: Moment): string {
-  // What ended within the second in which the other began took less than the clock can tell.
+function durationText(from: Moment, to: Moment): string {
+  // Moments within the same whole second cannot be ordered.
   const isShort = (from.isWholeSecond || to.isWholeSecond) && Math.abs(to.atMs - from.atMs) < 1_000;
   return isShort || to.atMs < from.atMs ? "<1 s" : offsetText(from, to);
 }

@@ -9,7 +9,7 @@ import type { Installation } from "../cluster/installation.ts";
 import { ageText, table } from "../output.ts";
 import { failureText, phaseOf } from "./sessionState.ts";
 
-/** Returns sessions as a table, those that started last at the end. */
+/** Returns a table of sessions, oldest first. */
 export function sessionTable(sessions: readonly GameSession[], now: Date): string {
   const rows = sessions
     .toSorted((a, b) =>
@@ -28,11 +28,11 @@ export function sessionTable(sessions: readonly GameSession[], now: Date): strin
       ];
     });
   return rows.length === 0
-    ? "There is no session."
-    : table(["NAME", "PHASE", "GAME", "NODE", "PORT", "AGE", "WHY"], rows);
+    ? "There are no sessions."
+    : table(["NAME", "PHASE", "GAME", "NODE", "PORT", "AGE", "REASON"], rows);
 }
 
-/** What a session waits for, or why it ended; undefined of one that is played. */
+/** Returns what a session waits for or why it ended; undefined for a running session. */
 function reasonOf(session: GameSession): string | undefined {
   const { status, spec } = session;
   const failure = failureText(session);
@@ -47,23 +47,20 @@ function reasonOf(session: GameSession): string | undefined {
       : ready.message;
 }
 
-/** Where the table goes, and until when it is followed. */
+/** Options of `sessions --watch`. */
 export interface WatchOptions {
   clock: Clock;
   print: (text: string) => void;
   signal: AbortSignal;
 }
 
-/**
- * Prints the table of sessions at once and again after each change, at most once a second, until the signal
- * is aborted.
- */
+/** Prints the table of sessions now and after each change, at most once per second, until aborted. */
 export async function watchSessions(
   { transport, sessionsNamespace, now }: Installation,
   { clock, print, signal }: WatchOptions,
 ): Promise<void> {
   const client = new ResourceClient(transport, gameSessions);
-  // A cluster that refuses says so here: a reflector would try again for ever.
+  // Fail now if access is denied: a reflector would retry forever.
   await client.list({ namespace: sessionsNamespace, limit: 1 });
   const cache = new ObjectCache<GameSession>();
   const reflector = new Reflector<GameSession>({ client, cache, namespace: sessionsNamespace, clock });
@@ -83,7 +80,7 @@ export async function watchSessions(
   }
 }
 
-/** Time alone is no news. */
+/** Removes ages, so that passing time does not count as a change. */
 function withoutAges(text: string): string {
   return text.replaceAll(/ +\d+[smhd](?= |$)/gm, "");
 }

@@ -6,19 +6,20 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { failureText } from "./sessionState.ts";
 
-/** What became of a session that was to be stopped. */
+/** The result of stopping a session. */
 export interface Stopped {
   name: string;
-  /** `unsaved`: it has ended, and its last save is not stored yet. */
+  /** `unsaved`: the session has ended, but its last save is not stored yet. */
   outcome: "stopped" | "unsaved" | "stopping" | "missing";
   message: string;
 }
 
-const lookAgainMs = 500;
+const pollMs = 500;
 
 /**
- * Deletes the sessions, which ends them gracefully: the game is told, its save is stored. Waits for their
- * ends for so long. Throws KubeError.
+ * Deletes the sessions, which ends them gracefully, and waits up to `waitMs` for them to end.
+ *
+ * @throws KubeError
  */
 export async function stopSessions(
   { transport, sessionsNamespace }: Installation,
@@ -38,35 +39,33 @@ export async function stopSessions(
         return {
           name,
           outcome: "missing",
-          message: `There is no session ${name}: \`kubectl joypod sessions\` lists them.`,
+          message: `Session ${name} was not found. Run \`kubectl joypod sessions\` for a list.`,
         };
       }
       do {
         const session = await client.find(ref);
         if (session === undefined || isFinished(session)) return endOf(name, session);
-        await clock.sleep(lookAgainMs);
+        await clock.sleep(pollMs);
       } while (clock.monotonicMs() < endsAtMs);
       return {
         name,
         outcome: "stopping",
-        message: `${name} is still stopping: \`kubectl joypod session ${name}\` tells what it waits for.`,
+        message: `${name} is still stopping. Run \`kubectl joypod session ${name}\` to see what it waits for.`,
       };
     }),
   );
 }
 
-/** The operator waits for a save for a while only; the node agent goes on storing it. */
+/** The operator waits for the save only for a limited time; the node agent keeps trying to store it. */
 function endOf(name: string, session: GameSession | undefined): Stopped {
   if (session !== undefined && isSavePending(session)) {
-    const sentence = `${name} has ended; its last save still lies on ${session.status?.nodeName ?? "its node"}.`;
+    const sentence = `${name} has ended. Its last save is still on ${session.status?.nodeName ?? "its node"}.`;
     return { name, outcome: "unsaved", message: [sentence, failureText(session)].filter(Boolean).join(" ") };
   }
   return {
     name,
     outcome: "stopped",
     message:
-      session?.status?.save?.final === true
-        ? `${name} has ended, and its save is stored.`
-        : `${name} has ended.`,
+      session?.status?.save?.final === true ? `${name} has ended. Its save is stored.` : `${name} has ended.`,
   };
 }

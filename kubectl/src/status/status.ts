@@ -7,7 +7,7 @@ import { ageText, table } from "../output.ts";
 import { phaseOf } from "../session/sessionState.ts";
 import { isHeld, leaseOf, programsWithLeaders, warningsOf } from "./warnings.ts";
 
-/** One screen about an installation, as `-o json` gives it. */
+/** The status of an installation, as `-o json` prints it. */
 export interface Status {
   release: string;
   version: string;
@@ -23,7 +23,7 @@ export interface Status {
   warnings: string[];
 }
 
-/** Sums up what was observed. */
+/** Summarizes an observation. */
 export function statusOf(
   { release, version, namespace, server }: Installation,
   observed: Observed,
@@ -64,7 +64,7 @@ export function statusOf(
   };
 }
 
-/** Returns the screen. */
+/** Returns the status as text. */
 export function presentStatus(status: Status, now: Date): string {
   const {
     release,
@@ -82,7 +82,7 @@ export function presentStatus(status: Status, now: Date): string {
   } = status;
   const phases = Object.entries(sessions).map(([phase, count]) => `${count} ${phase}`);
   const facts = [
-    ["Release", `${release} ${version} in the namespace ${namespace} of ${server}`],
+    ["Release", `${release} ${version} in namespace ${namespace} at ${server}`],
     [
       "Maintenance",
       maintenance === null
@@ -92,10 +92,10 @@ export function presentStatus(status: Status, now: Date): string {
     ["Leaders", leaders.map(({ program, holder }) => `${program} ${holder ?? "NONE"}`).join(", ")],
     [
       "Nodes",
-      `${nodes.schedulable} of ${nodes.total} take sessions; ${nodes.used} of their ${nodes.slots} slots are used`,
+      `${nodes.schedulable} of ${nodes.total} accept sessions; ${nodes.used} of ${nodes.slots} slots in use`,
     ],
     ["Sessions", phases.length === 0 ? "none" : phases.join(", ")],
-    ["Games", `${games.ready} of ${games.total} are where they shall be`],
+    ["Games", `${games.ready} of ${games.total} fully distributed`],
     ["Stores", stores.state === "ready" ? "ready" : `${stores.state}: ${stores.message ?? ""}`],
   ];
   const rows = components.map(({ name, namespace: place, ready, wanted, image }) => [
@@ -124,7 +124,7 @@ function componentOf(workload: Workload): Status["components"][number] {
   };
 }
 
-/** Counts sessions by phase, in the order of their life; those that failed apart. */
+/** Counts sessions by phase, in order of phases. Failed sessions are counted separately. */
 function phasesOf(sessions: readonly GameSession[]): Status["sessions"] {
   const counted = sessions.map((session) =>
     isFinished(session) && session.status?.failure !== undefined ? "Failed" : phaseOf(session),

@@ -9,13 +9,10 @@ import type { Observed } from "../cluster/observe.ts";
 import { isSaveLate } from "../session/sessionState.ts";
 import { readyOf } from "../cluster/workloads.ts";
 
-/** A stop that takes longer than this waits for something: the operator itself gives a silent node 45 s. */
+/** A stop normally takes less time: the operator waits 45 s for a silent node. */
 const slowStopSeconds = 90;
 
-/**
- * Returns what an admin should look at, in sentences that say what it is about and what to type; none when
- * everything is healthy.
- */
+/** Returns problems for an admin to look at, with the command to run; empty if everything is healthy. */
 export function warningsOf(observed: Observed, now: Date): string[] {
   return [
     ...componentWarnings(observed),
@@ -27,7 +24,7 @@ export function warningsOf(observed: Observed, now: Date): string[] {
       (status?.failedNodes ?? 0) === 0
         ? []
         : [
-            `Game ${name}: ${status?.failedNodes ?? 0} nodes could not fetch it: \`kubectl joypod cache\` tells why.`,
+            `Game ${name}: ${status?.failedNodes ?? 0} nodes could not fetch it. Run \`kubectl joypod cache\` for the reason.`,
           ],
     ),
     ...(observed.stores.state === "unready" ? [`Stores: ${observed.stores.message}`] : []),
@@ -39,19 +36,19 @@ function componentWarnings({ workloads, programPods, sessionPods }: Observed): s
     .filter((workload) => readyOf(workload).ready < readyOf(workload).wanted)
     .map(
       (workload) =>
-        `${workload.metadata.name}: ${readyOf(workload).ready} of ${readyOf(workload).wanted} are ready.`,
+        `${workload.metadata.name}: ${readyOf(workload).ready} of ${readyOf(workload).wanted} pods are ready.`,
     );
   const waiting = [...programPods, ...sessionPods].flatMap((pod) =>
-    podTroubles(pod).map(
-      (trouble) =>
-        `Pod ${pod.metadata.namespace ?? ""}/${pod.metadata.name}: ${trouble}: \`kubectl -n ${pod.metadata.namespace ?? ""} describe pod ${pod.metadata.name}\`.`,
+    podFaults(pod).map(
+      (fault) =>
+        `Pod ${pod.metadata.namespace ?? ""}/${pod.metadata.name}: ${fault}. Run \`kubectl -n ${pod.metadata.namespace ?? ""} describe pod ${pod.metadata.name}\`.`,
     ),
   );
   return [...incomplete, ...waiting];
 }
 
-/** Reasons for which a container waits that do not pass by themselves. */
-const troubles = new Set([
+/** Waiting reasons that need an admin. */
+const waitingReasons = new Set([
   "CrashLoopBackOff",
   "ImagePullBackOff",
   "ErrImagePull",
@@ -62,12 +59,12 @@ const troubles = new Set([
   "RunContainerError",
 ]);
 
-function podTroubles({ status }: Pod): string[] {
+function podFaults({ status }: Pod): string[] {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return containers.flatMap(({ name, image, state }) => {
     const reason = state?.waiting?.reason;
-    if (reason === undefined || !troubles.has(reason)) return [];
-    return [`${name} waits (${reason}${/Image/.test(reason) ? `, ${image}` : ""})`];
+    if (reason === undefined || !waitingReasons.has(reason)) return [];
+    return [`container ${name} is waiting (${reason}${/Image/.test(reason) ? `, ${image}` : ""})`];
   });
 }
 
@@ -76,27 +73,27 @@ function leaderWarnings(held: readonly Lease[], now: Date): string[] {
     const lease = leaseOf(program, held);
     if (isHeld(lease, now)) return [];
     return [
-      `No ${program} leads${lease?.spec?.renewTime === undefined ? "" : ` since ${ageText(lease.spec.renewTime, now) ?? ""}`}: ${program === "operator" ? "sessions neither start nor end" : "nothing is recorded or swept"}.`,
+      `${program} has had no leader${lease?.spec?.renewTime === undefined ? "" : ` for ${ageText(lease.spec.renewTime, now) ?? ""}`}: ${program === "operator" ? "sessions neither start nor end" : "results are not recorded and nothing is cleaned up"}.`,
     ];
   });
 }
 
-/** The programs of which one replica leads. */
+/** Programs with leader election. */
 export const programsWithLeaders = ["operator", "api"] as const;
 
-/** Returns the lease by which a program's leader is chosen. */
+/** Returns the leader election Lease of a program. */
 export function leaseOf(program: keyof typeof leaderLeases, leases: readonly Lease[]): Lease | undefined {
   return leases.find(({ metadata }) => metadata.name === leaderLeases[program]);
 }
 
-/** Returns whether somebody holds the lease and has renewed it in time. */
+/** Returns whether the Lease is held and was renewed in time. */
 export function isHeld(lease: Lease | undefined, now: Date): boolean {
   const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
   if (holderIdentity === undefined || holderIdentity === "" || renewTime === undefined) return false;
   return now.getTime() - Date.parse(renewTime) < (leaseDurationSeconds + 10) * 1000;
 }
 
-/** The conditions that are a fault when they have this status. */
+/** The status of each condition that indicates a fault. */
 const faults = {
   Ready: "False",
   Lost: "True",
@@ -121,11 +118,12 @@ function nodeWarnings({ metadata: { name }, status }: GameNode): string[] {
 
 function capacityWarnings(nodes: readonly GameNode[]): string[] {
   if (nodes.length === 0)
-    return ["There is no game node: label one as the chart value gameNodes.selector says."];
+    return ["There are no game nodes. Label a node to match the chart value gameNodes.selector."];
   const open = nodes.filter(({ status }) => status?.capacity?.schedulable === true);
-  if (open.length === 0) return ["No game node takes sessions: `kubectl joypod nodes` tells why."];
+  if (open.length === 0)
+    return ["No game node accepts sessions. Run `kubectl joypod nodes` for the reasons."];
   const isFull = open.every(({ status }) => (status?.capacity?.used ?? 0) >= (status?.capacity?.slots ?? 0));
-  return isFull ? ["All slots are taken: further launches get 503."] : [];
+  return isFull ? ["All slots are in use. New launches fail with 503."] : [];
 }
 
 function sessionWarnings(session: GameSession, now: Date): string[] {
@@ -135,17 +133,17 @@ function sessionWarnings(session: GameSession, now: Date): string[] {
     status,
   } = session;
   const secondsSince = (moment: string): number => (now.getTime() - Date.parse(moment)) / 1000;
-  const look = `\`kubectl joypod session ${name}\``;
+  const inspect = `\`kubectl joypod session ${name}\``;
   if (isFinished(session)) return endWarnings(session, now);
   if (status?.stoppingAt !== undefined) {
     return secondsSince(status.stoppingAt) > slowStopSeconds
-      ? [`Session ${name} has been stopping for ${ageText(status.stoppingAt, now) ?? ""}: ${look}.`]
+      ? [`Session ${name} has been stopping for ${ageText(status.stoppingAt, now) ?? ""}. Run ${inspect}.`]
       : [];
   }
   if (conditionStatus(session, "Ready") === "True") return [];
   const begun = status?.startedAt ?? creationTimestamp;
   return secondsSince(begun) > spec.startDeadlineSeconds / 2
-    ? [`Session ${name} has been starting for ${ageText(begun, now) ?? ""}: ${look}.`]
+    ? [`Session ${name} has been starting for ${ageText(begun, now) ?? ""}. Run ${inspect}.`]
     : [];
 }
 
@@ -158,11 +156,11 @@ function endWarnings(session: GameSession, now: Date): string[] {
     (now.getTime() - Date.parse(status?.finishedAt ?? creationTimestamp ?? now.toISOString())) / 1000;
   const where =
     isSavePending(session) && endedSeconds > slowStopSeconds
-      ? `its last save still lies on ${status?.nodeName ?? "its node"}: \`kubectl joypod session ${name}\`.`
+      ? `its last save is still on ${status?.nodeName ?? "its node"}. Run \`kubectl joypod session ${name}\`.`
       : undefined;
   if (status?.failure === undefined)
-    return where === undefined ? [] : [`Session ${name} has ended, and ${where}`];
+    return where === undefined ? [] : [`Session ${name} has ended, but ${where}`];
   if (isSaveLate(session)) return [];
   const failed = `Session ${name} failed (${status.failure.reason}): ${status.failure.message}`;
-  return [where === undefined ? failed : `${failed} By now ${where}`];
+  return [where === undefined ? failed : `${failed} Currently ${where}`];
 }

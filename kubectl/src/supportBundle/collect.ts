@@ -71,10 +71,7 @@ export async function collect(installation: Installation): Promise<BundleFile[]>
       images: imagesOf(observed),
       machines: machines.map(machineOf),
     }),
-    json(
-      "helm-values.json",
-      values ?? { note: "Helm's record of the release was not there, or could not be read." },
-    ),
+    json("helm-values.json", values ?? { note: "The Helm release record is missing or cannot be read." }),
     json("gamesessions.json", observed.sessions),
     json("gamecaches.json", observed.caches),
     json("gamenodes.json", observed.nodes),
@@ -108,7 +105,7 @@ async function logsOf(
         }));
       }),
     )
-    // What a game prints is its player's.
+    // The output of a game may contain data of its player.
     .filter(({ container }) => container !== containerNames.game);
   const files: BundleFile[] = [];
   for (let at = 0; at < wanted.length; at += logsAtOnce) {
@@ -271,7 +268,7 @@ export async function writeBundle(
     await writeFile(path, gzipSync(tar), { mode: 0o600, flag: "wx" });
   } catch (cause) {
     throw new AdminError(
-      `${path} cannot be written (${messageOf(cause)}): name another file with --output-file.`,
+      `${path} cannot be written (${messageOf(cause)}). Specify another file with --output-file.`,
       undefined,
       { cause },
     );

@@ -26,17 +26,17 @@ function heardOf({ renewed, reported }: { renewed?: number; reported?: number })
   const [head = "", row = ""] = nodeTable([{ ...aGameNode("node1"), status }], leases, now)
     .split("\n")
     .map((line) => line);
-  return row.split(/ {2,}/)[head.split(/ {2,}/).indexOf("HEARD")];
+  return row.split(/ {2,}/)[head.split(/ {2,}/).indexOf("HEARTBEAT")];
 }
 
-describe("the table of nodes", () => {
-  it("says when the agent was heard of, by its Lease or by its report", () => {
+describe("nodeTable", () => {
+  it("shows the later heartbeat of the agent's Lease and its status", () => {
     expect(heardOf({ renewed: 7, reported: 600 })).to.equal("7s");
     expect(heardOf({ renewed: 600, reported: 7 }), "an agent of the release before").to.equal("7s");
     expect(heardOf({ reported: 7 })).to.equal("7s");
   });
 
-  it("tells of a node that takes sessions nothing, however many checks it has passed", () => {
+  it("shows no reason for a node that accepts sessions", () => {
     const conditions = ["Ready", "StoreReachable", "RootExecutable", "PortsFree", "Reachable"].map((type) =>
       aCondition(type),
     );
@@ -45,7 +45,7 @@ describe("the table of nodes", () => {
     );
   });
 
-  it("tells which check keeps sessions away, and which fault there is", () => {
+  it("shows failed checks and other faults", () => {
     const failed = aCondition("RootExecutable", {
       status: "False",
       reason: "MountedNoexec",
@@ -60,7 +60,7 @@ describe("the table of nodes", () => {
     );
   });
 
-  it("tells what keeps sessions away besides conditions", () => {
+  it("shows why a node without faults accepts no sessions", () => {
     const unschedulable = { reason: "Cordoned", message: "The node is cordoned." };
     expect(
       whyOf({ conditions: [], capacity: { slots: 2, used: 0, schedulable: false, unschedulable } }),

@@ -1,12 +1,16 @@
 import { limits, mebibyte } from "#contracts/limits.ts";
-import type { LaunchQuality, KeptQuality } from "#contracts/http/streamQuality.ts";
-import { type SiteBounds, qualityWithin, sessionBounds } from "#contracts/streamQuality.ts";
-import { GameSessionSpec, type SessionResources, clusterPresetOf } from "#contracts/crd/gameSessionSpec.ts";
+import {
+  type LaunchQuality,
+  type QualityRequest,
+  type SiteBounds,
+  qualityWithin,
+  sessionBounds,
+} from "#contracts/streamQuality.ts";
+import { toStreamSpec, type StreamSpec } from "#contracts/crd/streamSpec.ts";
+import { GameSessionSpec, type SessionResources } from "#contracts/crd/gameSessionSpec.ts";
 import type { LaunchContext, GameNeeds, Slot, ResourceProfile } from "./launchQueries.ts";
 import type { SiteResources, DeclaredResources } from "../../games/siteResources.ts";
 import { saveBytesMaxOf } from "../../saves/slotHistory.ts";
-
-type StreamSpec = GameSessionSpec["stream"];
 
 const { volumeBytes, unpackedBytes: mostUnpackedBytes } = limits.save;
 
@@ -196,7 +200,7 @@ function wholeMebibytes(bytes: number): number {
  * Returns the quality of a launch: what it asks for, or the player's kept choice where it names nothing but a
  * bitrate to start with.
  */
-export function launchedQuality(asked: LaunchQuality | undefined, kept: KeptQuality): LaunchQuality {
+export function launchedQuality(asked: LaunchQuality | undefined, kept: QualityRequest): LaunchQuality {
   const { startKbps, ...choice } = asked ?? {};
   if (Object.keys(choice).length > 0) return { ...asked };
   return { ...kept, ...(startKbps === undefined ? {} : { startKbps }) };
@@ -218,21 +222,5 @@ function siteBoundsFor(site: SiteBounds, picture: { width: number; height: numbe
  */
 function buildStreamSpec(wish: LaunchQuality, site: SiteBounds, codecs: StreamSpec["codecs"]): StreamSpec {
   const bounds = sessionBounds(wish, site);
-  const { preset, width, height, fps, maxKbps } = qualityWithin(wish, bounds);
-  return {
-    width: bounds.width,
-    height: bounds.height,
-    framesPerSecond: bounds.fps,
-    maxFramesPerSecond: bounds.maxFps,
-    codecs,
-    maxBitrateKbps: bounds.maxKbps,
-    quality: {
-      preset: clusterPresetOf[preset],
-      width,
-      height,
-      framesPerSecond: fps,
-      maxBitrateKbps: maxKbps,
-      ...(wish.startKbps === undefined ? {} : { startBitrateKbps: Math.min(wish.startKbps, maxKbps) }),
-    },
-  };
+  return toStreamSpec({ bounds, quality: qualityWithin(wish, bounds), startKbps: wish.startKbps }, codecs);
 }

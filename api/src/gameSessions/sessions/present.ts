@@ -8,10 +8,10 @@ import type {
   StopResponse,
   GameSessionEndReason,
 } from "#contracts/http/gameSessions.ts";
-import type { StreamQuality } from "#contracts/streamQuality.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { launchStepOf } from "#contracts/crd/launchStep.ts";
-import { StopReason, type GameSessionSpec, presetOfCluster } from "#contracts/crd/gameSessionSpec.ts";
+import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
+import { fromStreamSpec } from "#contracts/crd/streamSpec.ts";
 import { isOngoing, type PublicStatus, publicStatusOf, hasEnded } from "#contracts/crd/sessionState.ts";
 import { saveNoticeOf } from "../recording/saveNotice.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
@@ -118,7 +118,7 @@ export function presentGameSession(
           wasReady(row, gameSession),
           row.failureReason ?? gameSession?.status?.failure?.reason,
         )),
-    ...(isGoingOn ? { quality: presentQuality(row.stream) } : {}),
+    ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
     ...presentSaveNotice(row, gameSession, isGoingOn),
   };
 }
@@ -225,25 +225,4 @@ export function publicEndOf(
   const isSaveBad = !wasReady && failureReason !== null && isUnreadableSaveReason(failureReason);
   const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
   return { endReason, ...(message === undefined ? {} : { message }) };
-}
-
-/**
- * Returns the quality that a session was launched with; one of a release without presets has the site's own.
- */
-function presentQuality({
-  width,
-  height,
-  framesPerSecond,
-  maxBitrateKbps,
-  quality,
-}: GameSessionSpec["stream"]): StreamQuality {
-  if (quality === undefined)
-    return { preset: "auto", width, height, fps: framesPerSecond, maxKbps: maxBitrateKbps };
-  return {
-    preset: presetOfCluster[quality.preset],
-    width: quality.width,
-    height: quality.height,
-    fps: quality.framesPerSecond,
-    maxKbps: quality.maxBitrateKbps,
-  };
 }

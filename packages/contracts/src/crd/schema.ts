@@ -6,7 +6,7 @@ export interface CelRule {
   message: string;
 }
 
-/** Adds validation rules for the API server. zod ignores them, so pair a non-transition rule with `refine`. */
+/** Adds validation rules for the API server. zod ignores them; repeat non-transition rules with `refine`. */
 export function withRules<T extends z.ZodType>(schema: T, rules: readonly CelRule[]): T {
   return schema.meta({ ...schema.meta(), "x-kubernetes-validations": rules });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
-import type { QualityWish } from "#contracts/streamQuality.ts";
+import type { QualityRequest } from "#contracts/streamQuality.ts";
 import type { DesktopInput } from "./desktopInput.ts";
 import { type Gamepad, readGamepad, restingGamepad } from "./gamepad.ts";
 import { createInputPacer, type GameInput } from "./inputPacer.ts";
@@ -15,7 +15,7 @@ export interface InputRouterOptions {
 export interface ControlHandlers {
   pong: (n: number) => void;
   /** The player requests a different picture quality. */
-  quality: (wish: QualityWish) => void;
+  quality: (wish: QualityRequest) => void;
 }
 
 /** Turns the player's messages into game input. */

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import {
   qualityWithin,
   type QualityBounds,
-  type QualityWish,
+  type QualityRequest,
   type StreamQuality,
 } from "#contracts/streamQuality.ts";
 
@@ -26,7 +26,7 @@ export interface QualityControlOptions {
  */
 export interface QualityControl {
   current(): StreamQuality;
-  request(wish: QualityWish): void;
+  request(wish: QualityRequest): void;
   close(): void;
 }
 
@@ -38,12 +38,12 @@ export function createQualityControl({
   clock,
 }: QualityControlOptions): QualityControl {
   let current = initial;
-  let requested: QualityWish | undefined;
+  let requested: QualityRequest | undefined;
   let isChanging = false;
   let changedAt = -Infinity;
   let timer: Timer | undefined;
 
-  const change = async (wish: QualityWish): Promise<void> => {
+  const change = async (wish: QualityRequest): Promise<void> => {
     const wanted = qualityWithin(wish, bounds);
     isChanging = true;
     changedAt = clock.monotonicMs();

@@ -178,23 +178,23 @@ describe("kubectl joypod", function () {
     return lines.join("\n");
   }
 
-  it("shows one screen, with what to look at", async () => {
+  it("shows the status on one screen, with warnings", async () => {
     await addSession(
       "gs-status",
       aPlacedStatus({ phase: "Starting", startedAt: new Date(Date.now() - 100_000).toISOString() }),
     );
     const screen = await printed("status");
     expect(screen)
-      .to.match(/^Release: +release-\w+ 0\.1\.0 in the namespace /)
+      .to.match(/^Release: +release-\w+ 0\.1\.0 in namespace /)
       .and.match(/api +0\/2 /);
     expect(screen)
       .to.match(/Leaders: +operator joypod-operator-1, api NONE/)
-      .and.match(/! No api leads/);
+      .and.match(/! api has had no leader/);
     expect(screen).to.include(
       `! Node ${nodeName}: Ready is False (AgentSilent): The node agent has not reported for 60 s.`,
     );
     expect(screen).to.match(
-      /! Session gs-status has been starting for 1[01]\ds: `kubectl joypod session gs-status`/,
+      /! Session gs-status has been starting for 1[01]\ds\. Run `kubectl joypod session gs-status`/,
     );
     const { components, nodes, stores } = JSON.parse(await printed("status", "-o", "json")) as {
       components: object[];
@@ -208,7 +208,7 @@ describe("kubectl joypod", function () {
     expect(stores.state, "no API runs here that could be asked").to.equal("unknown");
   });
 
-  it("tells ages and leaders by the API server's clock where this machine's is off", async () => {
+  it("computes ages and leaders by the API server's clock when the local clock is off", async () => {
     for (const offMs of [-120_000, 120_000]) {
       const lines: string[] = [];
       const clock = { ...systemClock, now: () => new Date(Date.now() + offMs) };
@@ -228,7 +228,7 @@ describe("kubectl joypod", function () {
     }
   });
 
-  it("shows nothing of another installation whose release has the same name", async () => {
+  it("ignores another installation whose release has the same name", async () => {
     const [agents, others] = [await server.createNamespace("agents"), await server.createNamespace("others")];
     const program = (component: string, place: string, env: { name: string; value: string }[] = []) =>
       create(deployments, {
@@ -260,11 +260,11 @@ describe("kubectl joypod", function () {
     }
   });
 
-  it("lists sessions, nodes, games and what nodes hold, in columns", async () => {
+  it("lists sessions, nodes, games and caches in columns", async () => {
     await addSession("gs-listed", aRunningStatus({ nodeName }));
     const sessions = await printed("sessions");
     expect(sessions)
-      .to.match(/^NAME +PHASE +GAME +NODE +PORT +AGE +WHY$/m)
+      .to.match(/^NAME +PHASE +GAME +NODE +PORT +AGE +REASON$/m)
       .and.match(new RegExp(`^gs-listed +Running +the-question +${nodeName} +20000 +\\d+s +-$`, "m"));
     expect(await printed("nodes")).to.match(
       new RegExp(`^${nodeName} +NO +1/2 +1\\.0 GiB of 10\\.0 GiB +1 .*not Ready \\(AgentSilent\\)`, "m"),
@@ -282,7 +282,7 @@ describe("kubectl joypod", function () {
     ).to.include("gs-listed");
   });
 
-  it("calls a session stopping that somebody has asked to stop, before the operator has written so", async () => {
+  it("shows a session as stopping once a stop is requested", async () => {
     await addSession("gs-asked", aRunningStatus({ nodeName }), {
       desiredState: "Stopped",
       stopReason: "UserRequested",
@@ -292,7 +292,7 @@ describe("kubectl joypod", function () {
     expect(await printed("status")).to.match(/^Sessions: .*\b1 Stopping\b/m);
   });
 
-  it("says of a save that did not come in time where it is, and that it is stored once it has come", async () => {
+  it("shows where a late save is, and that it is stored later", async () => {
     const failure = { reason: "SaveNotStored", message: "The last save could not be stored in time." };
     const finishedAt = new Date(Date.now() - 600_000).toISOString();
     const over = (persisted: object) =>
@@ -313,22 +313,22 @@ describe("kubectl joypod", function () {
       /^gs-waits +Finished .* SaveNotStored: The last save could not be stored in time\.$/m,
     );
     expect(sessions).to.match(
-      /^gs-came +Finished .* SaveNotStored: The last save was not stored in time\. By now: The last save is stored\.$/m,
+      /^gs-came +Finished .* SaveNotStored: The last save was not stored in time\. Current state: The last save is stored\.$/m,
     );
     expect(await printed("session", "gs-came")).to.match(
-      /^Failure: +SaveNotStored: .* By now: The last save is stored\.$/m,
+      /^Failure: +SaveNotStored: .* Current state: The last save is stored\.$/m,
     );
     expect(await printed("status"))
       .to.match(
         new RegExp(
-          `^ *! Session gs-waits failed \\(SaveNotStored\\): .* By now its last save still lies on ${nodeName}:`,
+          `^ *! Session gs-waits failed \\(SaveNotStored\\): .* Currently its last save is still on ${nodeName}\\.`,
           "m",
         ),
       )
       .and.to.not.include("gs-came");
   });
 
-  it("tells a session's launch by its times, its conditions and its events", async () => {
+  it("shows a session's launch steps, conditions and events", async () => {
     await addSession(
       "gs-story",
       aRunningStatus({
@@ -350,15 +350,15 @@ describe("kubectl joypod", function () {
     });
     const story = await printed("session", "gs-story");
     expect(story)
-      .to.match(/^the session is ready +.*\|.*\| +status\.readyAt$/m)
-      .and.match(/^the pod is created +.*event PodCreated$/m);
+      .to.match(/^session ready +.*\|.*\| +status\.readyAt$/m)
+      .and.match(/^pod created +.*event PodCreated$/m);
     expect(story)
       .to.match(/^StreamReady +True /m)
       .and.match(/2030-01-01T10:00:01\.500000Z +Normal +PodCreated +GameSession +Created the pod\.$/m);
-    expect(story).to.include("Of the first picture in the browser the cluster hears nothing");
+    expect(story).to.include("The cluster cannot observe the first frame in the browser");
   });
 
-  it("prints sessions again when they change, until it is interrupted", async () => {
+  it("prints sessions after each change until it is interrupted", async () => {
     await addSession("gs-watched", aPlacedStatus({ phase: "Starting", nodeName }));
     const lines: string[] = [];
     const interruption = new AbortController();
@@ -381,7 +381,7 @@ describe("kubectl joypod", function () {
     await watching;
   });
 
-  it("stops sessions by deleting them, and waits for their ends", async () => {
+  it("stops sessions by deleting them and waits for them to end", async () => {
     await addSession("gs-stopped", aRunningStatus({ nodeName }));
     const client = new ResourceClient(server.admin, gameSessions);
     const ref = { name: "gs-stopped", namespace: sessionsNamespace };
@@ -397,7 +397,7 @@ describe("kubectl joypod", function () {
     await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: [] } });
   });
 
-  it("turns maintenance on and off by the ConfigMap that the API follows", async () => {
+  it("turns maintenance on and off with the ConfigMap that the API watches", async () => {
     const client = new ResourceClient(server.admin, configMaps);
     const ref = { name: maintenanceConfigMap, namespace };
     expect(await printed("maintenance", "status")).to.equal("Maintenance is off.");
@@ -409,23 +409,23 @@ describe("kubectl joypod", function () {
       message: "We are back at 15:00.",
     });
     expect(await printed("status")).to.match(/^Maintenance: +ON for \d+s: We are back at 15:00\.$/m);
-    expect(await printed("maintenance", "off")).to.match(/over/);
-    expect(await printed("maintenance", "off")).to.equal("There was no maintenance.");
+    expect(await printed("maintenance", "off")).to.match(/has ended/);
+    expect(await printed("maintenance", "off")).to.equal("Maintenance was already off.");
   });
 
-  it("takes the message of a maintenance that was begun by hand away when none is given", async () => {
+  it("removes the message of a manual maintenance when none is given", async () => {
     const client = new ResourceClient(server.admin, configMaps);
     const ref = { name: maintenanceConfigMap, namespace };
     await client.create(
       { metadata: ref, data: { message: "We are back at 14:00." } },
       { fieldManager: "kubectl-create" },
     );
-    expect(await printed("maintenance", "on")).to.include("Players read: that Joypod is being worked on.");
+    expect(await printed("maintenance", "on")).to.include("Message to players: none");
     expect((await client.get(ref)).data).to.not.have.property("message");
     await printed("maintenance", "off");
   });
 
-  it("writes a support bundle that holds what helps, and nothing of what was planted", async () => {
+  it("writes a support bundle without the planted secrets", async () => {
     await addSession(
       "gs-bundled",
       aRunningStatus({
@@ -506,7 +506,7 @@ describe("kubectl joypod", function () {
     expect(
       await failure("--namespace", namespace, "support-bundle", "--output-file", file),
       "the file is there",
-    ).to.match(/1 .*name another file with --output-file/);
+    ).to.match(/1 .*Specify another file with --output-file/);
   });
 
   /** Exit code and standard error of the program itself. */
@@ -518,7 +518,7 @@ describe("kubectl joypod", function () {
     return `${code ?? 0} ${stderr}${stdout}`.trim();
   }
 
-  it("ends when it is interrupted while it waits", async () => {
+  it("exits when it is interrupted while it waits", async () => {
     const sessions = new ResourceClient(server.admin, gameSessions);
     const ref = { name: "gs-lasting", namespace: sessionsNamespace };
     await sessions.create({ ...aGameSession(), metadata: { ...ref, finalizers: ["joypod.dev/test"] } });
@@ -541,7 +541,7 @@ describe("kubectl joypod", function () {
     }
   });
 
-  it("says by its exit code that it was interrupted while it watched", async () => {
+  it("exits with 130 when a watch is interrupted", async () => {
     const watching = spawn(
       bin,
       ["--kubeconfig", server.kubeconfigPath, "--namespace", namespace, "sessions", "--watch"],
@@ -557,7 +557,7 @@ describe("kubectl joypod", function () {
     }
   });
 
-  it("fails when a session that it stops has ended before its last save was stored, and says where that is", async () => {
+  it("fails when a stopped session has ended before its last save was stored", async () => {
     const failed = { reason: "SaveNotStored", message: "The last save could not be stored in time." };
     const conditions = [
       aCondition("Finished"),
@@ -571,25 +571,25 @@ describe("kubectl joypod", function () {
     const ref = { name: "gs-unsaved", namespace: sessionsNamespace };
     await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: ["joypod.dev/recorder"] } });
     const said = await failure("--namespace", namespace, "stop", ref.name);
-    expect(said).to.match(/^1 Not every last save is stored yet/);
+    expect(said).to.match(/^1 Some last saves are not stored yet/);
     expect(said).to.include(
-      `gs-unsaved has ended; its last save still lies on ${nodeName}. SaveNotStored: The last save could not be stored in time.`,
+      `gs-unsaved has ended. Its last save is still on ${nodeName}. SaveNotStored: The last save could not be stored in time.`,
     );
     await client.mergePatch(ref, { metadata: { name: ref.name, finalizers: [] } });
   });
 
-  it("fails in a sentence that says what to do, and by its exit code", async () => {
+  it("fails with a helpful message and an exit code", async () => {
     expect(await failure("--namespace", namespace, "session", "gs-never")).to.match(
-      /^4 There is no session gs-never .*`kubectl joypod sessions` lists them/,
+      /^4 Session gs-never was not found .*Run `kubectl joypod sessions`/,
     );
     expect(await failure("--namespace", "default", "status")).to.match(
-      /^4 There is no Joypod in the namespace default: name its namespace with --namespace/,
+      /^4 Joypod was not found in the namespace default\. Specify its namespace with --namespace/,
     );
     expect(await failure("--context", "another", "status")).to.match(
       /^2 The kubeconfig has no context another/,
     );
     expect(await failure("--namespace", namespace, "sessions", "--watch", "--output", "json")).to.match(
-      /^2 --watch prints tables/,
+      /^2 --watch cannot be combined with --output json/,
     );
     expect(await failure("explode")).to.match(/^2 error: unknown command 'explode'/);
     expect(await failure("--namespace", namespace, "maintenance", "on", "--message", "")).to.match(
@@ -597,7 +597,7 @@ describe("kubectl joypod", function () {
     );
     const stranger = await server.asUser(`stranger-of-${namespace}`, []);
     expect(await failure("--kubeconfig", stranger.kubeconfigPath, "status")).to.match(
-      /^5 You may not do this: .*forbidden.* Ask for the right/,
+      /^5 Permission denied: .*forbidden.* Request the permission/,
     );
   });
 });

@@ -61,7 +61,7 @@ describe("the kubeconfig of kubectl joypod", () => {
         variable: listed("", missing, write("a", "play", "https://a.test")),
       }).getCurrentCluster()?.server,
     ).to.equal("https://a.test");
-    expect(() => readKubeconfig({ variable: missing })).to.throw("KUBECONFIG names no file that is there");
+    expect(() => readKubeconfig({ variable: missing })).to.throw("none of the files in KUBECONFIG exists");
   });
 
   it("is the file that --kubeconfig names, whatever KUBECONFIG says", () => {

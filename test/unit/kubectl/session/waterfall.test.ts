@@ -33,29 +33,29 @@ const lineOf = (name: string): string =>
     .find((line) => line.startsWith(name)) ?? "";
 
 describe("waterfall", () => {
-  it("tells each time as exactly as it is known", () => {
-    expect(lineOf("a node is chosen")).to.match(/chosen +~0 s +0\.25 s /);
-    expect(lineOf("the game's files are there")).to.match(/there +~2 s +~2 s /);
-    expect(lineOf("the viewer is connected")).to.match(/connected +~6 s +2\.65 s /);
+  it("shows each time with its precision", () => {
+    expect(lineOf("node chosen")).to.match(/chosen +~0 s +0\.25 s /);
+    expect(lineOf("game files ready")).to.match(/ready +~2 s +~2 s /);
+    expect(lineOf("viewer connected")).to.match(/connected +~6 s +2\.65 s /);
   });
 
-  it("says what is not recorded, and takes the first viewer's connection", () => {
-    expect(lineOf("the save is there")).to.match(/there +not recorded/);
-    expect(lineOf("the game's container starts")).to.match(/starts +not recorded/);
-    expect(lineOf("a viewer's offer is answered")).to.match(/answered +~3 s/);
+  it("shows missing steps as not recorded and uses the first viewer's connection", () => {
+    expect(lineOf("save ready")).to.match(/ready +not recorded/);
+    expect(lineOf("game container started")).to.match(/started +not recorded/);
+    expect(lineOf("viewer's offer answered")).to.match(/answered +~3 s/);
   });
 
-  it("draws bars where the steps lie", () => {
+  it("draws a bar for each step", () => {
     const barOf = (name: string): string => /\|(.*)\|/.exec(lineOf(name))?.[1] ?? "";
-    expect(barOf("the viewer is connected"))
+    expect(barOf("viewer connected"))
       .to.match(/^ +=+$/)
       .and.have.length(40);
-    expect(barOf("a node is chosen").trimEnd().length).to.be.lessThan(
-      barOf("the session is ready").trimEnd().length,
+    expect(barOf("node chosen").trimEnd().length).to.be.lessThan(
+      barOf("session ready").trimEnd().length,
     );
   });
 
-  it("says so where nothing is known yet", () => {
-    expect(waterfall([])).to.equal("Nothing is recorded of the launch yet.");
+  it("explains that no steps are recorded yet", () => {
+    expect(waterfall([])).to.equal("No launch steps are recorded yet.");
   });
 });
