@@ -1,4 +1,4 @@
-import { foreignBecause } from "#contracts/crd/installation.ts";
+import { ownershipConflict } from "#contracts/crd/installation.ts";
 import { eventControllers } from "#contracts/crd/names.ts";
 import { gameNodeEventReasons } from "#contracts/crd/gameNodeReasons.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
@@ -302,7 +302,7 @@ export class Agent {
   #takenBecause(): string | undefined {
     const { node, installation } = this.#deps.config;
     const gameNode = this.#watches.gameNode.cache.get(node);
-    return gameNode && foreignBecause(gameNode, installation);
+    return gameNode && ownershipConflict(gameNode, installation);
   }
 
   async #holdRoot(signal: AbortSignal): Promise<RootLock> {

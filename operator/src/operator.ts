@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { foreignBecause, type Installation } from "#contracts/crd/installation.ts";
+import { ownershipConflict, type Installation } from "#contracts/crd/installation.ts";
 import { eventControllers } from "#contracts/crd/names.ts";
 import { leases, nodes, pods } from "#kube/api/builtin.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
@@ -232,7 +232,7 @@ export class Operator {
    */
   async lead(signal?: AbortSignal): Promise<void> {
     for (const gameNode of this.#reflectors.gameNodes.cache.list()) {
-      const reason = foreignBecause(gameNode, this.#installation);
+      const reason = ownershipConflict(gameNode, this.#installation);
       if (reason !== undefined) throw new Error(reason);
     }
     this.#heartbeats.beginAnew();

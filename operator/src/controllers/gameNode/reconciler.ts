@@ -4,8 +4,8 @@ import { isFinished, isSavePending } from "#contracts/crd/sessionState.ts";
 import type { PodResources, NodeLoads } from "#contracts/crd/capacity.ts";
 import {
   agentLabelValueOf,
-  foreignBecause,
-  marksOf,
+  ownershipConflict,
+  ownershipMetadata,
   sessionsNamespaceAnnotation,
   type Installation,
 } from "#contracts/crd/installation.ts";
@@ -84,7 +84,8 @@ export function createNodeReconciler(deps: NodeDeps) {
   return async (name: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
     const node = deps.cluster.nodes.get(name);
     const known = deps.cluster.gameNodes.get(name);
-    if (known && foreignBecause(known, deps.installation) !== undefined) return leaveAlone(node, known, deps);
+    if (known && ownershipConflict(known, deps.installation) !== undefined)
+      return leaveAlone(node, known, deps);
     // Read before anything is observed: a heartbeat that runs out during this pass was observed as fresh, and
     // needs another pass.
     const staleInMs = deps.heartbeats.staleInMs(name);
@@ -107,7 +108,7 @@ export function createNodeReconciler(deps: NodeDeps) {
       return undefined;
     }
     const gameNode = await applyDesired(node, deps, signal);
-    if (foreignBecause(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
+    if (ownershipConflict(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
     // What is pinned does not matter any more to a node that was filled once.
     const pinned = isConditionTrue(gameNode.status?.conditions, "Filled") ? [] : deps.fillPlan.pinnedOn(name);
     const waitMs = await reportStatus({ ...world, gameNode, pinned }, action, deps, signal);
@@ -125,7 +126,7 @@ function leaveAlone(
   gameNode: Stored<GameNode>,
   { events, installation }: NodeDeps,
 ): ReconcileResult {
-  const note = foreignBecause(gameNode, installation);
+  const note = ownershipConflict(gameNode, installation);
   if (node && note !== undefined)
     events.record(node, { type: "Warning", reason: gameNodeEventReasons.nodeTaken, action: "Take", note });
   return { requeueAfterMs: takenRetryMs };
@@ -250,7 +251,7 @@ async function applyDesired(
   const desired = fillPlan.desiredOn(name);
   const isMarked = known?.metadata.annotations?.[sessionsNamespaceAnnotation] !== undefined;
   if (known && isMarked && isSameDesired(known.spec.desired, desired)) return known;
-  const marks = marksOf(installation);
+  const marks = ownershipMetadata(installation);
   const written = known
     ? // This is no apply: to apply an empty list in place of a full one makes the API server drop the whole
       // spec.
@@ -267,7 +268,7 @@ async function applyDesired(
         },
         signal,
       );
-  if (foreignBecause(written, installation) === undefined) cluster.gameNodes.upsert(written);
+  if (ownershipConflict(written, installation) === undefined) cluster.gameNodes.upsert(written);
   return written;
 }
 

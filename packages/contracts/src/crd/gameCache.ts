@@ -212,42 +212,42 @@ export const gameCacheKind: Kind = {
   selectableFields: [".spec.source.sha256", ".spec.placement.policy"],
 };
 
-/** Condition Ready of a GameCache, and the event when it changes. */
+/** Reasons of the Ready condition of a GameCache, and of the event when it changes. */
 export const cacheReadyReasons = {
-  /** `True`, by the operator: every wanted node holds the current version. */
+  /** `True`, set by the operator: every selected node holds the current version. */
   allNodesCached: "AllNodesCached",
-  /** `True`, by the operator: the policy is OnDemand, and no node holds the game. */
+  /** `True`, set by the operator: the policy is OnDemand, and no node holds the game. */
   onDemand: "OnDemand",
-  /** `False`, by the operator: some nodes have yet to fetch the current version. */
+  /** `False`, set by the operator: some nodes have yet to fetch the current version. */
   filling: "Filling",
-  /** `False`, by the operator: some nodes could not fetch it. */
+  /** `False`, set by the operator: some nodes could not fetch it. */
   nodesFailed: "NodesFailed",
-  /** `False`, by the operator: no game node matches the placement. */
+  /** `False`, set by the operator: no game node matches the placement. */
   noGameNodes: "NoGameNodes",
 } as const;
 
-/** Condition Progressing of a GameCache. */
+/** Reasons of the Progressing condition of a GameCache. */
 export const cacheProgressReasons = {
-  /** `True`, by the operator: nodes fetch the current version, or wait for their turn. */
+  /** `True`, set by the operator: nodes are fetching the current version, or wait to start. */
   filling: "Filling",
-  /** `False`, by the operator: `spec.suspend` is set. */
+  /** `False`, set by the operator: `spec.suspend` is set. */
   suspended: "Suspended",
-  /** `False`, by the operator: some nodes could not fetch it. */
+  /** `False`, set by the operator: some nodes could not fetch it. */
   nodesFailed: "NodesFailed",
-  /** `False`, by the operator: there is nothing left to fetch. */
+  /** `False`, set by the operator: nothing is left to fetch. */
   settled: "Settled",
 } as const;
 
-/** Condition Stalled of a GameCache, which tools that wait for objects read as a failure. */
+/** Reasons of the Stalled condition of a GameCache, which tools that wait for objects read as a failure. */
 export const cacheStalledReasons = {
   /**
-   * `True`, by the operator: some nodes could not fetch the current version, no other node fetches it, and
-   * `spec.suspend` is not set. The failed ones try again by themselves.
+   * `True`, set by the operator: some nodes could not fetch the current version, no other node is fetching
+   * it, and `spec.suspend` is not set. The failed nodes retry automatically.
    */
   nodesFailed: "NodesFailed",
   /**
-   * `False`, by the operator: nodes hold the version, fetch it, or wait for their turn, or `spec.suspend` is
-   * set.
+   * `False`, set by the operator: nodes hold the version, are fetching it or wait to start, or `spec.suspend`
+   * is set.
    */
   noFailure: "NoFailure",
 } as const;

@@ -1,235 +1,248 @@
 /** Reasons in conditions and events of GameNodes. docs/crd shows the doc comments. */
 import type { ValueOf } from "./kind.ts";
 
-/** Condition Ready of a GameNode. */
+/** Reasons of the Ready condition of a GameNode. */
 export const nodeReadyReasons = {
-  /** `True`, by the operator: kubelet and node agent report in time. */
+  /** `True`, set by the operator: kubelet and node agent report in time. */
   nodeAndAgentWell: "NodeAndAgentWell",
-  /** `False`, by the operator: the node is being deleted. */
+  /** `False`, set by the operator: the node is being deleted. */
   nodeDeleting: "NodeDeleting",
-  /** `False`, by the operator: the kubelet does not report the node as ready. */
+  /** `False`, set by the operator: the kubelet does not report the node as ready. */
   nodeNotReady: "NodeNotReady",
-  /** `False`, by the operator: the node agent has not reported in time. */
+  /** `False`, set by the operator: the node agent has not reported in time. */
   agentSilent: "AgentSilent",
   /**
-   * Why `status.capacity.schedulable` is false on a node that is Ready: it is cordoned. Not written into the
+   * The node is cordoned. Appears only in `status.capacity.unschedulable` of a Ready node, not in the
    * condition.
    */
   nodeCordoned: "NodeCordoned",
-  /** The same, of a node with a taint that session pods do not tolerate. */
+  /** The node has a taint that session pods do not tolerate. Only in `status.capacity.unschedulable`. */
   nodeTainted: "NodeTainted",
-  /** The same, of a node without a label that session pods ask for (`sessions.pods.nodeSelector`). */
+  /**
+   * The node lacks a label that session pods select (`sessions.pods.nodeSelector`). Appears only in
+   * `status.capacity.unschedulable`.
+   */
   nodeNotSelected: "NodeNotSelected",
-  /** `False`, by the operator: the cause is not known. */
+  /** `False`, set by the operator: the cause is unknown. */
   unknown: "Unknown",
 } as const;
 
-/** Condition Draining of a GameNode. */
+/** Reasons of the Draining condition of a GameNode. */
 export const drainingReasons = {
   /**
-   * `True`, by the operator: the node has lost the label of game nodes. Its agent stays until the last
-   * session and its save are gone.
+   * `True`, set by the operator: the node has lost the label of game nodes. Its agent stays until its last
+   * session and save are gone.
    */
   labelRemoved: "LabelRemoved",
-  /** `False`, by the operator: the node is a game node. */
+  /** `False`, set by the operator: the node is a game node. */
   gameNode: "GameNode",
 } as const;
 
-/** Condition Lost of a GameNode. */
+/** Reasons of the Lost condition of a GameNode. */
 export const lostReasons = {
-  /** `True`, by the operator: neither kubelet nor node agent has been heard, and its sessions were ended. */
+  /**
+   * `True`, set by the operator: neither kubelet nor node agent reports, and the sessions of the node were
+   * ended.
+   */
   silent: "Silent",
   /**
-   * `Unknown`, by the operator: neither has been heard, but many game nodes fell silent together; its
-   * sessions go on.
+   * `Unknown`, set by the operator: neither reports, but many game nodes became silent at the same time. The
+   * sessions continue.
    */
   brakeHolds: "BrakeHolds",
-  /** `False`, by the operator: kubelet or node agent is heard. */
+  /** `False`, set by the operator: kubelet or node agent reports. */
   heard: "Heard",
 } as const;
 
 /**
- * Condition Filled of a GameNode: a new node gets the games that are pinned there before it takes sessions
+ * Reasons of the Filled condition of a GameNode. A new node fetches its pinned games before it gets sessions
  * that another node could take.
  */
 export const filledReasons = {
   /**
-   * `True`, by the operator: the node holds the pinned games that it is to hold, or did once: those that come
-   * later keep no session away.
+   * `True`, set by the operator: the node holds its pinned games, or has held them once. Games that are
+   * pinned later do not keep sessions away.
    */
   pinnedGamesHeld: "PinnedGamesHeld",
   /**
-   * `False`, by the operator: the node is new, and pinned games are on their way; the message says how far
-   * they are.
+   * `False`, set by the operator: the node is new and is fetching its pinned games. The message has the
+   * progress.
    */
   filling: "Filling",
-  /** `True`, by the operator: they did not come in time, and the node takes sessions as any other. */
+  /**
+   * `True`, set by the operator: the pinned games did not arrive in time, and the node accepts sessions like
+   * any other.
+   */
   notInTime: "NotInTime",
-  /** `Unknown`, by the operator: the node agent has never reported what is there. */
+  /** `Unknown`, set by the operator: the node agent has never reported the content of the node. */
   notReported: "NotReported",
 } as const;
 
 /**
- * Condition GpuNotShared of a GameNode: `True` where a value of the chart is needed, which the message names.
+ * Reasons of the GpuNotShared condition of a GameNode. `True` means that a chart value is required, which the
+ * message names.
  */
 export const gpuNotSharedReasons = {
-  /** `False`, by the operator: both containers of a session reach the GPU. */
+  /** `False`, set by the operator: both containers of a session can use the GPU. */
   shared: "Shared",
-  /** `False`, by the operator: sessions take no GPU. */
+  /** `False`, set by the operator: sessions use no GPU. */
   software: "SoftwareRendering",
-  /**
-   * `True`, by the operator: the node offers none of the resource that a session takes, so it takes no
-   * session.
-   */
+  /** `True`, set by the operator: the node offers none of the GPU resource, so it accepts no sessions. */
   noDevices: "NoDevices",
   /**
-   * `True`, by the operator: the node offers less of the resource than one session takes, so it takes no
-   * session.
+   * `True`, set by the operator: the node offers less of the GPU resource than one session takes, so it
+   * accepts no sessions.
    */
   tooFewDevices: "TooFewDevices",
   /**
-   * `True`, by the operator: the game holds the GPU, and the streamer, whose display it draws on, has no way
-   * to it: games are played, and render in software.
+   * `True`, set by the operator: only the game container has the GPU, but the streamer's display needs it
+   * too. Games run, but render in software.
    */
   oneContainer: "OneContainer",
   /**
-   * `True`, by the operator: sessions claim the GPU, and nobody has said how many fit on the node; it takes
-   * one.
+   * `True`, set by the operator: sessions claim the GPU, and the number of sessions per node is not
+   * configured. The node accepts one.
    */
   slotsNotSet: "SlotsNotSet",
 } as const;
 
-/** Condition StoreReachable of a GameNode. */
+/** Reasons of the StoreReachable condition of a GameNode. */
 export const storeReachableReasons = {
-  /** `True`, by the node agent: the object store answers. */
+  /** `True`, set by the node agent: the object store responds. */
   answers: "Answers",
-  /** `False`, by the node agent: it does not. */
+  /** `False`, set by the node agent: the object store does not respond. */
   unreachable: "Unreachable",
 } as const;
 
-/** Condition DiskPressure of a GameNode. */
+/** Reasons of the DiskPressure condition of a GameNode. */
 export const diskPressureReasons = {
-  /** `True`, by the node agent: a wanted game does not fit on the node. */
+  /** `True`, set by the node agent: a game that the node should hold does not fit. */
   insufficientSpace: "InsufficientSpace",
-  /** `False`, by the node agent: all wanted games fit. */
+  /** `False`, set by the node agent: all games that the node should hold fit. */
   spaceLeft: "SpaceLeft",
 } as const;
 
 /**
- * Condition ArchitectureSupported of a GameNode; one of the checks that hold before the node takes sessions.
+ * Reasons of the ArchitectureSupported condition of a GameNode, a check that must pass before the node
+ * accepts sessions.
  */
 export const architectureSupportedReasons = {
-  /** `True`, by the operator: the node's processors are those that games are made for. */
+  /** `True`, set by the operator: games are built for the node's CPU architecture. */
   supported: "Supported",
-  /** `False`, by the operator: they are others, so no game would start. */
+  /** `False`, set by the operator: games are not built for the node's CPU architecture. */
   otherArchitecture: "OtherArchitecture",
-  /** `Unknown`, by the operator: the kubelet does not say which they are. */
+  /** `Unknown`, set by the operator: the kubelet does not report the CPU architecture. */
   notReported: "NotReported",
 } as const;
 
-/** Condition RootExecutable of a GameNode; one of the checks that hold before the node takes sessions. */
+/**
+ * Reasons of the RootExecutable condition of a GameNode, a check that must pass before the node accepts
+ * sessions.
+ */
 export const rootExecutableReasons = {
-  /** `True`, by the node agent: a program in the folder of games was started. */
+  /** `True`, set by the node agent: a test program ran in the games folder. */
   executable: "Executable",
-  /** `False`, by the node agent: the folder is on a file system that is mounted noexec. */
+  /** `False`, set by the node agent: the games folder is on a file system mounted with noexec. */
   mountedNoexec: "MountedNoexec",
-  /** `Unknown`, by the node agent: no program could be put there to be tried. */
+  /** `Unknown`, set by the node agent: the test program could not be written. */
   notTried: "NotTried",
 } as const;
 
-/** Condition RootWritable of a GameNode; one of the checks that hold before the node takes sessions. */
+/**
+ * Reasons of the RootWritable condition of a GameNode, a check that must pass before the node accepts
+ * sessions.
+ */
 export const rootWritableReasons = {
-  /** `True`, by the node agent: a file in the folder of games and saves was written and read. */
+  /** `True`, set by the node agent: a test file in the folder of games and saves was written and read. */
   writable: "Writable",
-  /** `False`, by the node agent: it could not be; the message has the cause. */
+  /** `False`, set by the node agent: the test failed. The message has the cause. */
   notWritable: "NotWritable",
 } as const;
 
-/** Condition SpaceLeft of a GameNode; one of the checks that hold before the node takes sessions. */
+/**
+ * Reasons of the SpaceLeft condition of a GameNode, a check that must pass before the node accepts sessions.
+ */
 export const spaceLeftReasons = {
-  /** `True`, by the node agent: saves fit on the node's disk. */
+  /** `True`, set by the node agent: saves fit on the node's disk. */
   enoughSpace: "EnoughSpace",
-  /** `False`, by the node agent: the file system of games and saves is all but full. */
+  /** `False`, set by the node agent: the file system of games and saves is almost full. */
   tooLittleSpace: "TooLittleSpace",
-  /**
-   * `False`, by the node agent: it has room for bytes, but all but no inodes, so that no more files can be
-   * made.
-   */
+  /** `False`, set by the node agent: the file system has space, but almost no free inodes. */
   tooFewInodes: "TooFewInodes",
 } as const;
 
-/** Condition ClockInStep of a GameNode; one of the checks that hold before the node takes sessions. */
+/**
+ * Reasons of the ClockInStep condition of a GameNode, a check that must pass before the node accepts
+ * sessions.
+ */
 export const clockInStepReasons = {
-  /** `True`, by the node agent: the node's clock and the API server's agree. */
+  /** `True`, set by the node agent: the clocks of the node and the API server agree. */
   inStep: "InStep",
   /**
-   * `False`, by the node agent: they differ by more than a minute; the object store and streams refuse what
-   * is signed then.
+   * `False`, set by the node agent: the clocks differ by more than a minute, so signatures for the object
+   * store and streams are rejected.
    */
   outOfStep: "OutOfStep",
-  /** `Unknown`, by the node agent: the API server has not told the time yet. */
+  /** `Unknown`, set by the node agent: the time of the API server is not known yet. */
   notCompared: "NotCompared",
 } as const;
 
-/** Condition PortsFree of a GameNode: the node takes no sessions when all of its media ports are taken. */
+/**
+ * Reasons of the PortsFree condition of a GameNode. A node accepts no sessions when all of its media ports
+ * are in use.
+ */
 export const portsFreeReasons = {
-  /** `True`, by the operator: no pod but sessions' takes a media port of the node. */
+  /** `True`, set by the operator: only session pods use media ports of the node. */
   free: "Free",
-  /** `True`, by the operator: other pods take some of the media ports; sessions get others. */
+  /** `True`, set by the operator: other pods use some media ports. Sessions get different ones. */
   someTaken: "SomeTaken",
-  /** `False`, by the operator: other pods take all of them. */
+  /** `False`, set by the operator: other pods use all media ports. */
   allTaken: "AllTaken",
   /**
-   * `Unknown`, by the operator: it does not see other pods, as `gameNodes.countOtherPods` is false, or
-   * session pods have a priority class.
+   * `Unknown`, set by the operator: it does not see other pods, because `gameNodes.countOtherPods` is false
+   * or session pods have a priority class.
    */
   notCounted: "NotCounted",
 } as const;
 
 /**
- * Condition Reachable of a GameNode: whether it has an address that players can be expected to reach. It
- * keeps no session off the node.
+ * Reasons of the Reachable condition of a GameNode, which shows whether players can be expected to reach its
+ * address. It does not affect scheduling.
  */
 export const reachableReasons = {
-  /**
-   * `True`, by the operator: an admin has said where players reach it, by an annotation or
-   * `media.announceAddress`.
-   */
+  /** `True`, set by the operator: the address is configured by annotation or `media.announceAddress`. */
   addressGiven: "AddressGiven",
-  /** `True`, by the operator: the node has a public address. */
+  /** `True`, set by the operator: the node has a public address. */
   publicAddress: "PublicAddress",
-  /** `True`, by the operator: players come through a relay, which reaches the node. */
+  /** `True`, set by the operator: players connect through a relay, which reaches the node. */
   relayed: "Relayed",
   /**
-   * `Unknown`, by the operator: all its addresses are private, so that only players of the same network reach
-   * it; the message says what to do for others.
+   * `Unknown`, set by the operator: the node has only private addresses, which players outside the network
+   * cannot reach. The message says what to do.
    */
   privateAddress: "PrivateAddress",
-  /** `False`, by the operator: it has no address at all. */
+  /** `False`, set by the operator: the node has no address. */
   noAddress: "NoAddress",
 } as const;
 
-/** Condition SessionsSetAside of a GameNode. */
+/** Reasons of the SessionsSetAside condition of a GameNode. */
 export const sessionsSetAsideReasons = {
-  /** `True`, by the node agent: session folders that cannot be read are set aside for an admin. */
+  /** `True`, set by the node agent: unreadable session folders were set aside for an admin. */
   unreadable: "Unreadable",
-  /** `False`, by the node agent: there are none. */
+  /** `False`, set by the node agent: no session folders are set aside. */
   allRead: "AllRead",
 } as const;
 
-/** Events on a GameNode. */
+/** Reasons of events on a GameNode. */
 export const gameNodeEventReasons = {
-  /**
-   * By the operator, on the Node: another installation has it as a game node, so that this one leaves it
-   * alone.
-   */
+  /** By the operator, on the Node: the node belongs to another installation, so this one ignores it. */
   nodeTaken: "NodeTaken",
   /**
-   * By the node agent: it has stored the save of a session that is gone from the cluster; no slot may point
-   * to it.
+   * By the node agent: it stored the save of a session that no longer exists in the cluster. No slot may
+   * refer to the save.
    */
   orphanedSave: "OrphanedSave",
-  /** By the node agent: it has set a session's folder aside, which cannot be read. */
+  /** By the node agent: it set the unreadable folder of a session aside. */
   sessionSetAside: "SessionSetAside",
 } as const;
 

@@ -4,191 +4,190 @@
  */
 import type { ValueOf } from "./kind.ts";
 
-/** Condition Scheduled of a GameSession. */
+/** Reasons of the Scheduled condition of a GameSession. */
 export const scheduledReasons = {
-  /** `True`, by the operator: the session has a node and a media port there. */
+  /** `True`, set by the operator: the session has a node and a media port on it. */
   nodeAssigned: "NodeAssigned",
-  /** `False`, by the operator: no game node takes sessions. */
+  /** `False`, set by the operator: no game node accepts sessions. */
   noGameNodes: "NoGameNodes",
-  /** `False`, by the operator: all slots of all game nodes are taken. */
+  /** `False`, set by the operator: all slots of all game nodes are in use. */
   noCapacity: "NoCapacity",
   /**
-   * `False`, by the operator: game nodes have free slots, but none has the memory and processors left that
-   * the session's pod requests.
+   * `False`, set by the operator: game nodes have free slots, but none has enough memory and CPU left for the
+   * session's pod.
    */
   insufficientResources: "InsufficientResources",
-  /** `False`, by the operator: all media ports of the game nodes that have room are taken. */
+  /** `False`, set by the operator: all media ports of the game nodes with room are in use. */
   noFreePort: "NoFreePort",
 } as const;
 
-/** Condition PodReady of a GameSession. */
+/** Reasons of the PodReady condition of a GameSession. */
 export const podReadyReasons = {
-  /** `True`, by the operator: streamer and game run. */
+  /** `True`, set by the operator: streamer and game are running. */
   containersReady: "ContainersReady",
-  /** `False`, by the operator: the pod was ready before, and is not any more. */
+  /** `False`, set by the operator: the pod was ready before and no longer is. */
   containersNotReady: "ContainersNotReady",
   /**
-   * `False`, by the operator, and the event: the API server does not make the pod, because of a quota, a
-   * policy, a runtime class that is not there, or an admission webhook that does not respond; the message has
-   * its words. It is tried again until the start deadline.
+   * `False`, set by the operator, and the reason of an event: the API server refuses to create the pod, for
+   * example because of a quota, a policy, a missing runtime class or an admission webhook that does not
+   * respond. The message contains the error. The operator retries until the start deadline.
    */
   failedCreate: "FailedCreate",
 } as const;
 
-/** Condition StreamReady of a GameSession. */
+/** Reasons of the StreamReady condition of a GameSession. */
 export const streamReadyReasons = {
-  /** `True`, by the operator: the streamer takes viewers. */
+  /** `True`, set by the operator: the streamer accepts viewers. */
   streamerReady: "StreamerReady",
-  /** `False`, by the operator: the streamer took viewers before, and does not any more. */
+  /** `False`, set by the operator: the streamer accepted viewers before and no longer does. */
   streamerNotReady: "StreamerNotReady",
 } as const;
 
-/** Condition Ready of a GameSession. */
+/** Reasons of the Ready condition of a GameSession. */
 export const readyReasons = {
-  /** `True`, by the operator: the game can be played. */
+  /** `True`, set by the operator: the game can be played. */
   streaming: "Streaming",
-  /** `False`, by the operator: the game could be played before, and cannot for now. */
+  /** `False`, set by the operator: the game could be played before and currently cannot. */
   interrupted: "Interrupted",
-  /** `False`, by the operator: the session is being stopped. */
+  /** `False`, set by the operator: the session is being stopped. */
   stopping: "Stopping",
 } as const;
 
 /**
- * Condition Accelerated of a GameSession, which only a session has that was to have a GPU, and the event when
- * it is `False`.
+ * Reasons of the Accelerated condition of a GameSession, which only sessions that requested a GPU have, and
+ * of the event when it is `False`.
  */
 export const acceleratedReasons = {
-  /** `True`, by the operator: the GPU renders, as `status.stream.renderer` says. */
+  /** `True`, set by the operator: the GPU renders. `status.stream.renderer` has its name. */
   rendersOnGpu: "RendersOnGpu",
   /**
-   * `False`, by the operator: the streamer has no render node, /dev/dri/renderD*; the session renders in
+   * `False`, set by the operator: the streamer has no render node (/dev/dri/renderD*). The session renders in
    * software.
    */
   noRenderNode: "NoRenderNode",
-  /** `False`, by the operator: the accelerated display did not start; the session renders in software. */
+  /** `False`, set by the operator: the accelerated display did not start. The session renders in software. */
   displayFailed: "DisplayFailed",
-  /** `False`, by the operator: there is a render node, and yet OpenGL renders in software. */
+  /** `False`, set by the operator: OpenGL renders in software although a render node exists. */
   softwareRenderer: "SoftwareRenderer",
   /**
-   * `False`, by the operator: what was drawn with OpenGL or Vulkan was not captured right; the session
+   * `False`, set by the operator: frames drawn with OpenGL or Vulkan were not captured correctly. The session
    * renders in software.
    */
   probeFailed: "ProbeFailed",
 } as const;
 
-/** Condition ContentReady of a GameSession. */
+/** Reasons of the ContentReady condition of a GameSession. */
 export const contentReasons = {
-  /** `True`, by the node agent: the game's files are unpacked on the node. */
+  /** `True`, set by the node agent: the game's files are unpacked on the node. */
   unpacked: "Unpacked",
-  /** `False`, by the node agent: the archive is being fetched from the object store. */
+  /** `False`, set by the node agent: the archive is being downloaded from the object store. */
   downloading: "Downloading",
-  /** `False`, by the node agent: the GameCache names no archive with the session's digest. */
+  /** `False`, set by the node agent: the GameCache has no archive with the session's digest. */
   sourceUnknown: "SourceUnknown",
-  /** `False`, by the node agent: the object store does not have the archive. */
+  /** `False`, set by the node agent: the archive is missing in the object store. */
   sourceMissing: "SourceMissing",
-  /** `False`, by the node agent: the object store cannot be reached, or has no such bucket. */
+  /** `False`, set by the node agent: the object store is unreachable, or the bucket does not exist. */
   storeUnreachable: "StoreUnreachable",
-  /** `False`, by the node agent: what was fetched does not have the archive's SHA-256. */
+  /** `False`, set by the node agent: the downloaded file does not match the SHA-256 of the archive. */
   checksumMismatch: "ChecksumMismatch",
-  /** `False`, by the node agent: the archive breaks the rules of archives. */
+  /** `False`, set by the node agent: the archive violates the archive rules. */
   archiveRefused: "ArchiveRefused",
-  /** `False`, by the node agent: the archive has no launcher or no engine directory at its root. */
+  /** `False`, set by the node agent: the archive has no launcher or no engine directory at its root. */
   archiveIncomplete: "ArchiveIncomplete",
-  /**
-   * `False`, by the node agent: the game, or what the session itself keeps there, does not fit on the node.
-   */
+  /** `False`, set by the node agent: the game or the session's own files do not fit on the node. */
   insufficientSpace: "InsufficientSpace",
-  /** `False`, by the node agent: the download failed in another way; it is tried again. */
+  /** `False`, set by the node agent: the download failed for another reason and is retried. */
   downloadFailed: "DownloadFailed",
 } as const;
 
-/** Condition SaveRestored of a GameSession. */
+/** Reasons of the SaveRestored condition of a GameSession. */
 export const restoreReasons = {
-  /** `True`, by the node agent: the slot's save is in the save directory. */
+  /** `True`, set by the node agent: the slot's save is in the save directory. */
   restored: "Restored",
-  /** `True`, by the node agent: the slot has no save yet. */
+  /** `True`, set by the node agent: the slot has no save yet. */
   newPlaythrough: "NewPlaythrough",
-  /** `Unknown`, by the node agent: the save is on the node, and the pod has yet to restore it. */
+  /** `Unknown`, set by the node agent: the save is on the node, and the pod has not restored it yet. */
   restoring: "Restoring",
-  /** `False`, by the node agent: the object store cannot be reached, or has no such bucket. */
+  /** `False`, set by the node agent: the object store is unreachable, or the bucket does not exist. */
   storeUnreachable: "StoreUnreachable",
-  /** `False`, by the node agent: the object store refuses to return the save. */
+  /** `False`, set by the node agent: the object store refuses access to the save. */
   storeRefused: "StoreRefused",
-  /** `False`, by the node agent: the object store does not have the save. */
+  /** `False`, set by the node agent: the save is missing in the object store. */
   saveMissing: "SaveMissing",
-  /** `False`, by the node agent: what was fetched does not have the save's SHA-256. */
+  /** `False`, set by the node agent: the downloaded file does not match the SHA-256 of the save. */
   checksumMismatch: "ChecksumMismatch",
   /**
-   * `False`, by the node agent: the packer refused the save, for example because its archive breaks the
+   * `False`, set by the node agent: the packer refused the save, for example because its archive violates the
    * rules.
    */
   saveRefused: "SaveRefused",
-  /** `False`, by the node agent: the save does not fit into the session's save volume. */
+  /** `False`, set by the node agent: the save does not fit into the session's save volume. */
   saveVolumeFull: "SaveVolumeFull",
 } as const;
 
 /**
- * What the packer tells the node agent when it cannot restore a save. All but SaveVolumeFull become
- * SaveRefused in condition SaveRestored.
+ * Reasons that the packer reports to the node agent when it cannot restore a save. All except SaveVolumeFull
+ * become SaveRefused in the SaveRestored condition.
  */
 export const packerRestoreReasons = {
-  /** The save to restore does not have its size or SHA-256. */
+  /** The save does not match its size or SHA-256. */
   checksumMismatch: "ChecksumMismatch",
-  /** The archive of the save breaks the rules of archives. */
+  /** The save's archive violates the archive rules. */
   saveRefused: "SaveRefused",
   /** The save does not fit into the save volume. */
   saveVolumeFull: "SaveVolumeFull",
-  /** The save volume holds saves that no packer restored. */
+  /** The save volume contains files that the packer did not restore. */
   saveVolumeInUse: "SaveVolumeInUse",
-  /** The save directory could not be made, or the save not unpacked into it. */
+  /** The save directory could not be created, or the save could not be unpacked into it. */
   restoreFailed: "RestoreFailed",
 } as const;
 
 /**
- * Condition SavePersisted of a GameSession, from good to bad. `True` with any of them means that the node
- * agent has done what can be done and the session need not wait; what is lost, and what the player is told of
- * it, follows from the reason.
+ * Reasons of the SavePersisted condition of a GameSession, from best to worst. `True` with any reason means
+ * that the node agent has done everything it can, and the session does not wait any longer. The reason
+ * determines what is lost and what the player is told.
  */
 export const saveReasons = {
-  /** `True`, by the node agent: the last save is in the object store. */
+  /** `True`, set by the node agent: the last save is in the object store. */
   stored: "Stored",
-  /** `True`, by the node agent: the game left the restored save as it was. */
+  /** `True`, set by the node agent: the game did not change the restored save. */
   unchanged: "Unchanged",
   /**
-   * `True`, by the node agent: there is nothing to store, as the game wrote no save or never started.
-   * `False`, while the game is played: its player asked for a save, and the game has written none yet.
+   * `True`, set by the node agent: there is nothing to store, because the game wrote no save or never
+   * started. `False` while the game is running: the player requested a save, and the game has not written one
+   * yet.
    */
   nothingToSave: "NothingToSave",
   /**
-   * `True`, by the node agent: the pod ended without packing its last save, as at an eviction or a reboot;
-   * the newest pack before that is stored.
+   * `True`, set by the node agent: the pod ended without packing its last save, for example at an eviction or
+   * a reboot. The latest earlier pack is stored.
    */
   lastAutosave: "LastAutosave",
-  /** The packer found the save directory over the limits of a save; the newest pack before that is kept. */
+  /** The packer found the save directory above the size limits. The latest earlier pack is kept. */
   saveTooLarge: "SaveTooLarge",
-  /** The packer found no save directory, or something else in its place. */
+  /** The packer found no save directory, or something else at its path. */
   saveMissing: "SaveMissing",
-  /** The node's disk was full when the save was packed; the newest pack before that is kept. */
+  /** The node's disk was full when the save was packed. The latest earlier pack is kept. */
   spoolFull: "SpoolFull",
-  /** The node's disk failed when the save was packed; the newest pack before that is kept. */
+  /** The node's disk failed when the save was packed. The latest earlier pack is kept. */
   spoolFailed: "SpoolFailed",
   /**
-   * The packer cannot read the save directory: the game has closed it, or the node lacks memory or open
-   * files.
+   * The packer cannot read the save directory, because of its permissions or because the node lacks memory or
+   * file descriptors.
    */
   saveUnreadable: "SaveUnreadable",
   /**
-   * The node agent found a pack that is not what its manifest says, is gone, or breaks the rules of archives,
-   * or a disk that does not return what the packer wrote; what the session left on the node is set aside.
+   * The node agent found a pack that is missing, does not match its manifest or violates the archive rules,
+   * or the disk does not return what the packer wrote. The files of the session on the node are set aside.
    */
   spoolUnreadable: "SpoolUnreadable",
-  /** `False`, by the node agent: the game is played, and its newest pack is stored. */
+  /** `False`, set by the node agent: the game is running, and its latest pack is stored. */
   playing: "Playing",
-  /** `False`, by the node agent: the object store cannot be reached, or has no such bucket. */
+  /** `False`, set by the node agent: the object store is unreachable, or the bucket does not exist. */
   storeUnreachable: "StoreUnreachable",
-  /** `False`, by the node agent: the object store refuses the save. */
+  /** `False`, set by the node agent: the object store refuses the save. */
   storeRefused: "StoreRefused",
-  /** `False`, by the node agent: storing failed in another way; it is tried again. */
+  /** `False`, set by the node agent: storing failed for another reason and is retried. */
   saveFailed: "SaveFailed",
 } as const;
 
@@ -200,57 +199,60 @@ export function saveEventReason(reason: string): string {
   return reason.startsWith("Save") ? reason : `Save${reason}`;
 }
 
-/** Conditions of a GameSession that nobody has come to yet, or that are over. */
+/** Reasons of conditions of a GameSession that are not determined yet, or no longer apply. */
 export const unsetReasons = {
-  /** `Unknown`, by the operator: the session has not come so far. */
+  /** `Unknown`, set by the operator: the session has not reached this step. */
   pending: "Pending",
   /**
-   * `Unknown`, by the operator in the node agent's place: the agent of the session's node has not reported
-   * yet.
+   * `Unknown`, set by the operator on behalf of the node agent: the agent of the session's node has not
+   * reported yet.
    */
   nodeAgentSilent: "NodeAgentSilent",
-  /** `Unknown`, by the node agent: it has not come so far. */
+  /** `Unknown`, set by the node agent: the session has not reached this step. */
   notYet: "NotYet",
-  /** `False`, by the operator, in PodReady and StreamReady: the session is over. Ready is there no more. */
+  /**
+   * `False`, set by the operator on PodReady and StreamReady: the session has ended. The Ready condition is
+   * then absent.
+   */
   finished: "Finished",
 } as const;
 
 /** `spec.stopReason` and `status.stopReason` of a GameSession: why it ends. */
 export const stopReasons = {
-  /** By the API: the player ended it. A stop that gives no reason counts as one. */
+  /** Set by the API: the player ended the session. Default for a stop without a reason. */
   userRequested: "UserRequested",
-  /** By the API or the operator: nobody was heard of for `spec.idleTimeoutSeconds`. */
+  /** Set by the API or the operator: no keepalive arrived for `spec.idleTimeoutSeconds`. */
   idleTimeout: "IdleTimeout",
-  /** By the API or the operator: it was played for `spec.maxDurationSeconds`. */
+  /** Set by the API or the operator: the session lasted `spec.maxDurationSeconds`. */
   maxDuration: "MaxDuration",
   /**
-   * By the operator: an admin deleted the object. By the API: the database has no session of that name, as
-   * after it was restored from a backup.
+   * Set by the operator: an admin deleted the object. Set by the API: the database has no session of that
+   * name, for example after it was restored from a backup.
    */
   deleted: "Deleted",
-  /** By the operator: the game ended by itself, in good order. */
+  /** Set by the operator: the game exited normally. */
   gameExited: "GameExited",
   /**
-   * By the operator: its node is lost. By the API, in the database alone: the object is gone from the
-   * cluster.
+   * Set by the operator: the node of the session is lost. Set by the API, only in the database: the object is
+   * missing in the cluster.
    */
   nodeLost: "NodeLost",
   /**
-   * By the operator: `status.failure` says what failed. By the API, in the database alone: the object was
-   * never created.
+   * Set by the operator: `status.failure` has the failure. Set by the API, only in the database: the object
+   * was never created.
    */
   failed: "Failed",
 } as const;
 
 /**
- * `status.failure` of a GameSession, and with it condition Finished and the event of the end: written by the
- * operator. A session without failure has its `stopReason` in Finished. Scheduled's reasons, and those of
- * ContentReady and SaveRestored that waiting does not cure, become failures as they are.
+ * Reasons of `status.failure` of a GameSession, the Finished condition and the final event, set by the
+ * operator. Without a failure, Finished has the `stopReason`. Reasons of Scheduled, and permanent reasons of
+ * ContentReady and SaveRestored, become failures unchanged.
  */
 export const failureReasons = {
-  /** The game needs the internet, which no game gets here. */
+  /** The game needs internet access, which is not allowed for games in this cluster. */
   networkNotAllowed: "NetworkNotAllowed",
-  /** The game needs the internet, and the cluster was not found to enforce NetworkPolicies. */
+  /** The game needs internet access, and the cluster does not verifiably enforce NetworkPolicies. */
   networkNotEnforced: "NetworkNotEnforced",
   /** The game's files or the save were not ready in time on any node that was tried. */
   downloadTimedOut: "DownloadTimedOut",
@@ -258,58 +260,58 @@ export const failureReasons = {
   startTimedOut: "StartTimedOut",
   /** No node has room for the pod. */
   podRefused: "PodRefused",
-  /** The kubelet refused the pod, on the last node that was tried. */
+  /** The kubelet rejected the pod on the last node that was tried. */
   podRejected: "PodRejected",
   /** The cluster evicted or preempted the pod. */
   podEvicted: "PodEvicted",
-  /** Somebody deleted the pod. */
+  /** The pod was deleted. */
   podDeleted: "PodDeleted",
-  /** The pod is gone, and nothing says why. */
+  /** The pod is gone for an unknown reason. */
   podLost: "PodLost",
-  /** Neither the node's kubelet nor its agent reports any more. */
+  /** Neither the node's kubelet nor its agent reports any longer. */
   nodeLost: "NodeLost",
-  /** The game used more memory than it may. */
+  /** The game exceeded its memory limit. */
   outOfMemory: "OutOfMemory",
   /** The streamer failed. */
   streamerFailed: "StreamerFailed",
-  /** The game ended with an error. */
+  /** The game exited with an error. */
   gameCrashed: "GameCrashed",
-  /** The game ended in good order, before its stream was ready. */
+  /** The game exited normally before its stream was ready. */
   gameEndedEarly: "GameEndedEarly",
   /**
-   * The last save could not be stored in time. The node keeps it until that is possible, which condition
-   * SavePersisted then says.
+   * The last save could not be stored in time. The node keeps it until it can be stored; the SavePersisted
+   * condition then reports it.
    */
   saveNotStored: "SaveNotStored",
 } as const;
 
-/** Failures that only the API's database has, as there is no GameSession: written by the API. */
+/** Failures that only exist in the database, because there is no GameSession. Set by the API. */
 export const recordedFailureReasons = {
   /** The GameSession was never created. */
   launchFailed: "LaunchFailed",
-  /** The GameSession was removed from the cluster by force, or lost by it. */
+  /** The GameSession was removed by force, or the cluster lost it. */
   vanished: "Vanished",
 } as const;
 
 /**
- * Events on a GameSession, beside those that have the reason of a condition, of a failure or of a stop. The
- * node agent's event of the last save is `Save` and the reason of SavePersisted, such as SaveStored or
- * SaveTooLarge.
+ * Reasons of events on a GameSession, in addition to reasons of conditions, failures and stops. The node
+ * agent's event about the last save has the reason of SavePersisted with the prefix `Save`, for example
+ * SaveStored or SaveTooLarge.
  */
 export const gameSessionEventReasons = {
   /** By the operator: the session was placed on a node. */
   scheduled: "Scheduled",
   /** By the operator: the session moves to another node. */
   moved: "Moved",
-  /** By the operator: the media port is taken on the node, and another one is tried. */
+  /** By the operator: the media port is already in use on the node, and another one is tried. */
   portTaken: "PortTaken",
   /** By the operator: the session's pod was created. */
   podCreated: "PodCreated",
-  /** By the operator: somebody edited the status, and the pod that runs was found and put into it again. */
+  /** By the operator: the status was edited, and the running pod was found and added to it again. */
   podAdopted: "PodAdopted",
   /** By the operator: the game can be played. */
   ready: "Ready",
-  /** By the operator: the session is over. */
+  /** By the operator: the session has ended. */
   finished: "Finished",
   /** By the node agent: the game's files and the save are ready. */
   prepared: "Prepared",

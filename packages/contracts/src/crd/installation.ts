@@ -3,28 +3,22 @@ import type { GameNode } from "./gameNode.ts";
 import { group, type ObjectMeta } from "./kind.ts";
 import { heartbeatLabel, nodeAgentLabel } from "./names.ts";
 
-/**
- * Label of GameNodes with the installation that they belong to; those of the installation without a name have
- * none.
- */
+/** Label of GameNodes with the name of their installation. GameNodes of the unnamed one have no label. */
 export const installationLabel = `${group}/installation`;
 
-/**
- * Annotation of GameNodes with the namespace of the sessions that are placed there, which two installations
- * never share.
- */
+/** Annotation of GameNodes with the namespace of their sessions, which is unique per installation. */
 export const sessionsNamespaceAnnotation = `${group}/sessions-namespace`;
 
-/** What tells the installations of one cluster apart. */
+/** Identifies an installation within a cluster. */
 export interface Installation {
-  /** Empty for the one that has none. */
+  /** Empty for the unnamed installation. */
   name: string;
   sessionsNamespace: string;
 }
 
 /**
- * An installation's name, empty where it has none: it is a label's value, and `true` is what the label of
- * agents' nodes has for the one without a name.
+ * The name of an installation, empty for the unnamed one. It is used as a label value; `true` is reserved for
+ * the nodes of the unnamed installation.
  */
 export const installationName = z
   .string()
@@ -40,23 +34,23 @@ export function gameNodeSelectorOf({ name }: Pick<Installation, "name">): string
   return name === "" ? `!${installationLabel}` : `${installationLabel}=${name}`;
 }
 
-/** Returns the value that the label of agents' nodes has on the installation's own. */
+/** Returns the value of the node agent label on the installation's nodes. */
 export function agentLabelValueOf({ name }: Pick<Installation, "name">): string {
   return name === "" ? "true" : name;
 }
 
-/** Returns the labels of the Leases in which the installation's node agents renew their heartbeats. */
+/** Returns the labels of the heartbeat Leases of the installation's node agents. */
 export function heartbeatLabelsOf(installation: Pick<Installation, "name">): Record<string, string> {
   return { [heartbeatLabel]: agentLabelValueOf(installation) };
 }
 
-/** Returns the label selector of those Leases. */
+/** Returns the label selector of these Leases. */
 export function heartbeatSelectorOf(installation: Pick<Installation, "name">): string {
   return `${heartbeatLabel}=${agentLabelValueOf(installation)}`;
 }
 
-/** Returns what a GameNode of the installation says of whose it is. */
-export function marksOf({
+/** Returns the label and annotation that assign a GameNode to the installation. */
+export function ownershipMetadata({
   name,
   sessionsNamespace,
 }: Installation): Pick<ObjectMeta, "labels" | "annotations"> {
@@ -67,34 +61,34 @@ export function marksOf({
 }
 
 /**
- * Returns why the GameNode is another installation's, as a sentence that says what to do; undefined when it
- * is the given one's. One of an earlier release says no namespace.
+ * Returns a message if the GameNode belongs to another installation, with what to do; undefined otherwise. A
+ * GameNode without the namespace annotation can belong to any installation of its name.
  */
-export function foreignBecause(
+export function ownershipConflict(
   { metadata }: Pick<GameNode, "metadata">,
   { name, sessionsNamespace }: Installation,
 ): string | undefined {
   const label = metadata.labels?.[installationLabel] ?? "";
   const namespace = metadata.annotations?.[sessionsNamespaceAnnotation];
   if (label !== name) {
-    const owner = label === "" ? "the installation without a name" : `the installation ${label}`;
+    const owner = label === "" ? "the unnamed installation" : `the installation ${label}`;
     return (
-      `Game node ${metadata.name} belongs to ${owner}: a node has one installation. Give the two installations selectors that share no node (chart value gameNodes.selector). ` +
-      `If that one is gone, take away what it left: ${takeAwayNodesOf({ name: label })}; ${takeAwayLabelsOf({ name: label })}`
+      `Game node ${metadata.name} belongs to ${owner}. Use the chart value gameNodes.selector to give each installation different nodes. ` +
+      `If that installation no longer exists, remove its leftovers: ${deleteNodesCommand({ name: label })}; ${removeLabelsCommand({ name: label })}`
     );
   }
   if (namespace === undefined || namespace === sessionsNamespace) return undefined;
   return (
-    `Game node ${metadata.name} belongs to an installation of the same name whose sessions are in namespace ${namespace}, and those of this one are in ${sessionsNamespace}: ` +
-    "give this one a name of its own (chart value installation), and a selector that shares no node with the other's. If that one is gone, delete what it left: " +
-    takeAwayNodesOf({ name })
+    `Game node ${metadata.name} belongs to an installation of the same name with sessions in namespace ${namespace}; this one has its sessions in ${sessionsNamespace}. ` +
+    "Give this installation a unique name (chart value installation) and different nodes (chart value gameNodes.selector). If the other one no longer exists, remove its leftovers: " +
+    deleteNodesCommand({ name })
   );
 }
 
-function takeAwayNodesOf(installation: Pick<Installation, "name">): string {
+function deleteNodesCommand(installation: Pick<Installation, "name">): string {
   return `kubectl delete gamenodes -l '${gameNodeSelectorOf(installation)}'`;
 }
 
-function takeAwayLabelsOf(installation: Pick<Installation, "name">): string {
+function removeLabelsCommand(installation: Pick<Installation, "name">): string {
   return `kubectl label nodes -l ${nodeAgentLabel}=${agentLabelValueOf(installation)} ${nodeAgentLabel}-`;
 }
