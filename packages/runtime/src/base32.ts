@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 
-/** Lower case without i, l, o and u: safe in host names and pod names, hard to misread. */
+/** Lower case without i, l, o and u: valid in host names and pod names, and hard to misread. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /**
- * Returns the first `length` base32 characters of `bytes`, five bits each; throws RangeError when there are
- * too few bytes.
+ * Encodes the first `length` base32 characters of `bytes`, five bits each. Throws RangeError if there are too
+ * few bytes.
  */
 export function toBase32(bytes: Uint8Array, length: number): string {
   if (bytes.length * 8 < length * 5)
@@ -25,7 +25,7 @@ export function toBase32(bytes: Uint8Array, length: number): string {
   return text;
 }
 
-/** Random bytes in store: asking the system for a few at a time costs more than the bytes. */
+/** Buffered random bytes: requesting a few at a time from the system is expensive. */
 const stored = { bytes: Buffer.alloc(0), used: 0 };
 const storeBytes = 4096;
 

@@ -1,15 +1,15 @@
-/** One log line: keys first, then a constant sentence. */
+/** Writes a log line: keys first, then a constant sentence. */
 export type LogLine = (fields: Record<string, unknown>, sentence: string) => void;
 
-/** What the programs need of a logger; a pino logger satisfies it. */
+/** The logger interface of the programs, which a pino logger implements. */
 export interface Logger {
   debug: LogLine;
   info: LogLine;
   warn: LogLine;
   error: LogLine;
-  /** The program ends because of it. */
+  /** For errors that end the program. */
   fatal: LogLine;
-  /** Whether such lines are written at all, for those that cost something to put together. */
+  /** Returns whether lines of this level are written, for lines that are expensive to build. */
   isLevelEnabled(level: "debug"): boolean;
   /** Returns a logger that adds `bindings` to each line. */
   child(bindings: Record<string, unknown>): Logger;

@@ -1,13 +1,13 @@
 /**
- * Releases memory at once; nothing may read it any more. Bytes that pass through come at the speed of the
- * network or the disk: left to the garbage collector they make it walk through the whole heap many times a
- * second, which on a busy machine costs more than all the rest.
+ * Releases memory immediately; it must not be read afterwards. Data is transferred at the speed of the
+ * network or the disk: leaving it to the garbage collector causes many full collections per second, which on
+ * a busy machine cost more than everything else.
  */
 export function releaseMemory(memory: ArrayBufferLike): void {
   if (memory instanceof ArrayBuffer) memory.transfer(0);
 }
 
-/** Releases the memory of these bytes when it holds nothing else: small ones may share theirs with others. */
+/** Releases the memory of these bytes if they do not share it with others, as small buffers may. */
 export function releaseBytes({ buffer, byteLength }: Uint8Array): void {
   if (buffer.byteLength === byteLength) releaseMemory(buffer);
 }

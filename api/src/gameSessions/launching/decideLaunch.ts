@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { LaunchQuality } from "#contracts/http/streamQuality.ts";
+import type { LaunchQuality } from "#contracts/streamQuality.ts";
 import {
   sessionShare,
   type NodeShare,

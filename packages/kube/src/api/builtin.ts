@@ -11,7 +11,7 @@ import type {
 import type { KubeObject } from "./object.ts";
 import type { ResourceType } from "./resourceType.ts";
 
-/** One rule of a Role or ClusterRole. */
+/** A rule of a Role or ClusterRole. */
 export interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -19,7 +19,7 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** Returns the part of a rule that names the objects of a type, or their subresource. */
+/** Returns the part of a rule that selects the objects of a type, or their subresource. */
 export function resourcesOf(
   { group, plural }: { group: string; plural: string },
   subresource?: string,
@@ -27,7 +27,7 @@ export function resourcesOf(
   return { apiGroups: [group], resources: [subresource === undefined ? plural : `${plural}/${subresource}`] };
 }
 
-/** A client-node type as it is on the wire: times are strings. */
+/** A client-node type with times as strings, as in JSON. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer E)[]
@@ -63,7 +63,7 @@ export const leases: ResourceType<Lease> = {
   namespaced: true,
 };
 
-/** Events of the newer group, as EventRecorder writes them. */
+/** Events of the events.k8s.io group, which EventRecorder writes. */
 export const events: ResourceType<Event> = {
   group: "events.k8s.io",
   version: "v1",
@@ -84,7 +84,7 @@ function core<T extends KubeObject>(plural: string, kind: string, namespaced: bo
   return { group: "", version: "v1", plural, kind, namespaced };
 }
 
-/** Returns whether the pod has ended for good: no container of it runs again. */
+/** Returns whether the pod has ended: none of its containers will run again. */
 export function isTerminal({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }

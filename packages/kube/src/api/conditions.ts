@@ -1,21 +1,21 @@
 import { toApiTime } from "./object.ts";
 
-/** One observation about an object, as the Kubernetes API conventions shape it. */
+/** A condition as defined by the Kubernetes API conventions. */
 export interface Condition {
   type: string;
   status: "True" | "False" | "Unknown";
-  /** CamelCase, for programs. */
+  /** Machine-readable reason in CamelCase. */
   reason: string;
-  /** For people; may be empty. */
+  /** Human-readable message; may be empty. */
   message: string;
   observedGeneration?: number | undefined;
   lastTransitionTime: string;
 }
 
-/** A condition without its time, which only setCondition decides. */
+/** A condition without its time, which setCondition sets. */
 export type ConditionUpdate<C extends Condition = Condition> = Omit<C, "lastTransitionTime">;
 
-/** The condition of that type, if it has been observed. */
+/** Returns the condition of the type; undefined without one. */
 export function findCondition<C extends Condition>(
   conditions: readonly C[] | undefined,
   type: C["type"],
@@ -23,7 +23,7 @@ export function findCondition<C extends Condition>(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether the condition of that type is True. */
+/** Returns whether the condition of the type is True. */
 export function isConditionTrue<C extends Condition>(
   conditions: readonly C[] | undefined,
   type: C["type"],
@@ -32,9 +32,8 @@ export function isConditionTrue<C extends Condition>(
 }
 
 /**
- * Returns the list with `update` in place of the condition of its type, or at the end; the given list is left
- * alone. lastTransitionTime is `now` (whole seconds, as the API keeps it) when the status differs from the
- * former one, and otherwise stays.
+ * Returns the list with the condition of the type replaced or added; the given list is unchanged.
+ * lastTransitionTime becomes `now` (in whole seconds) only if the status changes.
  */
 export function setCondition<C extends Condition>(
   conditions: readonly C[] | undefined,

@@ -1,4 +1,4 @@
-/** Why a request failed: the API server's error response, or the reason why there was no response. */
+/** Cause of a failed request: the API server's error response, or the reason for a missing response. */
 export interface KubeErrorDetails {
   /** HTTP status, undefined without a response. */
   status?: number | undefined;
@@ -12,7 +12,7 @@ export interface KubeErrorDetails {
   cause?: unknown;
 }
 
-/** A request to the API server that failed. */
+/** A failed request to the API server. */
 export class KubeError extends Error {
   readonly status: number | undefined;
   readonly reason: string;
@@ -27,7 +27,7 @@ export class KubeError extends Error {
   }
 }
 
-/** Returns whether a request to the API server failed, for any reason. */
+/** Returns whether an error is a failed request to the API server. */
 export function isKubeError(error: unknown): error is KubeError {
   return error instanceof KubeError;
 }
@@ -37,22 +37,19 @@ export function isNotFound(error: unknown): error is KubeError {
   return hasStatus(error, 404);
 }
 
-/** Returns whether a create lost against an object of the same name. */
+/** Returns whether an object of the same name already exists. */
 export function isAlreadyExists(error: unknown): error is KubeError {
   return hasStatus(error, 409) && error.reason === "AlreadyExists";
 }
 
-/**
- * Returns whether a write lost against a newer version, a precondition failed, or another field manager owns
- * a field.
- */
+/** Returns whether a write conflicted with a newer version, a precondition or another field manager. */
 export function isConflict(error: unknown): error is KubeError {
   return hasStatus(error, 409) && error.reason !== "AlreadyExists";
 }
 
 /**
- * Ignores that an object is gone, or that another one has its name, where its deletion by uid fails; throws
- * any other error.
+ * Ignores the errors of a deletion by uid if the object is gone or its name belongs to another object; throws
+ * all others.
  */
 export function ignoreDeleted(error: unknown): void {
   if (!isNotFound(error) && !isConflict(error)) throw error;
@@ -74,7 +71,7 @@ export function isVersionTooLarge(error: unknown): error is KubeError {
   return hasStatus(error, 504) && /too large resource version/i.test(error.message);
 }
 
-/** Returns whether the object breaks its schema or a validation rule. */
+/** Returns whether the object violates its schema or a validation rule. */
 export function isInvalid(error: unknown): error is KubeError {
   return hasStatus(error, 422);
 }
@@ -85,32 +82,32 @@ export function isForbidden(error: unknown): error is KubeError {
 }
 
 /**
- * Returns whether the server refuses the object as it is: by a rule, a quota or a policy, or by a webhook,
- * whose word it passes on as 400 unless that says otherwise.
+ * Returns whether the server rejects the object because of a rule, a quota, a policy or a webhook. Webhook
+ * rejections have status 400 unless the webhook sets another one.
  */
 export function isRefused(error: unknown): error is KubeError {
   return isForbidden(error) || isInvalid(error) || hasStatus(error, 400);
 }
 
-/** Returns whether the server does not know the caller. */
+/** Returns whether the credentials were rejected. */
 export function isUnauthorized(error: unknown): error is KubeError {
   return hasStatus(error, 401);
 }
 
 /**
- * Returns whether no response arrived: connection refused, cut, or past the deadline. The request may have
- * been carried out.
+ * Returns whether no response arrived: the connection was refused or interrupted, or the deadline passed. The
+ * request may have been processed.
  */
 export function isUnreachable(error: unknown): error is KubeError {
   return error instanceof KubeError && error.status === undefined && !isMalformedResponse(error);
 }
 
-/** Returns whether the server's response or event is not understood. */
+/** Returns whether a response or event of the server could not be decoded. */
 export function isMalformedResponse(error: unknown): error is KubeError {
   return error instanceof KubeError && error.status === undefined && error.reason === "MalformedResponse";
 }
 
-/** Returns whether the request may succeed when it is tried again unchanged. */
+/** Returns whether an unchanged retry may succeed. */
 export function isTransient(error: unknown): error is KubeError {
   if (!(error instanceof KubeError)) return false;
   return error.status === undefined || error.status === 429 || error.status >= 500;

@@ -1,6 +1,6 @@
 /**
- * One thing that a label selector asks of an object's labels; `In` and `NotIn` have values, and `NotIn` also
- * takes an object without the label.
+ * A requirement of a label selector. `In` and `NotIn` have values; `NotIn` also matches objects without the
+ * label.
  */
 export interface LabelRequirement {
   key: string;
@@ -10,25 +10,24 @@ export interface LabelRequirement {
 
 const name = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
 const part = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
-/** A label's key: a name, and before it a domain where there is one. */
+/** A label key: a name with an optional domain prefix. */
 export const labelKey = new RegExp(`^(?:${part}(?:[.]${part})*/)?${name}$`);
-/** A label's value, which may be empty. */
+/** A label value, which may be empty. */
 export const labelValue = new RegExp(`^(?:${name})?$`);
 
 const inSet = /^(\S+)\s+(in|notin)\s*\(([^()]*[^()\s][^()]*)\)$/;
 const equality = /^([^\s=!]+)\s*(==?|!=)\s*(\S*)$/;
 
 /**
- * Returns what the text asks for, all of which an object must have: `key`, `!key`, `key=value`, `key!=value`,
- * `key in (a,b)` and `key notin (a,b)`, separated by commas. An empty text asks for nothing. Throws for what
- * is none of these.
+ * Parses a label selector: `key`, `!key`, `key=value`, `key!=value`, `key in (a,b)` and `key notin (a,b)`,
+ * separated by commas. All requirements must match. Empty text has none. Throws for invalid text.
  */
 export function parseLabelSelector(text: string): LabelRequirement[] {
   if (text.trim() === "") return [];
   return splitTerms(text).map(requirementOf);
 }
 
-/** Returns whether an object with these labels has all that is asked for. */
+/** Returns whether these labels match all requirements. */
 export function matchesLabels(
   labels: Readonly<Record<string, string>> | undefined,
   requirements: readonly LabelRequirement[],

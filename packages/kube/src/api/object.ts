@@ -1,4 +1,4 @@
-/** Names the owner of an object, for garbage collection and for mapping a change back to its owner. */
+/** The owner of an object, for garbage collection and for mapping changes to the owner. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -8,7 +8,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean | undefined;
 }
 
-/** Metadata as any writer may give it; times are RFC 3339 strings, as on the wire. */
+/** Metadata of an object. Times are RFC 3339 strings. */
 export interface ObjectMeta {
   name: string;
   namespace?: string | undefined;
@@ -24,21 +24,21 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[] | undefined;
 }
 
-/** The least every object of the API has. Objects are plain JSON and keep fields this code does not know. */
+/** The common fields of all objects. Objects are plain JSON and keep unknown fields. */
 export interface KubeObject {
   apiVersion?: string | undefined;
   kind?: string | undefined;
   metadata: ObjectMeta;
 }
 
-/** An object as the API server returned it: it has a kind, a uid and a resourceVersion. */
+/** An object returned by the API server, with kind, uid and resourceVersion. */
 export type Stored<T extends KubeObject> = T & {
   apiVersion: string;
   kind: string;
   metadata: { uid: string; resourceVersion: string; creationTimestamp: string };
 };
 
-/** An object to be created: the client adds apiVersion and kind, the server the rest. */
+/** An object to create, without apiVersion and kind. */
 export type Draft<T extends KubeObject> = Omit<T, "apiVersion" | "kind" | "metadata" | "status"> & {
   metadata: ObjectMeta;
 };
@@ -50,7 +50,7 @@ export type Partially<T> = T extends readonly (infer E)[]
     ? { [K in keyof T]?: Partially<T[K]> | undefined }
     : T;
 
-/** The fields one manager wants an object to have (server-side apply). */
+/** The fields that a manager applies (server-side apply). */
 export type Intent<T extends KubeObject> = Partially<Omit<T, "apiVersion" | "kind" | "metadata">> & {
   metadata: ObjectMeta;
 };
@@ -68,7 +68,7 @@ export type JsonPatchOperation =
   | { op: "remove"; path: string }
   | { op: "move" | "copy"; from: string; path: string };
 
-/** Names an object within its kind; `object.metadata` is one. */
+/** Identifies an object within its kind, for example `object.metadata`. */
 export interface ObjectRef {
   name: string;
   namespace?: string | undefined;
@@ -81,26 +81,23 @@ export function keyOf({ metadata }: { metadata: ObjectRef }): string {
   return keyOfRef(metadata);
 }
 
-/** Returns the key of the object that a reference names, as keyOf does. */
+/** Returns the key of the referenced object, see keyOf. */
 export function keyOfRef({ namespace, name }: ObjectRef): string {
   return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 }
 
-/** Returns the reference that a key stands for. */
+/** Converts a key to a reference. */
 export function refOf(key: string): ObjectRef {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Returns the owner that controls an object; undefined without one. */
+/** Returns the controlling owner of an object; undefined without one. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/**
- * Returns a reference that makes `owner` the controller of a new object, which the cluster then deletes with
- * `owner`.
- */
+/** Returns an owner reference with `owner` as controller. The cluster deletes the object with its owner. */
 export function ownedBy<T extends KubeObject>(owner: Stored<T>): OwnerReference {
   return {
     apiVersion: owner.apiVersion,
@@ -112,29 +109,26 @@ export function ownedBy<T extends KubeObject>(owner: Stored<T>): OwnerReference 
   };
 }
 
-/**
- * Returns whether the object was made for the owner of this uid, and not for a former or another one of its
- * name; false where the uid is not known.
- */
+/** Returns whether the controlling owner has this uid; false if the uid is undefined. */
 export function isOwnedBy(object: KubeObject, uid: string | undefined): boolean {
   return uid !== undefined && controllerOf(object)?.uid === uid;
 }
 
 /**
- * Returns whether resourceVersion `left` is older than `right`. Numbers are compared as numbers; versions
- * that are not numbers have no order and count as not older.
+ * Returns whether resourceVersion `left` is older than `right`. Non-numeric versions have no order and are
+ * never older.
  */
 export function isOlderVersion(left: string, right: string): boolean {
   if (!/^\d+$/.test(left) || !/^\d+$/.test(right)) return false;
   return left.length === right.length ? left < right : left.length < right.length;
 }
 
-/** Returns a time as Kubernetes keeps it: RFC 3339 in whole seconds. */
+/** Formats a time like Kubernetes: RFC 3339 with whole seconds. */
 export function toApiTime(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** Returns a time as leases and events keep it: RFC 3339 with microseconds. */
+/** Formats a time for leases and events: RFC 3339 with microseconds. */
 export function toApiMicroTime(time: Date): string {
   return time.toISOString().replace(/Z$/, "000Z");
 }

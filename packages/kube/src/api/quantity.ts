@@ -18,8 +18,7 @@ const factors: Readonly<Record<string, number>> = {
 };
 
 /**
- * Returns the number that a Kubernetes quantity stands for, such as 0.5 for `500m` or 1024 for `1Ki`;
- * undefined when the text is none.
+ * Parses a Kubernetes quantity, for example 0.5 for `500m` and 1024 for `1Ki`; undefined for invalid text.
  */
 export function parseQuantity(text: string | undefined): number | undefined {
   const [, number, exponent, suffix = ""] =

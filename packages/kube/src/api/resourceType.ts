@@ -1,15 +1,15 @@
 import type { KubeObject, ObjectRef } from "./object.ts";
 
 /**
- * Names of fields in spec and status that have the same text in many objects: a process then has it once.
- * Those of all kinds need not be named.
+ * Fields of spec and status with the same text in many objects, which are then kept in memory once. Common
+ * Kubernetes fields are shared without being listed.
  */
 export interface RepeatedTexts {
   spec: readonly string[];
   status: readonly string[];
 }
 
-/** Describes one kind of object, built-in or custom, so that a ResourceClient can speak of it. */
+/** Describes a kind of object, built-in or custom, for ResourceClient. */
 export interface ResourceType<T extends KubeObject> {
   /** Empty for the core group. */
   group: string;
@@ -19,7 +19,7 @@ export interface ResourceType<T extends KubeObject> {
   kind: string;
   namespaced: boolean;
   repeated?: RepeatedTexts | undefined;
-  /** Checks what the server returned; throws when it is no T. Without it the server is believed. */
+  /** Validates objects from the server. Without it they are trusted. */
   parse?: ((value: unknown) => T) | undefined;
 }
 
@@ -36,7 +36,7 @@ export function collectionPath<T extends KubeObject>(type: ResourceType<T>, name
   return `${root}${scope}/${type.plural}`;
 }
 
-/** Returns the URL path that a new object is sent to. Throws for a namespaced kind without a namespace. */
+/** Returns the URL path for creating an object. Throws for a namespaced kind without a namespace. */
 export function creationPath<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef): string {
   requireNamespace(type, ref);
   return collectionPath(type, ref.namespace);
@@ -56,7 +56,7 @@ export function objectPath<T extends KubeObject>(
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** Throws for a namespaced object without its namespace: the path made of it would not be its own. */
+/** Throws for a namespaced object without a namespace, whose path would be that of a collection. */
 function requireNamespace<T extends KubeObject>(type: ResourceType<T>, ref: ObjectRef): void {
   if (type.namespaced && (ref.namespace === undefined || ref.namespace === "")) {
     throw new Error(`${type.kind} ${ref.name} lives in a namespace; give metadata.namespace.`);

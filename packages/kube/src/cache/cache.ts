@@ -1,27 +1,29 @@
 import { type KubeObject, isOlderVersion, keyOf, type Stored } from "../api/object.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
 
-/** What became of an object. An object re-created under its name is a deletion and then an addition. */
+/**
+ * A change of an object. An object that is recreated under its name is a deletion followed by an addition.
+ */
 export type Change<T extends KubeObject> =
   | { type: "added"; object: Stored<T> }
   | { type: "updated"; object: Stored<T>; previous: Stored<T> }
   | { type: "deleted"; object: Stored<T> };
 
-/** The values an object is found by in one index. */
+/** Returns the values under which an index lists an object. */
 export type IndexFunction<T extends KubeObject> = (object: Stored<T>) => string[];
 
-/** The reading side of a cache. Objects belong to the cache: copy before changing. */
+/** Read access to a cache. Objects are shared: copy them before changes. */
 export interface CacheReader<T extends KubeObject, I extends string = never> {
-  /** By key, see keyOf. */
+  /** Returns the object with this key, see keyOf. */
   get(key: string): Stored<T> | undefined;
   list(): Stored<T>[];
   byIndex(index: I, value: string): Stored<T>[];
   readonly size: number;
-  /** Calls `handler` at each change from now on; returns the function that ends it. */
+  /** Calls `handler` on each change. Returns a function that unsubscribes. */
   subscribe(handler: (change: Change<T>) => void): () => void;
 }
 
-/** How a full list differed from what the cache held: what the watch had missed. */
+/** Difference between a full list and the cache: changes that the watch missed. */
 export interface Drift {
   added: number;
   updated: number;
@@ -33,19 +35,19 @@ export interface CacheOptions<T extends KubeObject, I extends string> {
   logger?: Logger | undefined;
 }
 
-/** Deletions remembered, so that a late older version does not bring an object back. */
+/** Number of remembered deletions. They keep a late older version from restoring an object. */
 const maxTombstones = 1000;
 
 /**
- * The last known version of each object, by key and by index; never goes back to an older version, unless a
- * list from after both has it.
+ * The last known version of each object, by key and by index. Versions never go backwards unless a later list
+ * contains the older one.
  */
 export class ObjectCache<T extends KubeObject, I extends string = never> implements CacheReader<T, I> {
   readonly #objects = new Map<string, Stored<T>>();
-  /** The version each key was deleted at, since the last list. */
+  /** Version at which each key was deleted since the last list. */
   readonly #tombstones = new Map<string, string>();
   /**
-   * The version of the last list: what that did not have, and is no newer, was deleted or is not selected.
+   * Version of the last list. An object that is not in the list and not newer was deleted or is not selected.
    */
   #listedAt: string | undefined;
   readonly #indexes: { name: I; values: IndexFunction<T>; keys: Map<string, Set<string>> }[];
@@ -84,8 +86,8 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   }
 
   /**
-   * Takes a version of an object, from a watch or from the response to an own write; returns what changed, or
-   * undefined when it is not newer than what is known.
+   * Adds a version of an object, from a watch or from the response to a write. Returns the change, or
+   * undefined if the version is not newer.
    */
   upsert(object: Stored<T>): Change<T>["type"] | undefined {
     const key = keyOf(object);
@@ -97,7 +99,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     return this.#isGone(key, object) || isUpTo(object, this.#listedAt) ? undefined : this.#add(key, object);
   }
 
-  /** Takes a deletion, given the object's last version; ignored when a newer object has the name already. */
+  /** Removes an object, given its last version. Ignored if a newer object has the same name. */
   remove(object: Stored<T>): boolean {
     const key = keyOf(object);
     const known = this.#objects.get(key);
@@ -111,9 +113,9 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   }
 
   /**
-   * Takes a full list made at `resourceVersion`. Objects that are newer than the list are kept. A version
-   * that the list should have, and has an older one of, is lost: the cluster's storage was restored from a
-   * backup.
+   * Replaces the content with a full list at `resourceVersion`. Objects that are newer than the list are
+   * kept. A version that the list should contain, but has in an older version, is lost: the cluster's storage
+   * was restored from a backup.
    */
   replace(objects: readonly Stored<T>[], resourceVersion: string): Drift {
     const drift: Drift = { added: 0, updated: 0, deleted: 0 };
@@ -136,8 +138,8 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
   }
 
   /**
-   * Forgets everything, deletions and the last list included, as when the cluster's storage went back in
-   * time.
+   * Removes everything, including remembered deletions and the last list, after the cluster's storage was
+   * restored from a backup.
    */
   clear(): void {
     for (const [key, object] of [...this.#objects]) {
@@ -148,7 +150,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     this.#listedAt = undefined;
   }
 
-  /** Takes an object as a list has it, which is newer than whatever was known before the list was made. */
+  /** Adds an object from a list that is newer than anything known before. */
   #takeListed(object: Stored<T>, listVersion: string): Change<T>["type"] | undefined {
     const key = keyOf(object);
     const known = this.#objects.get(key);
@@ -164,7 +166,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     return "added";
   }
 
-  /** Puts an object in the place of the known one of its name. */
+  /** Replaces the known object of the same name. */
   #exchange(key: string, previous: Stored<T>, object: Stored<T>): Change<T>["type"] | undefined {
     if (object.metadata.uid !== previous.metadata.uid) {
       this.#drop(key, previous);
@@ -208,9 +210,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     if (oldest.done !== true) this.#tombstones.delete(oldest.value);
   }
 
-  /**
-   * The same object may come back: with a selector, "deleted" also means that the object left the selection.
-   */
+  /** The same object may return: with a selector, "deleted" also means that it no longer matches. */
   #isGone(key: string, object: Stored<T>): boolean {
     return isUpTo(object, this.#tombstones.get(key));
   }
@@ -233,9 +233,7 @@ function indexEntries<I extends string, F>(indexes: Record<I, F> | undefined): [
   return indexes === undefined ? [] : (Object.entries(indexes) as [I, F][]);
 }
 
-/**
- * Returns whether the object is of this version or an older one; versions that are no numbers have no order.
- */
+/** Returns whether the object has this version or an older one. Non-numeric versions have no order. */
 function isUpTo(
   { metadata: { resourceVersion } }: { metadata: { resourceVersion: string } },
   version: string | undefined,

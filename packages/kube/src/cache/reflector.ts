@@ -10,13 +10,13 @@ import type { ObjectCache } from "./cache.ts";
 import { decodeWatchLine } from "../client/watchEvent.ts";
 import { WatchHearing } from "./watchHearing.ts";
 
-/** Is told what happens to a reflector. */
+/** Receives metrics of a reflector. */
 export interface ReflectorMetrics {
   listed(objects: number): void;
   watchEnded(reason: "closed" | "gone" | "failed"): void;
-  /** A relist found what the watch had missed. */
+  /** A relist found changes that the watch missed. */
   drifted(objects: number): void;
-  /** An object the type's parse refuses; it is left out of the cache. */
+  /** The type's parse rejected an object, which is left out of the cache. */
   rejected(): void;
 }
 
@@ -27,7 +27,7 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   random?: (() => number) | undefined;
   logger?: Logger | undefined;
   metrics?: ReflectorMetrics | undefined;
-  /** Between two full lists; 10 min unless given. */
+  /** Interval between full lists. Defaults to 10 min. */
   relistIntervalMs?: number | undefined;
   /**
    * The server is asked to end a watch after a random time between these, 15 and 25 unless given. A watch
@@ -36,8 +36,8 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
    */
   watchSeconds?: { min: number; max: number } | undefined;
   /**
-   * A watch with neither event nor end for this long is dead; longer than the longest watch. 28 s unless
-   * given.
+   * Time without an event or an end after which a watch counts as dead. Longer than the longest watch.
+   * Defaults to 28 s.
    */
   idleDeadlineMs?: number | undefined;
   backOff?: BackOff | undefined;
@@ -49,7 +49,7 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
  */
 const shortWatchMs = 1000;
 
-/** Keeps a cache like the cluster from start to stop, through every kind of broken watch. */
+/** Keeps a cache in sync with the cluster, and recovers from broken watches. */
 export class Reflector<T extends KubeObject, I extends string = never> {
   readonly cache: ObjectCache<T, I>;
   readonly #client: ResourceClient<T>;
@@ -66,15 +66,15 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   readonly #synced = Promise.withResolvers<undefined>();
   #hasSynced = false;
   #run: { controller: AbortController; ended: Promise<void> } | undefined;
-  /** Where the next watch goes on; undefined before the first list. */
+  /** Version at which the next watch starts; undefined before the first list. */
   #version: string | undefined;
-  /** How the next list is made, undefined when none is due. */
+  /** Options of the next list; undefined when none is due. */
   #listDue: "first" | "fresh" | "reset" | undefined = "first";
-  /** A watch broke since: the server that comes back may have other storage, restored from a backup. */
+  /** Whether a watch broke since: the server may have been restored from a backup. */
   #isVersionUnknown = false;
   #nextRelistMs = 0;
   #failures = 0;
-  /** How often in a row a server said that it has yet to reach the version. */
+  /** Number of consecutive responses that the server has not reached the version yet. */
   #tooLarge = 0;
 
   constructor({
@@ -99,38 +99,42 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#backOff = options.backOff ?? { baseMs: 1600, maxMs: 30_000 };
   }
 
-  /** Whether the cache has held a complete list. */
+  /** Whether the cache has been filled once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Time since the API server was last heard, for readiness; undefined before the first list. */
+  /**
+   * Milliseconds since the last response of the API server, for readiness; undefined before the first list.
+   */
   get silentForMs(): number | undefined {
     return this.#hearing.silentForMs;
   }
 
   /**
-   * Time since which the cache may lack what has happened: a server that answers may not have told yet what a
-   * broken watch has missed. Undefined before the first list.
+   * Milliseconds for which the cache may have missed changes: a server that responds may not have sent what a
+   * broken watch missed. Undefined before the first list.
    */
   get behindForMs(): number | undefined {
     return this.#hearing.behindForMs;
   }
 
-  /** Resolves once the cache has held a complete list; rejects when the signal is aborted first. */
+  /** Resolves once the cache has been filled. Rejects when the signal is aborted first. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await (signal ? orAborted(this.#synced.promise, signal) : this.#synced.promise);
   }
 
-  /** Begins to list and watch; starting twice is starting once. */
+  /** Starts listing and watching. Starting twice has no effect. */
   start(): void {
     if (this.#run) return;
     const controller = new AbortController();
     this.#run = { controller, ended: this.#keepUp(controller.signal) };
   }
 
-  /** Ends the watch. When it resolves nothing is open, and nothing has touched the cache since the call. */
+  /**
+   * Stops the watch. Once it resolves, no connection is open and the cache has not changed since the call.
+   */
   async stop(): Promise<void> {
     const run = this.#run;
     this.#run = undefined;
@@ -138,7 +142,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     await run?.ended;
   }
 
-  /** The signal is this run's token: whatever comes back after it was aborted is thrown away. */
+  /** The signal identifies this run: results that arrive after it was aborted are discarded. */
   async #keepUp(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const failure = await this.#goOn(signal);
@@ -146,7 +150,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     }
   }
 
-  /** Lists or watches until something else is due; returns what went wrong, unless it was stopped. */
+  /** Lists or watches until another step is due. Returns the error, unless it was stopped. */
   async #goOn(signal: AbortSignal): Promise<{ error: unknown } | undefined> {
     try {
       if (this.#listDue !== undefined || this.#version === undefined) await this.#list(signal);
@@ -186,7 +190,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#synced.resolve(undefined);
   }
 
-  /** Nothing in the cache holds any more. */
+  /** Discards the content of the cache. */
   #startOver(version: string): void {
     this.#logger.warn(
       { seen: this.#version, listed: version },
@@ -196,8 +200,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   }
 
   /**
-   * Throws VersionTooLarge when the server has yet to reach the version, of which a watch would be silent
-   * until then.
+   * Throws VersionTooLarge if the server has not reached the version yet: a watch would be silent until then.
    */
   async #assureVersion(signal: AbortSignal, version: string): Promise<void> {
     await this.#client.list({
@@ -266,10 +269,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     }
   }
 
-  /**
-   * Lists at the very version the watch has come to, so that any difference is something the watch has
-   * missed.
-   */
+  /** Lists at the exact version of the watch, so that any difference is a change that the watch missed. */
   async #relist(signal: AbortSignal, version: string): Promise<void> {
     this.#nextRelistMs = this.#clock.monotonicMs() + jittered(this.#relistIntervalMs, this.#random, 0.1);
     const { items } = await this.#client.listAll({

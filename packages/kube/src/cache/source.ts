@@ -2,32 +2,32 @@ import { type KubeObject, keyOf, type Stored } from "../api/object.ts";
 import { type Clock, systemClock, type Timer } from "#runtime/scheduling/clock.ts";
 import type { Change, ObjectCache } from "./cache.ts";
 
-/** Where a controller learns that a key may need work. */
+/** Notifies a controller of keys that may need work. */
 export interface Source {
   waitForSync(signal?: AbortSignal): Promise<void>;
-  /** Calls `enqueue` for each key a change concerns, from now on; returns the function that ends it. */
+  /** Calls `enqueue` for each key that a change affects. Returns a function that unsubscribes. */
   subscribe(enqueue: (key: string) => void): () => void;
-  /** The keys that all known objects concern. */
+  /** Returns the keys of all known objects. */
   keys(): string[];
 }
 
-/** A cache that is kept up to date: a Reflector is one. */
+/** A cache that is kept up to date, for example a Reflector. */
 export interface WatchedCache<T extends KubeObject> {
   readonly cache: Pick<ObjectCache<T>, "list" | "subscribe">;
   waitForSync(signal?: AbortSignal): Promise<void>;
 }
 
-/** How the changes of a cache become keys. */
+/** Maps the changes of a cache to keys. */
 export interface SourceOptions<T extends KubeObject> {
-  /** The keys an object concerns; its own key unless given. */
+  /** Returns the keys that an object affects. Defaults to the key of the object. */
   keys?: ((object: Stored<T>) => string[]) | undefined;
-  /** Whether a change matters; all do unless given. */
+  /** Returns whether a change is relevant. Defaults to all changes. */
   when?: ((change: Change<T>) => boolean) | undefined;
 }
 
 /**
- * Returns a source of the changes of a cache. For an update both versions are asked, so that a former owner
- * learns of its loss too.
+ * Returns a source of the changes of a cache. An update affects the keys of both versions, so that a former
+ * owner is notified too.
  */
 export function fromCache<T extends KubeObject>(
   watched: WatchedCache<T>,
@@ -46,21 +46,21 @@ export function fromCache<T extends KubeObject>(
   };
 }
 
-/** How changes that concern many objects become keys. */
+/** Maps changes that affect many objects to keys. */
 export interface WideSourceOptions<T extends KubeObject> {
-  /** Returns all keys that such a change concerns. */
+  /** Returns all keys that such a change affects. */
   keys: () => string[];
-  /** Whether a change enqueues these keys; every change does unless given. */
+  /** Returns whether a change enqueues these keys. Defaults to all changes. */
   when?: ((change: Change<T>) => boolean) | undefined;
-  /** Changes that come within this time of each other are answered together; 100 ms unless given. */
+  /** Changes within this time are handled together. Defaults to 100 ms. */
   spacingMs?: number | undefined;
   clock?: Clock | undefined;
 }
 
 /**
- * Returns a source of changes each of which concerns many objects. The keys are asked for at the first change
- * and then at most once per spacing, so that as many changes as there are objects do not cost their square;
- * at a start or a resync they are left to the objects' own source.
+ * Returns a source of changes that each affect many objects. Keys are listed at the first change and then at
+ * most once per interval, so that n changes do not cause n² reconciles. Changes at a start or a resync are
+ * ignored, because the objects' own source covers them.
  */
 export function fromWideChanges<T extends KubeObject>(
   watched: WatchedCache<T>,

@@ -1,66 +1,64 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /**
- * What a broken watch has missed comes at once when another one goes on where it was; after this it counts as
- * told.
+ * A watch that resumes after a broken one sends missed changes immediately. After this time they count as
+ * received.
  */
 const catchUpMs = 1000;
 
-/**
- * Knows when the API server was last heard, and as of when a cache that follows it held all that there was.
- */
+/** Tracks when the API server last responded, and since when a cache that follows it was complete. */
 export class WatchHearing {
   readonly #clock: Clock;
   #heardAtMs: number | undefined;
   #currentAtMs: number | undefined;
-  /** A watch broke since, and what it has missed may not have come. */
+  /** A watch broke, and the changes that it missed may not have arrived. */
   #isBehind = false;
-  /** When the watch was opened that goes on after a broken one, until it has caught up. */
+  /** When the watch after a broken one was opened, until it has caught up. */
   #resumedAtMs: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Time since the API server was last heard; undefined before it was. */
+  /** Milliseconds since the last response of the API server; undefined before the first. */
   get silentForMs(): number | undefined {
     return this.#since(this.#heardAtMs);
   }
 
   /**
-   * Time since which the cache may lack what has happened: since the last word of a watch that had nothing to
-   * catch up with; undefined before the first list.
+   * Milliseconds for which the cache may have missed changes, counted from the last message of a complete
+   * watch; undefined before the first list.
    */
   get behindForMs(): number | undefined {
     this.#noteCaughtUp();
     return this.#since(this.#currentAtMs);
   }
 
-  /** Notes that the server has answered, which says nothing of what has happened. */
+  /** Records a response, which says nothing about changes. */
   noteResponse(): void {
     this.#heardAtMs = this.#clock.monotonicMs();
   }
 
-  /** Notes that the cache holds what a list has returned. */
+  /** Records that the cache holds the content of a list. */
   noteList(): void {
     this.#isBehind = false;
     this.noteWord();
   }
 
-  /** Notes a word of the watch, or its end in good order: whatever came before was told. */
+  /** Records a message of the watch or its normal end: everything before it was received. */
   noteWord(): void {
     this.noteResponse();
     this.#noteCaughtUp();
     if (!this.#isBehind) this.#currentAtMs = this.#heardAtMs;
   }
 
-  /** Notes that a list or a watch has failed. */
+  /** Records a failed list or watch. */
   noteFailure(): void {
     this.#isBehind = true;
     this.#resumedAtMs = undefined;
   }
 
-  /** Notes that the server has agreed to a watch. */
+  /** Records that a watch was opened. */
   noteOpened(): void {
     this.#resumedAtMs = this.#isBehind ? this.#clock.monotonicMs() : undefined;
   }

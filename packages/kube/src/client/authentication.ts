@@ -4,19 +4,19 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 
-/** How one request is sent: over which connections, and as whom. */
+/** Connections and credentials of a request. */
 export interface Credentials {
   dispatcher: Dispatcher;
   headers: Record<string, string>;
 }
 
-/** Certificates and tokens are looked at again after this long, so a rotated file is noticed. */
+/** Interval at which certificates and tokens are read again to notice rotation. */
 const refreshMs = 10_000;
-/** By then no request or watch is under way any more that was begun with a former certificate. */
+/** Requests and watches that started with a former certificate have ended by then. */
 const replacedMs = 120_000;
 const connections = 128;
 const connectTimeoutMs = 10_000;
-/** Idle connections are kept this long; the API server closes them after 90 s. */
+/** Idle timeout of connections. The API server closes them after 90 s. */
 const keepAliveTimeoutMs = 60_000;
 
 type HttpsOptions = Pick<
@@ -34,12 +34,12 @@ export class Authentication {
   readonly #clock: Clock;
   readonly #proxyUrl: string | undefined;
   #pool: { key: string; dispatcher: Dispatcher } | undefined;
-  /** Pools of former certificates, and the timers that end them. */
+  /** Pools of former certificates, with the timers that close them. */
   readonly #replaced = new Map<Dispatcher, Timer>();
   #isClosed = false;
   #current: { credentials: Credentials; readAtMs: number } | undefined;
 
-  /** Goes by this proxy where the kubeconfig names none. */
+  /** Proxy to use if the kubeconfig names none. */
   constructor(config: KubeConfig, clock: Clock, proxyUrl?: string) {
     this.#config = config;
     this.#clock = clock;
@@ -53,7 +53,7 @@ export class Authentication {
     return cluster.server.replace(/\/+$/, "");
   }
 
-  /** Credentials for the next request. */
+  /** Returns the credentials for the next request. */
   async credentials(): Promise<Credentials> {
     this.#assertOpen();
     const now = this.#clock.monotonicMs();
@@ -67,12 +67,12 @@ export class Authentication {
     return credentials;
   }
 
-  /** Reads files and plugins again at the next request, as after a 401. */
+  /** Reads files and plugins again at the next request, for example after a 401. */
   refresh(): void {
     this.#current = undefined;
   }
 
-  /** Cuts all connections for good. */
+  /** Closes all connections permanently. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const timer of this.#replaced.values()) timer.cancel();
@@ -95,8 +95,8 @@ export class Authentication {
   }
 
   /**
-   * Requests and watches under way finish on the old connections. The pool is not closed for that: one that
-   * was could not be destroyed any more.
+   * Running requests and watches finish on the old connections. The pool is not closed yet, because a closed
+   * pool cannot be destroyed.
    */
   #retire(pool: Dispatcher): void {
     const timer = this.#clock.setTimer(replacedMs, () => {

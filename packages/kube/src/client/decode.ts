@@ -6,7 +6,7 @@ import { messageOf } from "#runtime/errors.ts";
 
 const strings = new SharedStrings();
 
-/** A page of a list: the objects, the version it was taken at, and the token for the next page, if any. */
+/** A page of a list, with the version of the list and the token for the next page. */
 export interface ListPage<T extends KubeObject> {
   items: Stored<T>[];
   resourceVersion: string;
@@ -47,8 +47,8 @@ export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value:
 }
 
 /**
- * Returns the page of a list that the server's JSON holds. An item that is no T is left out, with its error
- * to `onRejected`. Throws KubeError "MalformedResponse" when the value is no list.
+ * Returns a page of a list from the server's JSON. Items that cannot be decoded are passed to `onRejected`
+ * and left out. Throws KubeError "MalformedResponse" if the value is not a list.
  */
 export function decodeList<T extends KubeObject>(
   type: ResourceType<T>,
@@ -74,7 +74,7 @@ export function decodeList<T extends KubeObject>(
   return { items, resourceVersion, continue: typeof next === "string" && next !== "" ? next : undefined };
 }
 
-/** An object whose kind and name are known. */
+/** An object with a known kind and name. */
 interface Decoded {
   metadata: Record<string, unknown>;
   spec?: unknown;
@@ -82,8 +82,8 @@ interface Decoded {
 }
 
 /**
- * Lets an object share with others what Kubernetes' conventions repeat in each of them, and its kind; V8
- * shares what has ten characters at most.
+ * Shares strings that many objects have in common, such as namespaces, labels and condition reasons. V8 only
+ * shares strings of up to ten characters.
  */
 function shareStrings(repeated: RepeatedTexts | undefined, { metadata, spec, status }: Decoded): void {
   shareIn(metadata, ["namespace"]);
@@ -111,7 +111,7 @@ function shareIn(object: Record<string, unknown>, names: readonly string[]): voi
   }
 }
 
-/** Whether a value is a JSON object. */
+/** Returns whether a value is a JSON object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

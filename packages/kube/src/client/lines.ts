@@ -1,11 +1,11 @@
 import { KubeError } from "../api/errors.ts";
 
-/** Longest line taken: an object is at most about 1.5 MB in etcd, and escapes make it longer. */
+/** Maximum line length. An object has at most about 1.5 MB in etcd, and escapes make it longer. */
 const maxLineLength = 16 * 1024 * 1024;
 
 /**
- * Reads a byte stream as one text. Each piece is released as soon as it is read: pieces of many large lists
- * that are kept to the end stay in memory for good.
+ * Reads a byte stream as text. Each chunk is released once it is read: keeping the chunks of many large lists
+ * to the end fragments memory permanently.
  */
 export async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
@@ -14,7 +14,7 @@ export async function readText(chunks: AsyncIterable<Uint8Array>): Promise<strin
   return text + decoder.decode();
 }
 
-/** Splits a byte stream into its lines; a stream that ends inside a line was cut, which is an error. */
+/** Splits a byte stream into lines. Throws if the stream ends within a line. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
   let rest = "";

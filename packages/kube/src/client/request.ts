@@ -9,12 +9,12 @@ export interface KubeRequest {
   query?: Record<string, QueryValue> | undefined;
   /** Sent as JSON. */
   body?: unknown;
-  /** application/json unless given. */
+  /** Defaults to application/json. */
   contentType?: string | undefined;
-  /** Time for the whole call with its retries. */
+  /** Time limit of the call including retries. */
   deadlineMs?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** The resource's name for metrics, as "pods" or "pods/status". */
+  /** Resource for metrics, for example "pods" or "pods/status". */
   resource?: string | undefined;
 }
 
@@ -23,13 +23,13 @@ export interface WatchRequest {
   path: string;
   query: Record<string, QueryValue>;
   idleDeadlineMs: number;
-  /** Called when the server has agreed to the watch, before its first line. */
+  /** Called when the server has opened the watch, before its first line. */
   onOpened?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
   resource?: string | undefined;
 }
 
-/** Told of each request that was sent, with its retries one by one. */
+/** Receives metrics of each request, including each retry. */
 export interface RequestMetrics {
   requestDone(request: {
     method: string;
@@ -39,14 +39,14 @@ export interface RequestMetrics {
   }): void;
 }
 
-/** Which objects of a kind are meant; without a namespace, all namespaces. */
+/** Selects objects of a kind, in all namespaces by default. */
 export interface Selection {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
 }
 
-/** One page of a list, see the Kubernetes API for the meaning of resourceVersion. */
+/** Options of a list page. See the Kubernetes API for resourceVersion. */
 export interface ListOptions extends Selection {
   limit?: number | undefined;
   continue?: string | undefined;
@@ -54,34 +54,35 @@ export interface ListOptions extends Selection {
   resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
   signal?: AbortSignal | undefined;
   /**
-   * Told of items the type's parse refuses, which are then left out; without it such an item fails the list.
+   * Receives items that the type's parse rejects, which are then left out. Without it, such an item fails the
+   * list.
    */
   onRejected?: ((error: unknown) => void) | undefined;
 }
 
-/** What every call may be given. */
+/** Options of a call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** Time for the whole call with its retries. */
+  /** Time limit of the call including retries. */
   deadlineMs?: number | undefined;
 }
 
-/** What a write may be given. */
+/** Options of a write. */
 export interface WriteOptions extends CallOptions {
   fieldManager?: string | undefined;
 }
 
-/** Server-side apply: one manager per writer, the whole intent each time. */
+/** Options of server-side apply: one manager per writer, and the whole intent each time. */
 export interface ApplyOptions extends CallOptions {
   fieldManager: string;
   /**
-   * Takes fields over from other managers; true unless said otherwise, as a controller must not stop at a
-   * conflict.
+   * Whether to take over fields from other managers. Defaults to true, because a controller must not stop at
+   * a conflict.
    */
   force?: boolean | undefined;
 }
 
-/** How an object is deleted; preconditions make a mistaken identity a 409. */
+/** Options of a deletion. A failed precondition is a 409. */
 export interface DeleteOptions extends CallOptions {
   uid?: string | undefined;
   resourceVersion?: string | undefined;
@@ -89,13 +90,13 @@ export interface DeleteOptions extends CallOptions {
   propagationPolicy?: "Foreground" | "Background" | "Orphan" | undefined;
 }
 
-/** What a watch asks for. */
+/** Options of a watch. */
 export interface WatchOptions extends Selection {
   resourceVersion: string;
   timeoutSeconds: number;
-  /** The stream counts as dead when nothing arrives for this long. */
+  /** Time without data after which the stream counts as dead. */
   idleDeadlineMs: number;
-  /** Called when the server has agreed to the watch, before its first event. */
+  /** Called when the server has opened the watch, before its first event. */
   onOpened?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
 }

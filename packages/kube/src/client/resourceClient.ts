@@ -28,7 +28,7 @@ import {
 } from "../api/resourceType.ts";
 import type { KubeTransport } from "./transport.ts";
 
-/** Reads and writes objects of one kind. Errors are KubeError. */
+/** Reads and writes objects of a kind. Throws KubeError. */
 export class ResourceClient<T extends KubeObject> {
   readonly type: ResourceType<T>;
   readonly #transport: KubeTransport;
@@ -42,7 +42,7 @@ export class ResourceClient<T extends KubeObject> {
     return this.#one({ method: "GET", path: objectPath(this.type, ref), ...options });
   }
 
-  /** Like get, but undefined when there is no such object. */
+  /** Like get, but returns undefined if the object does not exist. */
   async find(ref: ObjectRef, options: CallOptions = {}): Promise<Stored<T> | undefined> {
     try {
       return await this.get(ref, options);
@@ -52,7 +52,7 @@ export class ResourceClient<T extends KubeObject> {
     }
   }
 
-  /** Returns one page; its `continue` asks for the next. */
+  /** Returns one page. Its `continue` token requests the next page. */
   async list({ namespace, signal, onRejected, ...query }: ListOptions = {}): Promise<ListPage<T>> {
     const response = await this.#transport.request({
       method: "GET",
@@ -64,7 +64,7 @@ export class ResourceClient<T extends KubeObject> {
     return decodeList(this.type, response, onRejected);
   }
 
-  /** All objects, read in pages. */
+  /** Returns all objects, read in pages. */
   async listAll(
     options: Omit<ListOptions, "limit" | "continue"> = {},
   ): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
@@ -72,7 +72,8 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   /**
-   * The raw lines of a watch, one event each; ends when the server closes, throws KubeError when it breaks.
+   * Yields the raw lines of a watch, one event each. Ends when the server closes it; throws KubeError when it
+   * breaks.
    */
   watch({
     namespace,
@@ -91,7 +92,7 @@ export class ResourceClient<T extends KubeObject> {
     });
   }
 
-  /** Throws AlreadyExists when the name is taken. */
+  /** Creates an object. Throws AlreadyExists if the name is in use. */
   async create(draft: Draft<T>, { fieldManager, ...options }: WriteOptions = {}): Promise<Stored<T>> {
     return this.#one({
       method: "POST",
@@ -102,20 +103,17 @@ export class ResourceClient<T extends KubeObject> {
     });
   }
 
-  /** Replaces the whole object; a resourceVersion in it makes a lost race a Conflict. */
+  /** Replaces the object. With a resourceVersion, a concurrent change causes a Conflict. */
   async replace(object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     return this.#replace(object, undefined, options);
   }
 
-  /** Replaces the whole status, see replace. */
+  /** Replaces the status, see replace. */
   async replaceStatus(object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     return this.#replace(object, "status", options);
   }
 
-  /**
-   * Asks for deletion; resolves also when the object stays until its finalizers are done. Throws NotFound
-   * when there is none.
-   */
+  /** Deletes an object. Resolves even if finalizers keep it. Throws NotFound if it does not exist. */
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
     const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, ...call } = options;
     const preconditions =
@@ -136,12 +134,12 @@ export class ResourceClient<T extends KubeObject> {
     });
   }
 
-  /** Merges `patch` into the object; metadata.resourceVersion in it makes a lost race a Conflict. */
+  /** Merges `patch` into the object. With metadata.resourceVersion, a concurrent change causes a Conflict. */
   async mergePatch(ref: ObjectRef, patch: MergePatch<T>, options: WriteOptions = {}): Promise<Stored<T>> {
     return this.#patch(ref, undefined, "application/merge-patch+json", patch, options);
   }
 
-  /** Merges `patch`, whose only written part is `status`, into the status. */
+  /** Merges the `status` of `patch` into the status. */
   async mergePatchStatus(
     ref: ObjectRef,
     patch: MergePatch<T>,
@@ -150,7 +148,7 @@ export class ResourceClient<T extends KubeObject> {
     return this.#patch(ref, "status", "application/merge-patch+json", patch, options);
   }
 
-  /** Carries out the operations, all or none; a failed test is Invalid. */
+  /** Applies the operations atomically. A failed test causes Invalid. */
   async jsonPatch(
     ref: ObjectRef,
     operations: JsonPatchOperation[],
@@ -160,13 +158,14 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   /**
-   * Creates or changes the object so that it has the intent's fields, and drops those this manager gave up.
+   * Applies the intent (server-side apply): creates or changes its fields, and removes fields that this
+   * manager no longer sets.
    */
   async apply(intent: Intent<T>, options: ApplyOptions): Promise<Stored<T>> {
     return this.#apply(intent, undefined, options);
   }
 
-  /** Like apply, for the status; the object must exist. */
+  /** Like apply, for the status of an existing object. */
   async applyStatus(intent: Intent<T>, options: ApplyOptions): Promise<Stored<T>> {
     return this.#apply(intent, "status", options);
   }
@@ -234,8 +233,8 @@ export class ResourceClient<T extends KubeObject> {
 const pageSize = 500;
 
 /**
- * Reads a whole list in pages. Throws Gone when the snapshot expired on the way; what was read until then is
- * no list of any moment, so none of it is returned.
+ * Reads a list in pages. Throws Gone if the snapshot expires in between, because a partial list is not
+ * consistent.
  */
 async function readPages<T extends KubeObject>(
   list: (options: ListOptions) => Promise<ListPage<T>>,

@@ -6,7 +6,7 @@ import { isRecord } from "./decode.ts";
 import { KubeError } from "../api/errors.ts";
 import type { HttpMethod, KubeRequest } from "./request.ts";
 
-/** Returns the error that a response other than 2xx stands for. */
+/** Returns the error of a response other than 2xx. */
 export async function responseError(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   clock: Clock,
@@ -17,7 +17,7 @@ export async function responseError(
   return statusError(parseStatus(text), statusCode, retryAfterSeconds, text);
 }
 
-/** Returns the error that a Status object stands for, be it a whole response or an ERROR event of a watch. */
+/** Returns the error of a Status object, from a response or an ERROR event of a watch. */
 export function statusError(
   status: unknown,
   fallbackCode: number,
@@ -41,8 +41,8 @@ export function statusError(
 }
 
 /**
- * Returns what a caller sees of a request without response: the reason of their own abort, or a KubeError
- * without status.
+ * Returns the error of a request without a response: the caller's abort reason, or a KubeError without
+ * status.
  */
 export function transportError(error: unknown, what: string, signal: AbortSignal | undefined): unknown {
   if (error instanceof KubeError) return error;
@@ -70,9 +70,9 @@ const firstDelayMs = 200;
 const maxDelayMs = 10_000;
 
 /**
- * Returns the milliseconds to wait before the request is sent again after its n-th failure; undefined when it
- * must not be repeated. 429 means the server did nothing, so any verb may be repeated; after another failure
- * only what may happen twice.
+ * Returns the delay in milliseconds before the n-th retry; undefined if the request must not be retried.
+ * After 429 the server did nothing, so any verb may be retried; after other failures only idempotent
+ * requests.
  */
 export function retryDelayMs(
   request: KubeRequest,
@@ -86,7 +86,7 @@ export function retryDelayMs(
   return error.retryAfterSeconds === undefined ? backOffMs : error.retryAfterSeconds * 1000 + backOffMs;
 }
 
-/** Whether carrying the request out twice leaves the same state as carrying it out once. */
+/** Returns whether the request is idempotent. */
 function isIdempotent({
   method,
   contentType,
@@ -104,10 +104,7 @@ function mayRepeat(request: KubeRequest, error: KubeError): boolean {
   return isServersTrouble && isIdempotent(request);
 }
 
-/**
- * Returns the seconds that a Retry-After header asks for, as a number or as an HTTP date; undefined without
- * one.
- */
+/** Parses a Retry-After header, a number or an HTTP date, to seconds; undefined without one. */
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header);

@@ -1,15 +1,12 @@
-/** So many strings are remembered at least, and twice as many at most. */
+/** Minimum number of remembered strings; the maximum is twice as many. */
 const remembered = 1_024;
 
-/**
- * Finds strings again that many objects have in common, which are then in memory once instead of once an
- * object.
- */
+/** Deduplicates strings that many objects have in common, so that they are in memory once. */
 export class SharedStrings {
   #recent = new Map<string, string>();
   #former = new Map<string, string>();
 
-  /** Returns an equal string: the one that came before, unless more than a thousand others came since. */
+  /** Returns an equal string that was seen before, unless it was more than a thousand strings ago. */
   share(text: string): string {
     const known = this.#recent.get(text);
     if (known !== undefined) return known;

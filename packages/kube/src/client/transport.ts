@@ -8,31 +8,25 @@ import { readLines, readText } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
 import { responseError, transportError, retryDelayMs } from "./responseError.ts";
 
-/** Time in which the server answers that a watch begins: on a connection that is dead it never does. */
+/** Time within which the server confirms a watch; a dead connection never does. */
 const openingMs = 10_000;
 
-/** How a transport behaves. */
+/** Options of a transport. */
 export interface TransportOptions {
-  /** Time for a call with its retries; 30 s unless given. */
+  /** Time limit of a call including retries. Defaults to 30 s. */
   deadlineMs?: number | undefined;
-  /** Tries per call; 5 unless given. */
+  /** Attempts per call. Defaults to 5. */
   maxAttempts?: number | undefined;
-  /** Names the program in the API server's audit log. */
+  /** Name of the program in the API server's audit log. */
   userAgent?: string | undefined;
-  /**
-   * The HTTP proxy that it goes by where the kubeconfig names none; none unless given, whatever the
-   * environment says.
-   */
+  /** HTTP proxy to use if the kubeconfig names none. Proxy variables of the environment are ignored. */
   proxyUrl?: string | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   metrics?: RequestMetrics | undefined;
 }
 
-/**
- * Sends requests to one API server over one pool of connections. Errors are KubeError, or the caller's abort
- * reason.
- */
+/** Sends requests to an API server over a connection pool. Throws KubeError or the caller's abort reason. */
 export class KubeTransport {
   readonly #config: KubeConfig;
   readonly #authentication: Authentication;
@@ -55,7 +49,7 @@ export class KubeTransport {
     this.#authentication = new Authentication(config, this.#clock, options.proxyUrl);
   }
 
-  /** Creates a transport from a kubeconfig file, by its current context or the one given. */
+  /** Creates a transport from a kubeconfig file, with its current context or the given one. */
   static fromFile(
     path: string,
     options: TransportOptions & { context?: string | undefined } = {},
@@ -66,7 +60,7 @@ export class KubeTransport {
     return new KubeTransport(config, options);
   }
 
-  /** Creates a transport from the service account of the pod that this runs in. */
+  /** Creates a transport from the pod's service account. */
   static inCluster(options: TransportOptions = {}): KubeTransport {
     const config = new KubeConfig();
     config.loadFromCluster();
@@ -81,21 +75,21 @@ export class KubeTransport {
   }
 
   /**
-   * Milliseconds by which this machine's clock is at least ahead of the API server's, or behind it when
-   * negative, by the last response; undefined before the first.
+   * Minimum offset of the local clock from the API server's in milliseconds, positive if the local clock is
+   * ahead, by the last response; undefined before the first.
    */
   get clockOffsetMs(): number | undefined {
     return this.#clockOffsetMs;
   }
 
-  /** Returns the namespace of the kubeconfig's context or of the pod; "default" when it names none. */
+  /** Returns the namespace of the kubeconfig's context or the pod. Defaults to "default". */
   get namespace(): string {
     return this.#config.getContextObject(this.#config.getCurrentContext())?.namespace ?? "default";
   }
 
   /**
-   * Sends a request, repeats it where that is safe, and returns the JSON of the response. Throws KubeError,
-   * or the caller's abort reason.
+   * Sends a request, retries it if that is safe, and returns the JSON of the response. Throws KubeError or
+   * the caller's abort reason.
    */
   async request(request: KubeRequest): Promise<unknown> {
     const deadlineMs = request.deadlineMs ?? this.#deadlineMs;
@@ -113,9 +107,9 @@ export class KubeTransport {
   }
 
   /**
-   * Opens a watch and yields its lines. Ends when the server closes it in good order; throws when it is
-   * refused, cut, silent for the idle deadline, or when the signal is aborted. It is not retried: the reader
-   * knows where to go on.
+   * Opens a watch and yields its lines. Ends when the server closes it normally; throws when it is refused,
+   * interrupted, silent for the idle deadline, or aborted. It is not retried, because only the reader knows
+   * where to resume.
    */
   async *watch({
     path,
@@ -154,7 +148,7 @@ export class KubeTransport {
     }
   }
 
-  /** Cuts all connections for good; requests and watches under way fail, later ones too. */
+  /** Closes all connections permanently. Running and later requests and watches fail. */
   async close(): Promise<void> {
     await this.#authentication.close();
   }
@@ -243,13 +237,13 @@ function pathOf(server: string, { path, query }: KubeRequest): string {
   return parameters.size === 0 ? `${base}${path}` : `${base}${path}?${parameters.toString()}`;
 }
 
-/** Date headers tell whole seconds. */
+/** Resolution of Date headers. */
 const dateUnitMs = 1_000;
 
 /**
- * Returns by how many milliseconds this machine's clock is at least ahead of the one that wrote the Date
- * header, or behind it when negative: the header was written between sending and receiving, however long that
- * took. Undefined without a date.
+ * Returns the minimum offset of the local clock from the one that wrote the Date header in milliseconds,
+ * negative if the local clock is behind. The header was written between sending and receiving. Undefined
+ * without a date.
  */
 export function clockOffset(
   date: string | string[] | undefined,

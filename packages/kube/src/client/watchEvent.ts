@@ -4,15 +4,15 @@ import { KubeError } from "../api/errors.ts";
 import type { KubeObject, Stored } from "../api/object.ts";
 import type { ResourceType } from "../api/resourceType.ts";
 
-/** One line of a watch, understood. */
+/** A decoded line of a watch. */
 export type WatchEvent<T extends KubeObject> =
   | { type: "changed"; object: Stored<T>; resourceVersion: string }
   | { type: "deleted"; object: Stored<T>; resourceVersion: string }
-  /** An object that the type's parse refuses. */
+  /** An object that the type's parse rejected. */
   | { type: "rejected"; error: KubeError; resourceVersion: string }
   | { type: "bookmark"; resourceVersion: string };
 
-/** Reads a line of a watch. Throws KubeError for an ERROR event and for what is no event at all. */
+/** Decodes a line of a watch. Throws KubeError for an ERROR event and for invalid lines. */
 export function decodeWatchLine<T extends KubeObject>(type: ResourceType<T>, line: string): WatchEvent<T> {
   const event = parseLine(line);
   if (event.type === "ERROR") throw statusError(event.object, 500, undefined, line);

@@ -5,46 +5,44 @@ import type { Source } from "../cache/source.ts";
 import { WorkQueue, type WorkQueueMetrics } from "./workQueue.ts";
 import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 
-/** What a reconcile may ask for: to be called again for the same key after a while. */
+/** The result of a reconcile: an optional delay after which the key is reconciled again. */
 export interface ReconcileResult {
   requeueAfterMs?: number | undefined;
 }
 
-/** What a reconcile is given besides the key. */
+/** Context of a reconcile. */
 export interface ReconcileContext {
-  /** Aborted when the reconcile takes too long or the controller has to stop at once. */
+  /** Aborted when the reconcile exceeds its timeout or the controller stops immediately. */
   signal: AbortSignal;
   /** Adds the controller's name and the key to each line. */
   logger: Logger;
 }
 
-/**
- * Brings one object, named by its key, nearer to what is wanted. Throwing means: try again after a back-off.
- */
+/** Moves the object with this key closer to its desired state. An error is retried with backoff. */
 export type Reconcile = (
   key: string,
   context: ReconcileContext,
   // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconcile with nothing to ask for may just end
 ) => Promise<ReconcileResult | undefined | void>;
 
-/** Told of each reconcile. */
+/** Receives metrics of each reconcile. */
 export interface ControllerMetrics extends WorkQueueMetrics {
   reconciled(outcome: "done" | "requeued" | "failed", seconds: number): void;
 }
 
 export interface ControllerOptions {
   name: string;
-  /** What is watched, and which keys a change concerns. */
+  /** Watched objects, and the keys that each change affects. */
   sources: Source[];
   reconcile: Reconcile;
   logger: Logger;
-  /** Keys worked on at the same time; 1 unless given. */
+  /** Number of keys reconciled concurrently. Defaults to 1. */
   workers?: number | undefined;
-  /** Time for one reconcile; 60 s unless given. */
+  /** Timeout of a reconcile. Defaults to 60 s. */
   timeoutMs?: number | undefined;
-  /** All keys are looked at again this often; 10 min unless given. */
+  /** Interval at which all keys are reconciled again. Defaults to 10 min. */
   resyncIntervalMs?: number | undefined;
-  /** Time a stop waits for reconciles under way before it aborts them; 10 s unless given. */
+  /** Time that a stop waits for running reconciles before it aborts them. Defaults to 10 s. */
   drainMs?: number | undefined;
   backOff?: BackOff | undefined;
   maxKeys?: number | undefined;
@@ -53,7 +51,7 @@ export interface ControllerOptions {
   metrics?: ControllerMetrics | undefined;
 }
 
-/** Calls `reconcile` for each key that may need it, until it is content. */
+/** Calls `reconcile` for each key that may need work, and retries failures. */
 export class Controller {
   readonly name: string;
   readonly #sources: Source[];
@@ -67,11 +65,11 @@ export class Controller {
   readonly #metrics: ControllerMetrics | undefined;
   readonly #queue: WorkQueue;
   readonly #stopping = new AbortController();
-  /** Aborts the reconciles under way when a stop has waited long enough. */
+  /** Aborts running reconciles when a stop has waited long enough. */
   readonly #cutting = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   #hasOverflowed = false;
-  /** Keys still to be looked at in a pass over all objects, beyond what the queue takes at once. */
+  /** Keys of a full pass that do not fit into the queue yet. */
   #backlog: string[] = [];
   #started: Promise<void> | undefined;
   #running: Promise<unknown> | undefined;
@@ -92,14 +90,14 @@ export class Controller {
   }
 
   /**
-   * Waits until all sources have synced, then starts the workers and resolves; rejects when it is stopped, or
-   * the signal aborted, before. A controller runs once: starting twice is starting once.
+   * Waits until all sources have synced, then starts the workers. Rejects when it is stopped or the signal is
+   * aborted first. Starting twice has no effect.
    */
   async start(signal?: AbortSignal): Promise<void> {
     return (this.#started ??= this.#start(signal));
   }
 
-  /** Lets the reconciles under way end, aborts them after the drain time, and resolves when all have. */
+  /** Waits for running reconciles, aborts them after the drain time, and resolves when all have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
@@ -109,12 +107,12 @@ export class Controller {
     timer.cancel();
   }
 
-  /** Asks for a reconcile of the key. */
+  /** Enqueues the key. */
   enqueue(key: string): void {
     if (!this.#queue.add(key)) this.#overflow(key);
   }
 
-  /** Asks for a reconcile of the key after `ms`. */
+  /** Enqueues the key after `ms`. */
   enqueueAfter(key: string, ms: number): void {
     if (!this.#queue.addAfter(key, ms)) this.#overflow(key);
   }
@@ -166,8 +164,8 @@ export class Controller {
   }
 
   /**
-   * A reconcile that does not heed its signal frees the worker, but keeps its key: no second reconcile of the
-   * key runs beside it.
+   * A reconcile that ignores its signal frees the worker but keeps its key, so the key is never reconciled
+   * concurrently.
    */
   async #hold(key: string, context: ReconcileContext): ReturnType<Reconcile> {
     try {
@@ -187,7 +185,7 @@ export class Controller {
     this.#catchUp();
   }
 
-  /** Moves as much of the backlog into the queue as it takes; each key once, so that this comes to an end. */
+  /** Moves keys from the backlog into the queue until it is full. Each key moves once, so this terminates. */
   #catchUp(): void {
     if (this.#backlog.length === 0 && this.#hasOverflowed) {
       this.#hasOverflowed = false;
@@ -201,7 +199,7 @@ export class Controller {
       this.#backlog.pop();
   }
 
-  /** A full queue loses the key, not the work: all keys are looked at again as the queue empties. */
+  /** A full queue drops the key but not the work: all keys are enqueued again as the queue empties. */
   #overflow(key: string): void {
     if (this.#stopping.signal.aborted || this.#hasOverflowed) return;
     this.#hasOverflowed = true;

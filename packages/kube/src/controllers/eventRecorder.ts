@@ -9,35 +9,33 @@ import { ResourceClient } from "../client/resourceClient.ts";
 import type { KubeTransport } from "../client/transport.ts";
 import { WorkQueue } from "./workQueue.ts";
 
-/** Records events; a controller needs no more of a recorder than this. */
+/** Records events. Controllers only need this part of a recorder. */
 export interface EventSink {
   record(regarding: Stored<KubeObject>, event: EventNote): void;
 }
 
 export interface EventRecorderOptions {
   transport: KubeTransport;
-  /** The program, as "joypod.dev/operator". */
+  /** Name of the program, for example "joypod.dev/operator". */
   controller: string;
-  /** The process; the host name unless given, which in a pod is the pod's name. */
+  /** Name of the process. Defaults to the host name, which is the pod's name in a pod. */
   instance?: string | undefined;
   logger?: Logger | undefined;
   clock?: Clock | undefined;
-  /** Events waiting to be written; further ones are dropped. 1000 unless given. */
+  /** Maximum number of waiting events; more are dropped. Defaults to 1000. */
   maxWaiting?: number | undefined;
-  /**
-   * Per object: so many events at once, and one more each so many milliseconds. 25 and 300 000 unless given.
-   */
+  /** Token bucket per object: burst size and milliseconds per refilled event. Defaults to 25 and 300 000. */
   bucket?: { size: number; refillMs: number } | undefined;
 }
 
 const maxTries = 5;
-/** Repetitions are written together after this long. */
+/** Delay after which repetitions are written together. */
 const seriesDelayMs = 10_000;
-/** A series ends when the event has not been seen for this long. */
+/** Time without a repetition after which a series ends. */
 const seriesEndMs = 360_000;
 
 /**
- * Writes events in the background. Recording never throws and never waits; what is too much is dropped and
+ * Writes events in the background. Recording never throws or waits; events above the limits are dropped and
  * counted.
  */
 export class EventRecorder implements EventSink {
@@ -71,7 +69,7 @@ export class EventRecorder implements EventSink {
     this.#writing = this.#writeAll();
   }
 
-  /** Events given up: too many at once, or refused by the server. */
+  /** Number of dropped events: above the limits, or rejected by the server. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -103,7 +101,7 @@ export class EventRecorder implements EventSink {
     this.#enqueue(key, 0);
   }
 
-  /** Writes what waits, for at most `deadlineMs`, and ends. */
+  /** Writes waiting events for at most `deadlineMs`, then stops. */
   async stop(deadlineMs = 2000): Promise<void> {
     for (const [key, { count, writtenCount }] of this.#series) {
       if (count !== writtenCount) this.#queue.add(key);
@@ -177,26 +175,23 @@ export class EventRecorder implements EventSink {
   }
 }
 
-/** What happened to an object, for people. */
+/** A human-readable event. */
 export interface EventNote {
   type: "Normal" | "Warning";
-  /** Why, in CamelCase, as "GameDownloaded". */
+  /** Reason in CamelCase, for example "GameDownloaded". */
   reason: string;
-  /** What was done or tried, in CamelCase, as "Download". */
+  /** Attempted action in CamelCase, for example "Download". */
   action: string;
-  /** One sentence; cut at 1024 bytes, the most the API takes. */
+  /** One sentence. Truncated to 1024 bytes, the limit of the API. */
   note: string;
 }
 
-/**
- * What an event says of the object that it is about: a series outlives the object by minutes, and must not
- * keep the whole of it.
- */
+/** The object of an event. A series outlives the object by minutes, so it must not keep the whole object. */
 export type EventSubject = Pick<Stored<KubeObject>, "apiVersion" | "kind"> & {
   metadata: Pick<Stored<KubeObject>["metadata"], "name" | "namespace" | "uid" | "resourceVersion">;
 };
 
-/** Returns what an event says of the object. */
+/** Returns the subject of an event about the object. */
 export function subjectOf({
   apiVersion,
   kind,
@@ -206,8 +201,7 @@ export function subjectOf({
 }
 
 /**
- * One event and how often it has been seen. When the same event comes again the count rises, and no new event
- * is written.
+ * An event and its number of occurrences. A repetition increases the count instead of writing a new event.
  */
 export interface EventSeries {
   regarding: EventSubject;
@@ -216,7 +210,7 @@ export interface EventSeries {
   firstSeen: Date;
   lastSeen: Date;
   lastSeenMs: number;
-  /** The Event object, once it is created, and the count it was last written with. */
+  /** The Event object once it is created, and the count it was last written with. */
   ref?: ObjectRef | undefined;
   writtenCount?: number | undefined;
 }
@@ -224,7 +218,7 @@ export interface EventSeries {
 const maxNoteBytes = 1024;
 const maxNameLength = 253;
 
-/** The Event object of a series. */
+/** Builds the Event object of a series. */
 export function buildEvent(series: EventSeries, by: { controller: string; instance: string }): Draft<Event> {
   const {
     regarding: { apiVersion, kind, metadata },
@@ -257,7 +251,7 @@ export function buildEvent(series: EventSeries, by: { controller: string; instan
   };
 }
 
-/** The part of an Event that counts repetitions. */
+/** Builds the part of an Event that counts repetitions. */
 export function buildSeries({ count, lastSeen }: EventSeries): { count: number; lastObservedTime: string } {
   // The API refuses a series of one.
   return { count: Math.max(2, count), lastObservedTime: toApiMicroTime(lastSeen) };
@@ -277,15 +271,15 @@ function cutToBytes(text: string, maxBytes: number): string {
 
 export interface TokenBucketsOptions {
   clock: Clock;
-  /** Tokens a full bucket holds. */
+  /** Capacity of a bucket. */
   size: number;
-  /** One token comes back each so many milliseconds. */
+  /** Milliseconds per refilled token. */
   refillMs: number;
-  /** Buckets remembered; the one unused for longest is forgotten first. */
+  /** Maximum number of buckets. The least recently used one is removed first. */
   maxBuckets: number;
 }
 
-/** One token bucket per key: bursts are allowed, a steady flow is held to the refill rate. */
+/** A token bucket per key: allows bursts and limits a steady flow to the refill rate. */
 export class TokenBuckets {
   readonly #options: TokenBucketsOptions;
   readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
@@ -294,7 +288,7 @@ export class TokenBuckets {
     this.#options = options;
   }
 
-  /** Takes a token of the key's bucket; false when it is empty. */
+  /** Takes a token from the key's bucket. Returns false if it is empty. */
   take(key: string): boolean {
     const { clock, size, refillMs, maxBuckets } = this.#options;
     const now = clock.monotonicMs();

@@ -5,19 +5,19 @@ import type { ResourceClient } from "../client/resourceClient.ts";
 
 const attempts = 5;
 
-/** Returns whether the object carries the finalizer. */
+/** Returns whether the object has the finalizer. */
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-/** Returns whether deletion of the object has been asked for. */
+/** Returns whether the object is being deleted. */
 export function isDeleting(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
 
 /**
- * Adds the finalizer unless it is there, and returns the object as stored. Throws NotFound when the object is
- * gone or another one has taken its name.
+ * Adds the finalizer if it is missing, and returns the stored object. Throws NotFound if the object is gone
+ * or its name belongs to another object.
  */
 export async function addFinalizer<T extends KubeObject>(
   client: ResourceClient<T>,
@@ -31,7 +31,7 @@ export async function addFinalizer<T extends KubeObject>(
 }
 
 /**
- * Removes the finalizer. Resolves also when the object is gone, or another one has taken its name. Throws
+ * Removes the finalizer. Succeeds if the object is gone or its name belongs to another object. Throws
  * KubeError.
  */
 export async function removeFinalizer<T extends KubeObject>(
@@ -49,7 +49,7 @@ export async function removeFinalizer<T extends KubeObject>(
   }
 }
 
-/** The list belongs to several writers, so each write is bound to the version it was computed from. */
+/** Several programs write the list, so each write is bound to the version that it is based on. */
 async function writeFinalizers<T extends KubeObject>(
   client: ResourceClient<T>,
   object: Stored<T>,

@@ -9,36 +9,33 @@ import type { KubeTransport } from "../client/transport.ts";
 
 export interface LeaderElectorOptions {
   transport: KubeTransport;
-  /** Where the Lease is and what it is called. */
+  /** Namespace and name of the Lease. */
   namespace: string;
   name: string;
-  /** Unique to this process, as the pod's name. */
+  /** Unique identity of the process, for example the pod's name. */
   identity: string;
-  /** Others wait this long after the last renewal they saw; 6 s unless given. */
+  /** Time that other candidates wait after the last renewal they saw. Defaults to 6 s. */
   leaseDurationMs?: number | undefined;
   /**
-   * A leader that could not renew for this long has lost; less than the lease duration. 4.2 s unless given.
+   * Time after which a leader that cannot renew has lost. Shorter than the lease duration. Defaults to 4.2 s.
    */
   renewDeadlineMs?: number | undefined;
-  /** Between a leader's renewals; others look twice as often. 0.9 s unless given. */
+  /** Interval between renewals of a leader; others check twice as often. Defaults to 0.9 s. */
   retryPeriodMs?: number | undefined;
-  /**
-   * Called once when leadership is lost without stop(): nothing may be written from then on, as it may be
-   * late.
-   */
+  /** Called once when leadership is lost without stop(). Do not write anything afterwards, even late. */
   onLost: (reason: string) => void;
   logger?: Logger | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
 }
 
-/** How long a request may take, and what ends it sooner. */
+/** Deadline of a request, and the signal that aborts it. */
 interface RequestCall {
   deadlineMs: number;
   signal: AbortSignal;
 }
 
-/** The renew deadline has room for so many requests that hang, one after the other. */
+/** The renew deadline allows this many requests that hang one after the other. */
 const requestsWithinDeadline = 3;
 
 /**
@@ -61,10 +58,7 @@ export class LeaderElector {
   #observed: { lease: Stored<Lease>; sinceMs: number } | undefined;
   #renewedMs = 0;
   #isLeader = false;
-  /**
-   * Whether the lease may be this process's, which has claimed it and has not heard that another one holds
-   * it.
-   */
+  /** Whether this process has claimed the lease and has not seen another holder since. */
   #mayHold = false;
   #running: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
@@ -90,28 +84,25 @@ export class LeaderElector {
     }
   }
 
-  /** Whether this process leads: it holds the lease and has renewed it within the renew deadline. */
+  /** Whether this process leads: it holds the lease and renewed it within the renew deadline. */
   get isLeader(): boolean {
     return this.#isLeader && this.#clock.monotonicMs() - this.#renewedMs < this.#renewDeadlineMs;
   }
 
-  /**
-   * How often the lease has changed hands: a fencing token that grows with each leader. Undefined when not
-   * leading.
-   */
+  /** Number of lease transitions: a fencing token that grows with each leader. Undefined when not leading. */
   get transitions(): number | undefined {
     return this.isLeader ? (this.#observed?.lease.spec?.leaseTransitions ?? 0) : undefined;
   }
 
-  /** Begins to run for leadership; resolves when it is won, rejects when stopped before. */
+  /** Starts the election. Resolves when this process becomes leader; rejects when stopped first. */
   async start(): Promise<void> {
     this.#running ??= this.#run();
     await this.#elected.promise;
   }
 
   /**
-   * Stops, and gives the lease up when it is held, so that another leads within a retry period. Stopping
-   * twice is stopping once.
+   * Stops and releases a held lease, so that another process can lead within a retry period. Stopping twice
+   * has no effect.
    */
   async stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -186,7 +177,7 @@ export class LeaderElector {
     return Math.max(1, Math.min(shareMs, this.#renewDeadlineMs - (startedMs - this.#renewedMs)));
   }
 
-  /** The lease as written, or undefined when another holds it or was quicker. */
+  /** Returns the lease as written; undefined if another process holds it or was faster. */
   async #takeOrRenew(call: RequestCall): Promise<Stored<Lease> | undefined> {
     const { namespace, name } = this.#options;
     try {
@@ -269,7 +260,7 @@ export class LeaderElector {
     return leftMs > 0 ? Math.min(pauseMs, leftMs) : pauseMs;
   }
 
-  /** How long another's lease still holds, by what was seen of it. */
+  /** Returns the remaining time of another process's lease, as far as it was observed. */
   #leftMs({ lease, sinceMs }: { lease: Stored<Lease>; sinceMs: number }): number {
     // The holder's own duration counts: it may be configured otherwise than we are.
     const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#leaseDurationMs;

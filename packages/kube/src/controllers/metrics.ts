@@ -5,7 +5,7 @@ import type { RequestMetrics } from "../client/request.ts";
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Shows whether this replica of the program leads, read when Prometheus asks. */
+/** Exports whether this replica is the leader. */
 export function showLeader(registry: Registry, program: string, isLeader: () => boolean): void {
   new Gauge({
     name: "joypod_leader",
@@ -18,10 +18,7 @@ export function showLeader(registry: Registry, program: string, isLeader: () => 
   });
 }
 
-/**
- * What the runtime tells Prometheus, in one registry; give its parts to transport, reflectors and
- * controllers.
- */
+/** The metrics of this package in one registry. Pass its parts to transports, reflectors and controllers. */
 export class KubeMetrics {
   readonly #requests: Counter<"method" | "resource" | "code">;
   readonly #requestSeconds: Histogram<"method">;
@@ -108,7 +105,7 @@ export class KubeMetrics {
     });
   }
 
-  /** For a KubeTransport. */
+  /** Metrics for a KubeTransport. */
   readonly requests: RequestMetrics = {
     requestDone: ({ method, resource, status, seconds: duration }) => {
       this.#requests.inc({ method, resource, code: status === undefined ? "" : String(status) });
@@ -116,7 +113,7 @@ export class KubeMetrics {
     },
   };
 
-  /** For a Reflector; `resource` is the plural. */
+  /** Metrics for a Reflector. `resource` is the plural name. */
   reflector(resource: string): ReflectorMetrics {
     return {
       listed: (objects) => this.#objects.set({ resource }, objects),
@@ -126,7 +123,7 @@ export class KubeMetrics {
     };
   }
 
-  /** For a Controller of that name, and its queue. */
+  /** Metrics for a Controller with this name, and its queue. */
   controller(controller: string): ControllerMetrics {
     return {
       depth: (length) => this.#depth.set({ controller }, length),

@@ -1,11 +1,11 @@
 import { type BackOff, backOffMs } from "#runtime/scheduling/backOff.ts";
 import { type Clock, systemClock, type Timer } from "#runtime/scheduling/clock.ts";
 
-/** Told of what happens in a queue. */
+/** Receives metrics of a queue. */
 export interface WorkQueueMetrics {
   /** Keys waiting for a worker. */
   depth(length: number): void;
-  /** A worker took a key that had waited so long. */
+  /** A worker took a key after this wait. */
   waited(seconds: number): void;
   retried(): void;
 }
@@ -13,16 +13,16 @@ export interface WorkQueueMetrics {
 export interface WorkQueueOptions {
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
-  /** Per-key back-off; 5 ms to 1000 s unless given. */
+  /** Backoff per key. Defaults to 5 ms up to 1000 s. */
   backOff?: BackOff | undefined;
-  /** Most keys waiting or delayed; further ones are refused. 100 000 unless given. */
+  /** Maximum number of waiting or delayed keys; more are rejected. Defaults to 100 000. */
   maxKeys?: number | undefined;
   metrics?: WorkQueueMetrics | undefined;
 }
 
 /**
- * Keys waiting for workers. A key is in the queue once however often it is added, is with one worker at a
- * time, and is handed out again when it was added while being worked on.
+ * A queue of keys for workers. A key is queued at most once and processed by one worker at a time. A key that
+ * is added while it is processed is queued again afterwards.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class WorkQueue {
   readonly #backOff: BackOff;
   readonly #maxKeys: number;
   readonly #metrics: WorkQueueMetrics | undefined;
-  /** In order of arrival; the value is when the key arrived. */
+  /** In order of arrival. The value is the time of arrival. */
   readonly #ready = new Map<string, number>();
   readonly #processing = new Set<string>();
   readonly #dirty = new Set<string>();
@@ -47,12 +47,12 @@ export class WorkQueue {
     this.#metrics = metrics;
   }
 
-  /** Keys ready to be taken. */
+  /** Number of keys that are ready. */
   get length(): number {
     return this.#ready.size;
   }
 
-  /** Adds a key; false when the queue is full or shut down and the key is not in it. */
+  /** Adds a key. Returns false if the queue is full or shut down and does not contain the key. */
   add(key: string): boolean {
     if (this.#isShutDown) return false;
     if (this.#processing.has(key)) {
@@ -65,7 +65,7 @@ export class WorkQueue {
     return true;
   }
 
-  /** Adds the key after `ms`; of several delays of one key the earliest counts. */
+  /** Adds the key after `ms`. If the key is already delayed, the earlier time counts. */
   addAfter(key: string, ms: number): boolean {
     if (ms <= 0) return this.add(key);
     if (this.#isShutDown) return false;
@@ -86,7 +86,7 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key after its back-off, which doubles at each call until forget; returns the wait in
+   * Adds the key after its backoff, which doubles with each call until forget. Returns the delay in
    * milliseconds.
    */
   addRateLimited(key: string): number {
@@ -98,17 +98,19 @@ export class WorkQueue {
     return waitMs;
   }
 
-  /** Starts the key's back-off anew, as after a success. */
+  /** Resets the backoff of the key, for example after a success. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** How often the key has been backed off since it was forgotten. */
+  /** Number of retries of the key since the last forget. */
   retries(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Waits for a key; undefined once the queue is shut down. Call done(key) when its work is over. */
+  /**
+   * Waits for a key. Resolves with undefined once the queue is shut down. Call done(key) after processing.
+   */
   async take(): Promise<string | undefined> {
     const next = this.#ready.entries().next();
     if (next.done !== true) {
@@ -120,13 +122,13 @@ export class WorkQueue {
     return new Promise((resolve) => this.#takers.push(resolve));
   }
 
-  /** The work on the key is over; it comes up again when it was added meanwhile. */
+  /** Marks the key as processed. It becomes ready again if it was added in the meantime. */
   done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.delete(key) && !this.#isShutDown) this.#makeReady(key);
   }
 
-  /** Refuses new keys, drops those that wait, and lets idle workers end. */
+  /** Rejects new keys, drops waiting ones and lets idle workers end. */
   shutDown(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();
@@ -138,9 +140,7 @@ export class WorkQueue {
     for (const resolve of this.#takers.splice(0)) resolve(undefined);
   }
 
-  /**
-   * Refuses new keys and drops delayed ones; those that are ready are still handed out, then the workers end.
-   */
+  /** Rejects new keys and drops delayed ones. Workers process the remaining ready keys and then end. */
   drain(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#delayed.values()) timer.cancel();

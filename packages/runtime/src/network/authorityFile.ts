@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { messageOf } from "../errors.ts";
 
-/** Certificates of the authorities that sign a server's, and the file that they were read from. */
+/** CA certificates, and the file that they were read from. */
 export interface AuthorityFile {
   file: string;
-  /** In PEM, as TLS takes them: these authorities are trusted, and no others. */
+  /** In PEM. Only these authorities are trusted. */
   certificates: string[];
 }
 
 /**
- * A variable that names such a file; undefined where it is empty or not set. What cannot be read, or holds no
- * certificate, is refused.
+ * A variable with the path of a CA file; undefined if it is empty or not set. A file that cannot be read or
+ * has no certificate is invalid.
  */
 export const authorityFile = z
   .string()

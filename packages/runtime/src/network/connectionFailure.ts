@@ -1,13 +1,13 @@
-/** Why no connection was made, where a person has to mend it. */
+/** Cause of a failed connection that a person must fix. */
 export type ConnectionFailure = "untrusted" | "otherName" | "outdated" | "noTls" | "unknownHost";
 
-/** What sentences about a server call it, and what sets it up. */
+/** Names for messages about a server. */
 export interface ServerWords {
-  /** At the beginning of a sentence, such as "The database". */
+  /** Start of a sentence, for example "The database". */
   server: string;
-  /** The variable of its address. */
+  /** Variable with its address. */
   address: string;
-  /** The variable of the file with its authority's certificate, and the chart's value for it. */
+  /** Variable of its CA file, and the chart value for it. */
   authority: string;
 }
 
@@ -20,7 +20,7 @@ const codes: Readonly<Record<ConnectionFailure, RegExp>> = {
   unknownHost: /^(?:ENOTFOUND|EAI_AGAIN)$/,
 };
 
-/** What libraries leave of an error whose code they drop. */
+/** Messages of errors from libraries that drop the code. */
 const messages: Readonly<Record<ConnectionFailure, RegExp>> = {
   untrusted:
     /self-signed certificate|unable to (?:verify the first certificate|get (?:local )?issuer certificate)|certificate signature failure/,
@@ -31,8 +31,8 @@ const messages: Readonly<Record<ConnectionFailure, RegExp>> = {
 };
 
 /**
- * Returns why a connection was not made, as far as the error or its causes tell; undefined for what may pass
- * by itself, and for other errors.
+ * Returns the cause of a failed connection from the error or its causes; undefined for temporary and other
+ * errors.
  */
 export function connectionFailureOf(error: unknown): ConnectionFailure | undefined {
   for (const { code, message } of causesOf(error)) {
@@ -43,7 +43,7 @@ export function connectionFailureOf(error: unknown): ConnectionFailure | undefin
   return undefined;
 }
 
-/** Returns the failure in a sentence that says what to do, without any value. */
+/** Returns a message that says what to do. It contains no values. */
 export function connectionSentence(
   failure: ConnectionFailure,
   { server, address, authority }: ServerWords,
@@ -69,7 +69,7 @@ interface Cause {
 
 const depthMax = 5;
 
-/** Yields the error and what it was caused by, as words. */
+/** Yields the codes and messages of the error and its causes. */
 function* causesOf(error: unknown): Generator<Cause> {
   let cause = error;
   for (let depth = 0; depth < depthMax && typeof cause === "object" && cause !== null; depth += 1) {
@@ -83,7 +83,7 @@ function wordOf(error: object, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Prisma keeps the driver's error beside its own. */
+/** Returns the next cause. Prisma keeps the driver's error in `meta`. */
 function nextOf(error: object): unknown {
   const meta: unknown = Reflect.get(error, "meta");
   if (typeof meta === "object" && meta !== null && "driverAdapterError" in meta)

@@ -2,9 +2,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Releases what only the start needed, some 50 MB: reading all modules leaves young memory at its full size,
- * which V8 keeps for as long as the process has anything to do. It grows again where work needs it. Blocks
- * the process for some 60 ms: to be called before it serves.
+ * Releases about 50 MB that only the start needed: loading all modules leaves V8's young generation at its
+ * full size for as long as the process is active. It grows again on demand. Blocks the process for about 60
+ * ms, so call it before serving.
  */
 export function compactHeap(): void {
   setFlagsFromString("--expose-gc");

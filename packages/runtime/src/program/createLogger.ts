@@ -2,26 +2,23 @@ import { format } from "node:util";
 import { pino } from "pino";
 import type { Logger } from "../logger.ts";
 
-/** What a program's log is told. */
+/** Options of a logger. */
 export interface LoggerOptions {
-  /** In each line. */
+  /** Added to each line. */
   program: string;
   level: string;
-  /** Further keys of each line. */
+  /** Additional keys of each line. */
   bindings?: Record<string, string>;
-  /** Keys whose values are never written, besides those that no program writes. */
+  /** Additional keys whose values are never written. */
   secretKeys?: readonly string[];
-  /** Standard output unless given. */
+  /** Defaults to standard output. */
   destination?: { write(line: string): void };
 }
 
-/** Keys whose values no program ever writes, wherever they turn up. */
+/** Keys whose values are never written, at any depth. */
 const secretKeysOfAll = ["password", "csrfToken", "token", "secret", "authorization", "cookie"];
 
-/**
- * Returns a logger of JSON lines: the level as a word, a time, the program, keys, and a constant sentence as
- * `msg`.
- */
+/** Creates a logger of JSON lines with level, time, program, keys, and a constant sentence as `msg`. */
 export function createLogger({
   program,
   level,
@@ -42,8 +39,8 @@ export function createLogger({
 }
 
 /**
- * Returns an error as the log shows it. What libraries hang on theirs besides (rows, commands, requests) may
- * be anybody's data; what it was caused by says more than a stack alone.
+ * Serializes an error for the log. Other fields that libraries attach (rows, commands, requests) are left
+ * out, because they may contain personal data.
  */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { message: typeof error === "string" ? error : "no Error" };
@@ -59,10 +56,7 @@ function describeError(error: unknown, depth = 0): unknown {
 
 const causesShown = 4;
 
-/**
- * Turns what libraries and Node itself write into lines of the log: all that the program writes can be read
- * as JSON.
- */
+/** Redirects the console and Node.js warnings to the log, so that all output is JSON. */
 export function logConsole(logger: Logger): void {
   const said = (...words: unknown[]): void =>
     logger.warn({ said: format(...words) }, "Something was written past the log.");

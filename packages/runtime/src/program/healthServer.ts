@@ -3,19 +3,19 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 
-/** What the health server shows. */
+/** Options of the health server. */
 export interface HealthServerOptions {
   registry: Pick<Registry, "metrics" | "contentType">;
   /**
-   * Returns why the program is not ready, and undefined when it is. Absent where Kubernetes asks the program
-   * elsewhere.
+   * Returns why the program is not ready; undefined if it is. Absent if Kubernetes probes the program in
+   * another way.
    */
   unreadyBecause?: () => string | undefined;
 }
 
 const requestTimeoutMs = 10_000;
 
-/** Serves /metrics, and with `unreadyBecause` /healthz and /readyz, on a port of its own. */
+/** Serves /metrics and, with `unreadyBecause`, /healthz and /readyz on a separate port. */
 export class HealthServer {
   readonly #options: HealthServerOptions;
   readonly #server: Server;
@@ -26,17 +26,14 @@ export class HealthServer {
     this.#server.requestTimeout = requestTimeoutMs;
   }
 
-  /**
-   * Listens, and returns the port, which the system chooses when 0 was asked for. Rejects when the port is
-   * taken.
-   */
+  /** Listens and returns the port. Port 0 selects a free one. Rejects if the port is in use. */
   async start(port: number): Promise<number> {
     this.#server.listen(port);
     await once(this.#server, "listening");
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Cuts all connections; resolves when the port is free. */
+  /** Closes all connections. Resolves when the port is free. */
   async stop(): Promise<void> {
     if (!this.#server.listening) return;
     this.#server.closeAllConnections();

@@ -3,20 +3,18 @@ import { setPriority } from "node:os";
 import type { Logger } from "../logger.ts";
 import { messageOf } from "../errors.ts";
 
-/** What a program does from its start to its end. */
+/** The life cycle of a program. */
 export interface ProgramOptions {
   logger: Logger;
-  /** Resolves when the program does its work. The signal is aborted when it is told to stop before that. */
+  /** Resolves when the program is running. The signal is aborted if it must stop before that. */
   start: (stopping: AbortSignal) => Promise<void>;
-  /** Resolves when nothing runs any more; called once, also while the program still starts. */
+  /** Resolves when everything has stopped. Called once, possibly during the start. */
   stop: () => Promise<void>;
-  /** Time for an orderly end; shorter than the pod's grace, so that the end is in the log. */
+  /** Time limit of a graceful stop. Shorter than the pod's grace period, so that the end is logged. */
   stopDeadlineMs: number;
 }
 
-/**
- * Returns what `read` returns. When it throws, prints the message to stderr and exits with 1.
- */
+/** Returns the result of `read`. If it throws, prints the message to stderr and exits with 1. */
 export function orExit<T>(read: () => T): T {
   try {
     return read();
@@ -26,7 +24,7 @@ export function orExit<T>(read: () => T): T {
   }
 }
 
-/** Runs a program until SIGTERM or SIGINT. Its exit code is 0 after an orderly end, and 1 after any other. */
+/** Runs a program until SIGTERM or SIGINT. Exits with 0 after a graceful stop and with 1 otherwise. */
 export function runProgram({ logger, start, stop, stopDeadlineMs }: ProgramOptions): void {
   const stopping = new AbortController();
   const fail =
@@ -57,24 +55,24 @@ export function runProgram({ logger, start, stop, stopDeadlineMs }: ProgramOptio
   });
 }
 
-/** Calls `listener` at each SIGTERM and SIGINT, which then do not end the process by themselves. */
+/** Calls `listener` on SIGTERM and SIGINT instead of ending the process. */
 export function onStopSignal(listener: (signal: NodeJS.Signals) => void): void {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, listener);
 }
 
-/** Calls `listener` with what was thrown, or rejected, and nothing handled. */
+/** Calls `listener` with uncaught exceptions and unhandled rejections. */
 export function onUnhandledError(listener: (error: unknown) => void): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const) process.on(event, listener);
 }
 
-/** Linux lists threads here, and each has a priority of its own. */
+/** Linux lists the threads of the process here. Each has its own priority. */
 const tasks = "/proc/self/task";
 const lower = 10;
 
 /**
- * Lets V8's helpers, which compile and collect, wait for the thread that serves: where processors are few,
- * one turn of theirs holds up all requests for some milliseconds. Called at the start, while no thread ends;
- * does nothing where the system is not Linux.
+ * Lowers the priority of V8's helper threads, which compile and collect garbage: on few CPUs, one of their
+ * time slices delays all requests by milliseconds. Call it at the start, while no thread ends. Has no effect
+ * outside Linux.
  */
 export function lowerHelperThreads(): void {
   if (!existsSync(tasks)) return;

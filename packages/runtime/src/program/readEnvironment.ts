@@ -1,17 +1,14 @@
 import { z } from "zod";
 
-/** The least severe lines that a program logs, by the levels of its logger. */
+/** Minimum level of logged lines. */
 export const logLevel = z
   .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
   .default("info");
 
-/** The variables of a process. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Returns what the schema makes of the environment. Throws one error that names the program and every wrong
- * variable, and no value.
- */
+/** Parses the environment. Throws one error with the program and every invalid variable, but no values. */
 export function readEnvironment<Output>(
   schema: z.ZodType<Output>,
   environment: Environment,
@@ -23,25 +20,22 @@ export function readEnvironment<Output>(
   return parsed.data;
 }
 
-/** A variable that is a whole number from `min` to `max`. */
+/** An integer variable from `min` to `max`. */
 export function whole(fallback: number, min: number, max: number) {
   return z.coerce.number().int().min(min).max(max).default(fallback);
 }
 
-/** The same, with the range as one object. */
+/** An integer variable, with the range as an object. */
 export function within(fallback: number, { min, max }: { min: number; max: number }) {
   return whole(fallback, min, max);
 }
 
-/** A variable that is any text but an empty one. */
+/** A variable with non-empty text. */
 export function nonEmpty(fallback: string) {
   return z.string().trim().min(1).default(fallback);
 }
 
-/**
- * Returns the parts of a variable's list, which commas separate; blanks around a part, and empty parts, do
- * not count.
- */
+/** Splits a comma-separated variable. Surrounding whitespace and empty parts are removed. */
 export function listed(text: string): string[] {
   return text
     .split(",")

@@ -1,12 +1,12 @@
-/** An exponential back-off: doubles from base to cap. */
+/** An exponential backoff that doubles from base to maximum. */
 export interface BackOff {
   baseMs: number;
   maxMs: number;
 }
 
 /**
- * Returns the wait before try number `failures` + 1, in milliseconds: exponential, with the upper half
- * random, so that many who failed together do not come back together and none comes back at once.
+ * Returns the delay in milliseconds before attempt `failures` + 1: exponential, with the upper half random,
+ * so that clients that failed together do not retry together or immediately.
  */
 export function backOffMs({ baseMs, maxMs }: BackOff, failures: number, random: () => number): number {
   const full = Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(failures - 1, 0), 52));
@@ -14,8 +14,8 @@ export function backOffMs({ baseMs, maxMs }: BackOff, failures: number, random: 
 }
 
 /**
- * Returns `ms`, more or less by up to `share` of it at random, so that many who began together do not go on
- * together.
+ * Returns `ms` with random jitter of up to `share`, so that processes that started together do not stay
+ * synchronized.
  */
 export function jittered(ms: number, random: () => number, share = 0.5): number {
   return ms * (1 - share + 2 * share * random());

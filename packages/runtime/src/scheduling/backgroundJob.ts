@@ -2,19 +2,19 @@ import { jittered } from "./backOff.ts";
 import { slept, type Clock } from "./clock.ts";
 import type { Logger } from "../logger.ts";
 
-/** Work that no request asks for. */
+/** Work outside of requests. */
 export interface BackgroundJob {
   start(): void | Promise<void>;
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when the work has stopped. */
   stop(): Promise<void>;
 }
 
-/** What is repeated, and how often. */
+/** Options of a repeated job. */
 export interface RepeatedJobOptions {
-  /** A few words, for the log. */
+  /** Name for the log. */
   name: string;
   periodMs: number;
-  /** By which share of the period the pauses differ at random; a tenth unless given. */
+  /** Random jitter as a share of the period. Defaults to a tenth. */
   jitter?: number;
   clock: Clock;
   logger: Logger;
@@ -22,8 +22,8 @@ export interface RepeatedJobOptions {
 }
 
 /**
- * Does `work` over and over, a period apart with jitter, until the signal is aborted; a failure is logged and
- * tried again next time.
+ * Runs `work` repeatedly with a jittered period until the signal is aborted. Failures are logged and retried
+ * in the next period.
  */
 export async function repeat(
   { name, periodMs, jitter = 0.1, clock, logger, work }: RepeatedJobOptions,
@@ -39,7 +39,7 @@ export async function repeat(
   } while (await slept(clock, jittered(periodMs, Math.random, jitter), signal));
 }
 
-/** Repeats its work from start to stop. */
+/** Repeats work between start and stop. */
 export class RepeatedJob implements BackgroundJob {
   readonly #options: RepeatedJobOptions;
   readonly #stopping = new AbortController();
@@ -59,9 +59,7 @@ export class RepeatedJob implements BackgroundJob {
   }
 }
 
-/**
- * Does a piece of work again and again until it says that there is no more of it, and `max` times at most.
- */
+/** Repeats `work` until it returns false, at most `max` times. */
 export async function repeatUpTo(max: number, work: () => Promise<boolean>): Promise<void> {
   for (let count = 0; count < max; count++) {
     if (!(await work())) return;

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A timer that has been set; cancelling it twice is harmless. */
+/** A timer. Cancelling it twice has no effect. */
 export interface Timer {
   cancel(): void;
 }
 
-/** Time as the programs see it; they pass `systemClock`, unit tests a clock they move by hand. */
+/** A clock. Programs use `systemClock`; unit tests use a manual clock. */
 export interface Clock {
-  /** Wall-clock time, for what other programs read. */
+  /** Wall-clock time, for values that other programs read. */
   now(): Date;
-  /** Milliseconds that never run backwards, for intervals and deadlines. */
+  /** Monotonic time in milliseconds, for intervals and deadlines. */
   monotonicMs(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
+  /** Resolves after `ms`. Rejects with the signal's reason if it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `callback` once after `ms` unless cancelled. */
+  /** Calls `callback` once after `ms`, unless it is cancelled. */
   setTimer(ms: number, callback: () => void): Timer;
 }
 
-/** The machine's own clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
@@ -36,7 +36,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Sleeps like Clock.sleep; returns false when the signal was aborted first. */
+/** Sleeps like Clock.sleep, but returns false if the signal is aborted first. */
 export async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from "./clock.ts";
 
-/** Something took longer than it may. */
+/** An operation exceeded its deadline. */
 export class DeadlineExceeded extends Error {
   constructor(what: string, ms: number) {
     super(`${what} took longer than ${Math.round(ms)} ms.`);
@@ -9,9 +9,9 @@ export class DeadlineExceeded extends Error {
 }
 
 /**
- * Runs `work` with a signal that is aborted when `ms` have passed (DeadlineExceeded) or when the caller's
- * signal is. Returns the work's result. Own timer and listener rather than AbortSignal.any, so that a
- * long-lived caller's signal keeps nothing of it.
+ * Runs `work` with a signal that is aborted after `ms` (DeadlineExceeded) or with the caller's signal, and
+ * returns its result. Uses its own timer and listener instead of AbortSignal.any, so that a long-lived signal
+ * of the caller does not keep references.
  */
 export async function withDeadline<T>(
   { clock, ms, what, signal }: { clock: Clock; ms: number; what: string; signal?: AbortSignal | undefined },
@@ -31,8 +31,7 @@ export async function withDeadline<T>(
 }
 
 /**
- * Returns the work's result; throws the signal's reason as soon as it is aborted, for work that may not heed
- * its signal.
+ * Returns the result of work that may ignore its signal; throws the signal's reason as soon as it is aborted.
  */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
@@ -47,9 +46,9 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
 }
 
 /**
- * Returns the work's result; throws DeadlineExceeded after `ms`. The work itself goes on, and how it ends
- * then is not told: use it where that cannot be cancelled. One timer and no signal: requests that come by
- * thousands go through it.
+ * Returns the result of work that cannot be cancelled; throws DeadlineExceeded after `ms`. The work
+ * continues, and its result is discarded. Uses one timer and no signal, because thousands of requests pass
+ * through it.
  */
 export function withTimeout<T>(work: Promise<T>, ms: number, what: string, clock = systemClock): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();

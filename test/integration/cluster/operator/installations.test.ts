@@ -64,9 +64,7 @@ describe("Several installations in one cluster", function () {
       },
       { what: "an event that says whose the node is" },
     );
-    expect(taken.note)
-      .to.contain("belongs to the unnamed installation")
-      .and.to.contain("gameNodes.selector");
+    expect(taken.note).to.contain("belongs to the unnamed installation").and.to.contain("gameNodes.selector");
     const after = await fixture.gameNodes.get({ name: node });
     expect(after.metadata).to.include({ uid: before.metadata.uid }).and.to.not.have.property("labels");
     expect((await fixture.nodes.get({ name: node })).metadata.labels?.[nodeAgentLabel]).to.equal("true");

@@ -50,9 +50,7 @@ describe("waterfall", () => {
     expect(barOf("viewer connected"))
       .to.match(/^ +=+$/)
       .and.have.length(40);
-    expect(barOf("node chosen").trimEnd().length).to.be.lessThan(
-      barOf("session ready").trimEnd().length,
-    );
+    expect(barOf("node chosen").trimEnd().length).to.be.lessThan(barOf("session ready").trimEnd().length);
   });
 
   it("explains that no steps are recorded yet", () => {
