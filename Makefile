@@ -1,20 +1,20 @@
-# Joypod: `make up` runs the platform, `make test` proves it. `make` alone lists what there is.
-# Node comes with the npm packages, so their programs go first.
+# `make up` runs the platform, `make test` tests it, `make` lists all targets.
+# Node 24 is one of the npm packages.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
-# What Node compiled is kept for the next program, which starts in half the time.
+# With a compile cache, Node programs start in half the time.
 export NODE_COMPILE_CACHE ?= $(CURDIR)/node_modules/.cache/node
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-# What a full disk cut off is not built.
+# Remove targets that a failed command left incomplete.
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
 programSources := $(shell find api/src packages/runtime/src packages/archive/src packages/s3/src packages/kube/src operator/src node-agent/src session/packer/src packages/contracts/src tools/bundle -type f -not -path 'api/src/generated/*' 2>/dev/null)
 webSources := $(shell find web packages/contracts/src -type f -not -path 'web/dist/*' 2>/dev/null)
 
-##@ Run the platform
+##@ Run
 .PHONY: up
-up: ## bring everything up: cluster, images, chart, demo player and games; prints where to play
+up: ## start everything: cluster, images, chart, demo player and games
 	@tools/platform/up.sh
 
 .PHONY: down
@@ -25,28 +25,28 @@ down: ## stop the platform and keep its data; `make up` starts it again
 clean-cluster: ## remove the cluster, its data and its credentials (caches stay)
 	@tools/cluster/delete.sh
 
-##@ Prove it
+##@ Test
 .PHONY: test
-test: ready built ## everything: lint, types, generated files, known vulnerabilities, unit, integration, e2e; ends with `N passed, N failed`
+test: ready built ## run all checks and tests; ends with `N passed, N failed`
 	@node tools/test/run.ts
 
 .PHONY: fmt
-fmt: packages ## format every source file
+fmt: packages ## format all source files
 	@tools/fmt.sh
 
 .PHONY: lint
-lint: ready ## formatting, code style, types, import ranks, shell scripts
+lint: ready ## check formatting, style, imports, shell scripts and workflows
 	@tools/fmt.sh --check
 	@npm run --silent lint
 	@tools/test/lintShell.sh
 	@tools/test/lintWorkflows.sh
 
 .PHONY: typecheck
-typecheck: ready ## TypeScript, strict
+typecheck: ready ## check types
 	@npm run --silent typecheck
 
 .PHONY: verify
-verify: ready ## generated files are what the generators make
+verify: ready ## fail if generated files are stale
 	@tools/manifests/verify.sh
 
 .PHONY: audit
@@ -54,41 +54,41 @@ audit: ## check npm packages and Go programs for known vulnerabilities
 	@tools/supplyChain/audit.sh
 
 .PHONY: unit
-unit: ready ## unit tests (seconds)
+unit: ready ## run unit tests (seconds)
 	@npm run --silent unit
 
 .PHONY: integration
-integration: ready built prerequisites ## integration tests on real Postgres, Redis, MinIO, etcd and kube-apiserver
+integration: ready built prerequisites ## run integration tests on real stores and a real API server
 	@tools/programs/build.sh etcd kube-apiserver kubectl helm minio turn
 	@npm run --silent integration
 
 .PHONY: soak
-soak: ready built prerequisites ## what takes many minutes by its nature: the longest and the largest uploads
+soak: ready built prerequisites ## run the longest and largest uploads (12 minutes)
 	@tools/programs/build.sh etcd kube-apiserver minio
 	@npm run --silent soak
 
 .PHONY: test-long
-test-long: ready built prerequisites ## what `make test` leaves out: faults, floods and variations; hundreds of histories of saves; a fault at each write of each program; many combinations of the chart's values; the longest uploads; Schemathesis and openapi-ts, installed in the cache, on all of /openapi.json; disks that lose their power; on a cluster, the install guide, an upgrade, more hostile games, shared GPUs, the accelerated display, faults
+test-long: ready built prerequisites ## run faults, floods and variations that `make test` leaves out
 	@tools/ensureDebian.sh coturn
 	@tools/programs/build.sh etcd kube-apiserver helm minio turn
 	@tools/test/long.sh
 
 .PHONY: e2e
-e2e: ready prerequisites ## end-to-end tests in a real browser against `JOYPOD_HELM_VALUES=test/e2e/values.yaml make up`
+e2e: ready prerequisites ## run end-to-end tests against a running platform
 	@npm run --silent e2e
 
 .PHONY: bench
-bench: ready built prerequisites ## measure the running platform: id, ours, peer, limit, ratio, target, PASS or FAIL; ONLY=launch,A5: these parts alone, LONG=1: R5 too
+bench: ready built prerequisites ## compare the running platform with peers and targets
 	@npm run --silent bench
 	@[ -n "$(ONLY)" ] || npm run --silent bench:measured
 
-##@ Make parts
+##@ Build
 .PHONY: manifests
-manifests: ready ## write CRDs, RBAC, field tables and docs/http.md from the code
+manifests: ready ## generate CRDs, RBAC, field tables and docs/http.md
 	@npm run --silent manifests
 
 .PHONY: programs
-programs: ## build every program of tools/programs from its pinned Go module
+programs: ## build the programs of tools/programs from pinned Go modules
 	@tools/programs/build.sh
 
 .PHONY: images
@@ -96,19 +96,19 @@ images: ready built ## build the images whose inputs changed
 	@tools/images/build.sh
 
 .PHONY: sbom
-sbom: ## write what the images install from npm to dist/sbom (CycloneDX)
+sbom: ## write CycloneDX documents of npm packages to dist/sbom
 	@tools/supplyChain/sbom.sh
 
 .PHONY: release
-release: packages ## write a release to dist/release: images, chart, command lines, SBOMs, checksums; REGISTRY=host/path: publish it there
+release: packages ## write a release to dist/release; with REGISTRY, publish it
 	@VERSION='$(VERSION)' REGISTRY='$(REGISTRY)' tools/release/release.sh
 
 .PHONY: publish
-publish: packages ## put dist/release into REGISTRY=host/path
+publish: packages ## publish dist/release to REGISTRY
 	@REGISTRY='$(REGISTRY)' tools/release/publish.sh
 
 .PHONY: packages
-packages: ## install the npm packages of package-lock.json
+packages: ## install the npm packages
 	@tools/ensurePackages.sh
 
 .PHONY: prerequisites
@@ -116,21 +116,34 @@ prerequisites: ## install the Debian packages that tests need
 	@tools/test/prerequisites.sh
 
 .PHONY: help
-help: ## this list
+help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@printf '\nVariables: JOYPOD_CLUSTER (name, default joypod; joypod-test for make test), JOYPOD_WEB_PORT, JOYPOD_GAME_NODES (of a new cluster, default 2), JOYPOD_CACHE, JOYPOD_FROM_SOURCE (yes or no; else what the machine can do), JOYPOD_HELM_VALUES (a file), JOYPOD_DEMO_GAMES (folders of games/), JOYPOD_KUBE_CONTEXT with JOYPOD_IMAGE_REPOSITORY and JOYPOD_BASE_URL, JOYPOD_KEEP (tests keep their cluster)\n'
+	@printf '\nVariables\n'
+	@printf '  %-38s %s\n' \
+	  'JOYPOD_CLUSTER' 'name of the cluster (default joypod; make test: joypod-test)' \
+	  'JOYPOD_WEB_PORT' 'port of the page' \
+	  'JOYPOD_GAME_NODES' 'game nodes of a new cluster (default 2)' \
+	  'JOYPOD_CACHE' 'cache folder (default ~/.cache/joypod)' \
+	  'JOYPOD_FROM_SOURCE' 'yes or no: build the cluster from source (default: automatic)' \
+	  'JOYPOD_HELM_VALUES' 'file with chart values' \
+	  'JOYPOD_DEMO_GAMES' 'demo games to upload: folders of games/' \
+	  'JOYPOD_KUBE_CONTEXT' 'use this cluster; also set JOYPOD_IMAGE_REPOSITORY, JOYPOD_BASE_URL' \
+	  'JOYPOD_KEEP' 'if set, tests keep their cluster' \
+	  'JOYPOD_VULN_DB' 'URL of the Go vulnerability database (default https://vuln.go.dev)' \
+	  'ONLY (make test)' 'parts to run: checks,unit,integration,e2e' \
+	  'ONLY, LONG=1 (make bench)' 'rows to measure, such as launch,A5; include slow rows'
 
-# node_modules and what is generated into the source tree but not committed.
+# npm packages and generated sources that are not committed.
 .PHONY: ready
 ready: packages
 	@$(MAKE) --silent api/src/generated/client.ts
 
-# Prisma wants to see an engine before it generates, and then uses none.
+# Prisma requires an engine binary to generate, but does not run it.
 api/src/generated/client.ts: api/prisma/schema.prisma package-lock.json
 	@npm run --silent generate >/dev/null 2>&1 || npm run generate
 	@touch $@
 
-# What the control plane's image runs and serves.
+# Contents of the control plane's image.
 .PHONY: built
 built: web/dist/index.html api/dist/programs/api.js
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# long.sh: what `make test` leaves out: faults, floods and variations, and what takes many minutes by its nature. First what needs no cluster, then, on a cluster of its own (JOYPOD_CLUSTER, default joypod-test), which is removed
-# at the end unless JOYPOD_KEEP is set, the tests of test/e2e-long. A part that fails hides no other.
+# long.sh: runs the tests that `make test` leaves out: first test/soak and test/long, which need no cluster, then
+# test/e2e-long on a cluster (JOYPOD_CLUSTER, default joypod-test). Removes the cluster at the end unless JOYPOD_KEEP
+# is set. A part that fails does not stop the others.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -9,10 +10,10 @@ export JOYPOD_CLUSTER=${JOYPOD_CLUSTER:-joypod-test}
 soakLog=test-results/soak.log
 code=0
 
-# In a shell of its own, where a failed step ends the part and not the rest.
+# Runs in a separate shell, so that a failed command ends only this part.
 part() { bash -c "$1" || code=1; }
 
-# An upload of ten minutes waits for nearly all of them, so it goes beside. Its output comes when both have ended.
+# Soak tests mostly wait, so they run in the background. Their output is printed at the end.
 mkdir -p "${soakLog%/*}"
 npm run --silent soak >"$soakLog" 2>&1 &
 soak=$!
@@ -22,7 +23,7 @@ wait "$soak" || code=1
 cat "$soakLog"
 if JOYPOD_HELM_VALUES=$repositoryRoot/test/e2e/values.yaml "$here/../platform/up.sh"; then
   part 'npm run --silent e2e:long'
-  # These have clusters of their own, and the pictures of four games have no room beside another one.
+  # These create their own clusters, and the machine has no room for two of them.
   part 'tools/cluster/stop.sh && npm run --silent e2e:upgrade'
   part 'npm run --silent e2e:install'
 else
