@@ -22,8 +22,8 @@ import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
 import { CatalogCounts } from "./catalog/catalogQueries.ts";
-import { LaunchStore } from "./gameSessions/launching/launchBatches.ts";
-import { LaunchTurns } from "./gameSessions/launching/launchQueue.ts";
+import { LaunchBatches } from "./gameSessions/launching/launchBatches.ts";
+import { LaunchQueue } from "./gameSessions/launching/launchQueue.ts";
 import { connectObjectStore } from "./stores/objectStore.ts";
 import { connectPostgres } from "./stores/postgres.ts";
 import { policiesOf, RateLimits } from "./http/rateLimits.ts";
@@ -118,8 +118,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
       logger,
     }),
     gameCacheTurns: createGameCacheQueue(),
-    launchTurns: new LaunchTurns(clock),
-    launchStore: new LaunchStore({ config, clock, postgres, cluster: cluster.cluster, streamTickets }),
+    launchQueue: new LaunchQueue(clock),
+    launchBatches: new LaunchBatches({ config, clock, postgres, cluster: cluster.cluster, streamTickets }),
     streamers: new StreamerClient(),
     streamTickets,
     testResponders: config.connectionTest && new TestResponders(config.connectionTest, clock),

@@ -11,8 +11,8 @@ import type { GameUploads } from "./games/upload/gameUploads.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import type { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
-import type { LaunchStore } from "./gameSessions/launching/launchBatches.ts";
-import type { LaunchTurns } from "./gameSessions/launching/launchQueue.ts";
+import type { LaunchBatches } from "./gameSessions/launching/launchBatches.ts";
+import type { LaunchQueue } from "./gameSessions/launching/launchQueue.ts";
 import type { Lockout } from "./auth/lockout.ts";
 import type { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import type { Metrics } from "./metrics.ts";
@@ -79,9 +79,9 @@ export interface Deps {
   expiryMoves: ExpiryMoves;
   gameSessionEvents: GameSessionEvents;
   maintenance: MaintenanceWatch;
-  /** Lets a player's launches wait for each other without a connection to the database. */
-  launchTurns: LaunchTurns;
-  launchStore: LaunchStore;
+  /** Queues launches without holding database connections. */
+  launchQueue: LaunchQueue;
+  launchBatches: LaunchBatches;
   streamers: StreamerClient;
   streamTickets: StreamTickets;
   /** On game nodes, for tests of connections; undefined where this installation has none. */

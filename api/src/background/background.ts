@@ -1,9 +1,10 @@
 import type { Logger } from "#runtime/logger.ts";
 import { type BackgroundJob, RepeatedJob } from "#runtime/scheduling/backgroundJob.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
-import { createPopularityRefresher, type PopularityDeps } from "../catalog/popularity.ts";
-import { LeaderWork, type LeaderWorkDeps } from "./leaderWork.ts";
+import { createPopularityRefresher } from "../catalog/popularity.ts";
+import { LeaderWork } from "./leaderWork.ts";
 import type { Readiness } from "../http/health.ts";
+import type { Deps } from "../deps.ts";
 
 const periodMs = 15_000;
 
@@ -16,9 +17,7 @@ export interface Background extends BackgroundJob {
 }
 
 /** All background work as one; started before the first request, stopped after the last. */
-export function createBackground(
-  deps: PopularityDeps & LeaderWorkDeps & { maintenance: BackgroundJob },
-): Background {
+export function createBackground(deps: Deps): Background {
   const leaderWork = new LeaderWork(deps);
   const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, deps.maintenance, leaderWork];
   return {

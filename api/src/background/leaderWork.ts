@@ -1,56 +1,21 @@
 import { leaderLeases } from "#contracts/crd/names.ts";
 import { LeaderElector } from "#kube/controllers/leaderElector.ts";
-import type { KubeTransport } from "#kube/client/transport.ts";
 import { repeat, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import { listUnrecordedGameSessions } from "../gameSessions/recording/lifecycleQueries.ts";
 import { Recorder } from "../gameSessions/recording/recorder.ts";
-import type { RecorderDeps } from "../gameSessions/recording/recordFinished.ts";
-import {
-  freePlayers,
-  refusedSlotMaxMs,
-  releaseSlots,
-  type ReleaseSlotsDeps,
-} from "../gameSessions/recording/releaseSlots.ts";
-import { relayGameSessions, type RelayDeps } from "../gameSessions/recording/relay.ts";
-import {
-  sweepIdle,
-  type SweepIdleDeps,
-  sweepOverlong,
-  type SweepOverlongDeps,
-} from "../gameSessions/sessions/stopIdleSessions.ts";
-import { sweepVersions, type SweepVersionsDeps } from "../games/sweepVersions.ts";
-import {
-  syncGameCaches,
-  type SyncGameCachesDeps,
-  type LostGameCachesDeps,
-  LostGameCaches,
-} from "../games/syncGameCaches.ts";
-import { scrubSaves, tellUnreadableSaves, type ScrubSavesDeps } from "../saves/scrubSaves.ts";
-import { sweepSaves, type SweepSavesDeps } from "../saves/sweepSaves.ts";
-import { type SweepUploadsDeps, sweepUploads } from "../games/upload/uploadLease.ts";
-import { type SweepPicturesDeps, sweepPictures } from "../games/pictures/storePicture.ts";
-import { type SweepIdempotencyKeysDeps, sweepIdempotencyKeys } from "../http/idempotencyQueries.ts";
-import { type SweepAuthSessionsDeps, sweepAuthSessions } from "../auth/authSessions.ts";
+import { freePlayers, refusedSlotMaxMs, releaseSlots } from "../gameSessions/recording/releaseSlots.ts";
+import { relayGameSessions } from "../gameSessions/recording/relay.ts";
+import { sweepIdle, sweepOverlong } from "../gameSessions/sessions/stopIdleSessions.ts";
+import { sweepVersions } from "../games/sweepVersions.ts";
+import { syncGameCaches, LostGameCaches } from "../games/syncGameCaches.ts";
+import { scrubSaves, tellUnreadableSaves } from "../saves/scrubSaves.ts";
+import { sweepSaves } from "../saves/sweepSaves.ts";
+import { sweepUploads } from "../games/upload/uploadLease.ts";
+import { sweepPictures } from "../games/pictures/storePicture.ts";
+import { sweepIdempotencyKeys } from "../http/idempotencyQueries.ts";
+import { sweepAuthSessions } from "../auth/authSessions.ts";
 import { RefusedRows } from "../stores/sweepRows.ts";
-
-/** What the work needs, all of it together. */
-export type LeaderWorkDeps = RecorderDeps &
-  ReleaseSlotsDeps &
-  RelayDeps &
-  SweepIdleDeps &
-  SweepOverlongDeps &
-  SyncGameCachesDeps &
-  LostGameCachesDeps &
-  SweepUploadsDeps &
-  SweepVersionsDeps &
-  SweepPicturesDeps &
-  SweepSavesDeps &
-  ScrubSavesDeps &
-  SweepIdempotencyKeysDeps &
-  SweepAuthSessionsDeps & {
-    config: { cluster: { sessionsNamespace: string; releaseNamespace: string; identity: string } };
-    kube: KubeTransport;
-  };
+import type { Deps } from "../deps.ts";
 
 /** The pace of the work. */
 export interface LeaderWorkOptions {
@@ -69,14 +34,14 @@ const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 6
  * serving.
  */
 export class LeaderWork implements BackgroundJob {
-  readonly #deps: LeaderWorkDeps;
+  readonly #deps: Deps;
   readonly #election: LeaderWorkOptions["election"];
   readonly #intervals: typeof defaultIntervals;
   readonly #stopping = new AbortController();
   #elector: LeaderElector | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(deps: LeaderWorkDeps, { intervals, election }: LeaderWorkOptions = {}) {
+  constructor(deps: Deps, { intervals, election }: LeaderWorkOptions = {}) {
     this.#deps = deps;
     this.#election = election;
     this.#intervals = { ...defaultIntervals, ...intervals };

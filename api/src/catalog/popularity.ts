@@ -1,21 +1,17 @@
-import {
-  RepeatedJob,
-  type BackgroundJob,
-  type RepeatedJobOptions,
-} from "#runtime/scheduling/backgroundJob.ts";
-import type { Postgres } from "../stores/postgres.ts";
+import { RepeatedJob, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import { limits } from "#contracts/limits.ts";
+import type { Postgres } from "../stores/postgres.ts";
 import { lockPopularity, updatePopularity } from "./catalogQueries.ts";
-
-/** What keeping `sort=popular` up to date needs. */
-export interface PopularityDeps extends Pick<RepeatedJobOptions, "clock" | "logger"> {
-  postgres: Postgres;
-}
+import type { Deps } from "../deps.ts";
 
 const periodMs = 60_000;
 
 /** Returns the job that refreshes `sort=popular` once a minute. */
-export function createPopularityRefresher({ clock, logger, postgres }: PopularityDeps): BackgroundJob {
+export function createPopularityRefresher({
+  clock,
+  logger,
+  postgres,
+}: Pick<Deps, "clock" | "logger" | "postgres">): BackgroundJob {
   return new RepeatedJob({
     clock,
     logger,

@@ -12,16 +12,17 @@ import { respondCacheable, respondCacheableText } from "../http/respondCacheable
 import { remembering } from "../http/idempotency.ts";
 import { cacheable } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
-import { type UserDeps, userRouteFor } from "../auth/requireUser.ts";
-import { findCatalogGame, listCatalogGames, type CatalogCounts, updateFavorite } from "./catalogQueries.ts";
+import { userRouteFor } from "../auth/requireUser.ts";
+import { findCatalogGame, listCatalogGames, updateFavorite } from "./catalogQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { pictureAddress } from "../games/present.ts";
+import type { Deps } from "../deps.ts";
 
 /** Each further attempt means that another request has toggled the same favourite meanwhile. */
 const attemptsMax = 100;
 
-const route = userRouteFor<{ catalogCounts: CatalogCounts }>();
+const route = userRouteFor<Deps>();
 
 const list = route({
   method: "GET",
@@ -90,28 +91,24 @@ const favorite = route({
 });
 
 /** The catalogue, its games and the player's favourites. */
-export const catalogRoutes: readonly Route<UserDeps & { catalogCounts: CatalogCounts }>[] = [
-  list,
-  detail,
-  favorite,
-];
+export const catalogRoutes: readonly Route<Deps>[] = [list, detail, favorite];
 
 /**
  * Marks the game as the user's favourite, or removes the mark; undefined for a game that is not in the
  * catalogue. Requests of one user at once take effect one after the other, so an even number of them changes
- * nothing. `alsoWithin` runs in the same transaction. Throws conflict when other requests get in between
+ * nothing. `inTransaction` runs in the same transaction. Throws conflict when other requests get in between
  * every time.
  */
 async function toggleFavorite(
   { pool, transaction }: Pick<Postgres, "pool" | "transaction">,
   userId: string,
   gameId: string,
-  alsoWithin?: (toggled: FavoriteResponse, transaction: Queryable) => Promise<void>,
+  inTransaction?: (toggled: FavoriteResponse, transaction: Queryable) => Promise<void>,
 ): Promise<FavoriteResponse | undefined> {
-  if (alsoWithin === undefined) return toggle(pool, userId, gameId);
+  if (inTransaction === undefined) return toggle(pool, userId, gameId);
   return transaction(async (client) => {
     const toggled = await toggle(client, userId, gameId);
-    if (toggled !== undefined) await alsoWithin(toggled, client);
+    if (toggled !== undefined) await inTransaction(toggled, client);
     return toggled;
   });
 }

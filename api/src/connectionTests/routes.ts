@@ -1,12 +1,10 @@
 import { whep } from "#contracts/stream.ts";
-import type { Logger } from "#runtime/logger.ts";
 import { readPlain } from "../http/body.ts";
 import { media } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
-import { type UserDeps, userRouteFor } from "../auth/requireUser.ts";
-import type { ClusterView } from "../cluster/clusterView.ts";
+import { userRouteFor } from "../auth/requireUser.ts";
 import { DomainError, unavailable } from "../errors.ts";
-import type { TestResponders } from "./testResponders.ts";
+import type { Deps } from "../deps.ts";
 
 /**
  * Priorities of host candidates of the first component, as RFC 8445 computes them; earlier ones are tried
@@ -14,17 +12,9 @@ import type { TestResponders } from "./testResponders.ts";
  */
 const bestPriority = 126 * 2 ** 24 + 65_535 * 2 ** 8 + 255;
 
-/** What starting a connection test needs. */
-interface StartDeps {
-  cluster: ClusterView;
-  logger: Logger;
-  /** Undefined where this installation has none. */
-  testResponders: TestResponders | undefined;
-}
-
 const busyRetrySeconds = 10;
 
-const route = userRouteFor<StartDeps>();
+const route = userRouteFor<Deps>();
 
 const start = route({
   method: "POST",
@@ -54,7 +44,7 @@ const start = route({
 });
 
 /** Tests of a player's connection to the game nodes. */
-export const connectionTestRoutes: readonly Route<StartDeps & UserDeps>[] = [start];
+export const connectionTestRoutes: readonly Route<Deps>[] = [start];
 
 /**
  * Returns the SDP answer of a responder on some game node, with the addresses that sessions on that node
@@ -62,7 +52,7 @@ export const connectionTestRoutes: readonly Route<StartDeps & UserDeps>[] = [sta
  * invalid_offer.
  */
 async function startConnectionTest(
-  { cluster, logger, testResponders }: StartDeps,
+  { cluster, logger, testResponders }: Pick<Deps, "cluster" | "logger" | "testResponders">,
   offer: string,
   userId: string,
 ): Promise<string> {

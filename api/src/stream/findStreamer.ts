@@ -1,10 +1,8 @@
 import { isOngoing, type PublicStatus } from "#contracts/crd/sessionState.ts";
 import { DomainError, notFound, unavailable } from "../errors.ts";
 import { currentStatus } from "../gameSessions/sessions/present.ts";
-import { readGameSession, type ReadGameSessionDeps } from "../gameSessions/sessions/readGameSession.ts";
-
-/** What finding a session's streamer needs. */
-export type FindStreamerDeps = ReadGameSessionDeps;
+import { readGameSession } from "../gameSessions/sessions/readGameSession.ts";
+import type { Deps } from "../deps.ts";
 
 /**
  * A session's status, and the address of its pod while requests may be sent there: once its streamer runs,
@@ -32,7 +30,7 @@ export interface FollowedStreamer {
 
 /** Returns where the user's session is streamed from. Throws not_found, and what `withoutPod` returns. */
 export async function findStreamer(
-  deps: FindStreamerDeps,
+  deps: Pick<Deps, "postgres" | "databaseOutages" | "cluster">,
   userId: string,
   id: string,
 ): Promise<ReachableStreamer> {
@@ -43,7 +41,7 @@ export async function findStreamer(
 
 /** Returns the user's session with its streamer as the cluster knows it. Throws not_found. */
 export async function followStreamer(
-  deps: FindStreamerDeps,
+  deps: Pick<Deps, "postgres" | "databaseOutages" | "cluster">,
   userId: string,
   id: string,
 ): Promise<FollowedStreamer> {

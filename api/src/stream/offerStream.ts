@@ -2,15 +2,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errors } from "#contracts/http/errors.ts";
 import { whep } from "#contracts/stream.ts";
 import { DomainError } from "../errors.ts";
-import type { StreamOffer, StreamerClient, StreamerResponse } from "./streamerClient.ts";
+import type { StreamOffer, StreamerResponse } from "./streamerClient.ts";
 import type { StreamGrant } from "../auth/streamTickets.ts";
-import { ticketForStreamer, type StreamerTicketDeps } from "./tickets.ts";
-import { followStreamer, notReady, withoutPod, type FindStreamerDeps } from "./findStreamer.ts";
+import { ticketForStreamer } from "./tickets.ts";
+import { followStreamer, notReady, withoutPod } from "./findStreamer.ts";
+import type { Deps } from "../deps.ts";
 
-/** What passing an offer on needs. */
-export interface OfferDeps extends FindStreamerDeps, StreamerTicketDeps {
-  streamers: StreamerClient;
-}
+type OfferDeps = Pick<
+  Deps,
+  "postgres" | "databaseOutages" | "cluster" | "streamTickets" | "logger" | "streamers"
+>;
 
 /**
  * Waits between attempts to reach a streamer that does not listen yet: it is expected to within a fraction of

@@ -8,7 +8,7 @@ import {
 } from "#contracts/http/gameSessions.ts";
 import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
 import { findStreamer, streamUnavailable } from "./findStreamer.ts";
-import { offerStream, type OfferDeps } from "./offerStream.ts";
+import { offerStream } from "./offerStream.ts";
 import { DomainError, forbidden } from "../errors.ts";
 import { streamPath } from "../gameSessions/sessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
@@ -17,15 +17,13 @@ import { readPlain, clientGoneSignal } from "../http/body.ts";
 import type { Route } from "../http/route.ts";
 import { userRouteFor } from "../auth/requireUser.ts";
 import type { StreamerResponse } from "./streamerClient.ts";
-import { iceServersFor, iceServersOfViewer, linkOf, type IceServersDeps } from "./iceServers.ts";
+import { iceServersFor, iceServersOfViewer, linkOf } from "./iceServers.ts";
 import { issueStreamTicket, ticketForStreamer } from "./tickets.ts";
-import { readTicketOf, viewerRouteFor, type ViewerDeps } from "./viewerRoute.ts";
+import { readTicketOf, viewerRouteFor } from "./viewerRoute.ts";
+import type { Deps } from "../deps.ts";
 
-/** What the routes of streams use. */
-type StreamDeps = OfferDeps & ViewerDeps & IceServersDeps;
-
-const route = viewerRouteFor<StreamDeps>();
-const playerRoute = userRouteFor<StreamDeps>();
+const route = viewerRouteFor<Deps>();
+const playerRoute = userRouteFor<Deps>();
 
 const messageMaxLength = 500;
 const StreamParams = z.object({ sessionId: opaqueId });
@@ -150,7 +148,7 @@ const iceServers = playerRoute({
  * Signalling for the player's own session, starting or running, tickets for players that are no browser of
  * theirs, and relays for both.
  */
-export const streamRoutes: readonly Route<StreamDeps>[] = [iceServers, offer, hangUp, ticket];
+export const streamRoutes: readonly Route<Deps>[] = [iceServers, offer, hangUp, ticket];
 
 /**
  * Copies only the responses of the protocol, and never as anything a page would run: the pod runs other

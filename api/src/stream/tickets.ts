@@ -1,28 +1,20 @@
 import type { StreamTicketResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
-import type { Logger } from "#runtime/logger.ts";
 import { isOngoing } from "#contracts/crd/sessionState.ts";
-import type { StreamGrant, StreamTickets } from "../auth/streamTickets.ts";
+import type { StreamGrant } from "../auth/streamTickets.ts";
 import { unavailable } from "../errors.ts";
 import { streamPath } from "../gameSessions/sessions/present.ts";
-import { followStreamer, notRunning, type FindStreamerDeps, type StreamerLocation } from "./findStreamer.ts";
-
-/** What signing a ticket for a request to a streamer needs. */
-export interface StreamerTicketDeps {
-  streamTickets: StreamTickets;
-  logger: Logger;
-}
-
-/** What issuing a ticket needs. */
-export interface IssueDeps extends FindStreamerDeps, StreamerTicketDeps {
-  config: { baseUrl: string };
-}
+import { followStreamer, notRunning, type StreamerLocation } from "./findStreamer.ts";
+import type { Deps } from "../deps.ts";
 
 /**
  * Returns a ticket to the user's own session, starting or running. Throws not_found, and not_running after
  * its end began.
  */
-export async function issueStreamTicket(deps: IssueDeps, grant: StreamGrant): Promise<StreamTicketResponse> {
+export async function issueStreamTicket(
+  deps: Pick<Deps, "config" | "postgres" | "databaseOutages" | "cluster" | "streamTickets">,
+  grant: StreamGrant,
+): Promise<StreamTicketResponse> {
   const { status, ticketPublicKey } = (await followStreamer(deps, grant.userId, grant.sessionId)).current();
   if (!isOngoing(status)) throw notRunning();
   // The session's own key, so that its streamer takes the ticket as well; any key of ours where it has none.
@@ -46,7 +38,7 @@ export async function issueStreamTicket(deps: IssueDeps, grant: StreamGrant): Pr
  * none. Throws unavailable when the key that the session was launched with is gone.
  */
 export function ticketForStreamer(
-  { streamTickets, logger }: StreamerTicketDeps,
+  { streamTickets, logger }: Pick<Deps, "streamTickets" | "logger">,
   grant: StreamGrant,
   { ticketPublicKey }: Pick<StreamerLocation, "ticketPublicKey">,
 ): string | undefined {

@@ -1,26 +1,25 @@
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 
-/** How a batcher works. */
+/** Options of a batcher. */
 export interface BatcherOptions<T, R> {
   clock: Clock;
-  /** The most items of one batch. */
+  /** Maximum number of items in a batch. */
   itemsMax: number;
-  /** Items that wait at the same time; further ones are refused. */
+  /** Maximum number of waiting items; further ones are refused. */
   waitingMax: number;
-  /** How long an item waits for its batch to begin. */
+  /** How long an item waits for its batch to start. */
   patienceMs: number;
-  /** What an item throws that would wait for longer, or with more. */
+  /** Returns the error of an item that is refused or has waited too long. */
   tooMany: () => Error;
   /**
-   * Does a batch, and returns for each item its result or what it throws. What this throws itself, each item
-   * throws.
+   * Processes a batch and returns each item's result or error. If it throws, every item of the batch fails.
    */
   work: (items: readonly T[]) => Promise<readonly (R | Error)[]>;
-  /** Whether what a batch throws would befall the next one, too: then those that wait throw it at once. */
+  /** Returns whether a batch's error would fail the next one too. If so, all waiting items fail at once. */
   isLasting: (error: unknown) => boolean;
 }
 
-/** An item whose batch has not begun. */
+/** An item whose batch has not started. */
 interface Waiting<T, R> {
   item: T;
   done: PromiseWithResolvers<R>;
@@ -28,21 +27,20 @@ interface Waiting<T, R> {
 }
 
 /**
- * Does one batch after the other. Items that come while a batch is worked on are done together after it. An
- * item that comes alone waits for nothing. Of many that come at once, each batch shares the round trips, and
- * a lock that only one can hold.
+ * Processes items in batches, one batch at a time. Items that arrive during a batch form the next one, so a
+ * single item never waits, and many items share round trips and an exclusive lock.
  */
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
   readonly #waiting = new Set<Waiting<T, R>>();
-  #isAtWork = false;
+  #isProcessing = false;
 
   constructor(options: BatcherOptions<T, R>) {
     this.#options = options;
   }
 
-  /** Returns the item's result in the batch that it is done with. */
-  async do(item: T): Promise<R> {
+  /** Processes the item in a batch and returns its result. */
+  async process(item: T): Promise<R> {
     const { clock, waitingMax, patienceMs, tooMany } = this.#options;
     if (this.#waiting.size >= waitingMax) throw tooMany();
     const done = Promise.withResolvers<R>();
@@ -52,17 +50,18 @@ export class Batcher<T, R> {
     };
     const waiting: Waiting<T, R> = { item, done, timer: clock.setTimer(patienceMs, giveUp) };
     this.#waiting.add(waiting);
-    if (!this.#isAtWork) void this.#doBatches();
+    if (!this.#isProcessing) void this.#processBatches();
     return done.promise;
   }
 
-  async #doBatches(): Promise<void> {
-    this.#isAtWork = true;
-    while (this.#waiting.size > 0) await this.#doBatch([...this.#waiting].slice(0, this.#options.itemsMax));
-    this.#isAtWork = false;
+  async #processBatches(): Promise<void> {
+    this.#isProcessing = true;
+    while (this.#waiting.size > 0)
+      await this.#processBatch([...this.#waiting].slice(0, this.#options.itemsMax));
+    this.#isProcessing = false;
   }
 
-  async #doBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
+  async #processBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
     this.#takeOut(batch);
     try {
       const results = await this.#options.work(batch.map(({ item }) => item));

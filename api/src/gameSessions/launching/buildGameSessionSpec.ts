@@ -15,8 +15,7 @@ import { saveBytesMaxOf } from "../../saves/slotHistory.ts";
 const { volumeBytes, unpackedBytes: mostUnpackedBytes } = limits.save;
 
 /**
- * A guess for a save whose unpacked size is not known: what a game's archive of its size may unpack to. Few
- * saves do to more, though they may.
+ * Estimates a save's unpacked size if it is unknown, with the limits of game archives. Few saves exceed them.
  */
 const { ratio, ratioFreeBytes } = limits.archive;
 
@@ -25,7 +24,7 @@ const {
   resources: { declarable },
 } = limits;
 
-/** The part of a spec that is the same for all sessions of a site. */
+/** The part of a spec that all sessions of a site share. */
 export interface GameSessionSettings {
   profile: GameSessionSpec["profile"];
   stream: SiteBounds;
@@ -38,7 +37,7 @@ export interface GameSessionSettings {
   ttlSecondsAfterFinished: number;
 }
 
-/** What a spec is built from. */
+/** Input of a spec. */
 export interface SpecSource {
   userId: string;
   slug: string;
@@ -46,7 +45,7 @@ export interface SpecSource {
   slot: Omit<Slot, "isPending" | "isUnreadable">;
   settings: GameSessionSettings;
   siteResources: SiteResources;
-  /** What the player asked for. */
+  /** The requested quality. */
   quality: LaunchQuality;
   ticketPublicKey: string;
 }
@@ -108,10 +107,10 @@ export function buildGameSessionSpec({
 }
 
 /**
- * Returns what a session of the game asks for, never more than the site gives. What the partner declares is
- * reserved, and the limit. Otherwise averages say what is reserved, and the highest peak what the limit is:
- * short sessions lower an average, and must not end a long one. A game that ran out of memory gets a higher
- * limit at once.
+ * Returns the resources of a session, at most what the site allows. Declared resources are both request and
+ * limit. Otherwise the request follows the average usage, and the limit the highest peak: short sessions
+ * lower an average, which must not get long ones killed. A game that ran out of memory gets a higher limit at
+ * once.
  */
 export function resourcesFor(
   { declared, profile }: GameNeeds,
@@ -136,10 +135,7 @@ export function resourcesFor(
   };
 }
 
-/**
- * Returns the picture of the game's stream: what the partner declares, made to fit what the site gives;
- * undefined for the site's default.
- */
+/** Returns the declared picture size, scaled down to the site's maximum; undefined for the site's default. */
 export function pictureFor(
   { pictureWidth: width, pictureHeight: height }: DeclaredResources,
   { picture }: Pick<SiteResources, "picture">,
@@ -169,8 +165,8 @@ function evenOf(pixels: number): number {
 }
 
 /**
- * Returns the size of a session's save volume in bytes: what the game may keep, or the default, and never
- * less than what the slot's save takes.
+ * Returns the size of a session's save volume in bytes: the game's save limit or the default, and at least
+ * the unpacked size of the slot's save.
  */
 export function saveVolumeBytesFor(
   saveLimitMb: number | null,
@@ -182,7 +178,7 @@ export function saveVolumeBytesFor(
   );
 }
 
-/** Returns what a slot's save takes unpacked; a large guess, where that is not known. */
+/** Returns the unpacked size of the slot's save in bytes, or a generous estimate. */
 function storedBytes({
   objectKey,
   bytes,
@@ -196,30 +192,21 @@ function wholeMebibytes(bytes: number): number {
   return Math.ceil(bytes / mebibyte) * mebibyte;
 }
 
-/**
- * Returns the quality of a launch: what it asks for, or the player's kept choice where it names nothing but a
- * bitrate to start with.
- */
+/** Returns the requested quality, or the kept one if the request has at most a start bitrate. */
 export function launchedQuality(asked: LaunchQuality | undefined, kept: QualityRequest): LaunchQuality {
   const { startKbps, ...choice } = asked ?? {};
   if (Object.keys(choice).length > 0) return { ...asked };
   return { ...kept, ...(startKbps === undefined ? {} : { startKbps }) };
 }
 
-/**
- * Returns the bounds of a session's stream: the site's or, for a game that declares a picture, with that as
- * its normal and largest one.
- */
+/** Returns the stream's bounds: the site's, with a declared picture size as both default and maximum. */
 function siteBoundsFor(site: SiteBounds, picture: { width: number; height: number } | undefined): SiteBounds {
   return picture === undefined
     ? site
     : { ...site, ...picture, maxWidth: picture.width, maxHeight: picture.height };
 }
 
-/**
- * Returns the stream of a session that is launched with this wish, within the site's bounds, in the first of
- * its codecs that node and browser both have.
- */
+/** Returns the stream settings for the requested quality within the site's bounds. */
 function buildStreamSpec(wish: LaunchQuality, site: SiteBounds, codecs: StreamSpec["codecs"]): StreamSpec {
   const bounds = sessionBounds(wish, site);
   return toStreamSpec({ bounds, quality: qualityWithin(wish, bounds), startKbps: wish.startKbps }, codecs);

@@ -11,31 +11,29 @@ import type { ServerLack } from "#contracts/http/errors.ts";
 import { limits } from "#contracts/limits.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
-import type { StreamTickets } from "../../auth/streamTickets.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import { DomainError, notFound } from "../../errors.ts";
-import type { SiteResources } from "../../games/siteResources.ts";
 import { listSaveVersions } from "../../saves/saveVersionQueries.ts";
 import type { Queryable } from "../../stores/queryable.ts";
-import { buildGameSessionSpec, type GameSessionSettings, launchedQuality } from "./buildGameSessionSpec.ts";
+import { buildGameSessionSpec, launchedQuality } from "./buildGameSessionSpec.ts";
 import type { LaunchContext, NewGameSession, UnseenSession, Slot } from "./launchQueries.ts";
 import { readKeptQuality } from "../../accounts/accountQueries.ts";
 import { unreadableSave, lowestEmptyNumber } from "../../saves/slotHistory.ts";
+import type { Deps } from "../../deps.ts";
 
-/** Sessions that the cluster has, or is about to have. */
+/** Sessions that the cluster has or is about to have. */
 type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
 
-const allTaken = "All game servers are in use. Try again in a moment.";
+const allInUse = "All game servers are in use. Try again in a moment.";
 
-/** The slot that the player asked for; neither field means the most recently played one. */
+/** The requested save slot. Without either field it is the most recently played one. */
 interface SlotWish {
   saveSlotId?: string | undefined;
   fresh?: boolean | undefined;
 }
 
 /**
- * What was chosen: a slot to continue, a number for a new one, or nothing because the slot is unknown or all
- * are in use.
+ * The chosen slot: an existing one, the number of a new one, or none because it is unknown or all are in use.
  */
 type SlotChoice =
   | { kind: "continue"; slot: Slot }
@@ -43,27 +41,27 @@ type SlotChoice =
   | { kind: "unknown" }
   | { kind: "full" };
 
-/** What a decision needs beside the database. */
-export interface DecideLaunchDeps {
-  config: { isInternetAllowed: boolean; gameSession: GameSessionSettings; siteResources: SiteResources };
-  cluster: ClusterView;
-  streamTickets: Pick<StreamTickets, "publicKey">;
-}
+/** What deciding a launch needs apart from the database. */
+export type DecideLaunchDeps = Pick<Deps, "config" | "cluster" | "streamTickets">;
 
-/** What a player wants to play. */
+/** A player's request to launch a game. */
 export interface Launch extends SlotWish {
   gameSlug: string;
-  /** Absent: what the player's account keeps. */
+  /** Defaults to the quality kept with the player's account. */
   quality?: LaunchQuality | undefined;
 }
 
-/** A player's launch. */
+/** A launch and its player. */
 export interface AskedLaunch {
   userId: string;
   launch: Launch;
 }
 
-/** Returns the session that the launch leads to, by what the database said. Throws why there is none. */
+/**
+ * Decides from `context` and returns the session to store.
+ *
+ * @throws DomainError when the launch is refused.
+ */
 export async function decideLaunch(
   deps: DecideLaunchDeps,
   { userId, launch }: AskedLaunch,
@@ -88,9 +86,12 @@ export async function decideLaunch(
     quality: launchedQuality(launch.quality, readKeptQuality(context.keptQuality)),
     ticketPublicKey: deps.streamTickets.publicKey,
   };
-  const unadvised = { ...context, profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null } };
-  const spec = specWithRoom(deps.cluster, context, buildGameSessionSpec(source), () =>
-    buildGameSessionSpec({ ...source, context: unadvised }),
+  const withoutProfile = {
+    ...context,
+    profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null },
+  };
+  const spec = specThatFits(deps.cluster, context, buildGameSessionSpec(source), () =>
+    buildGameSessionSpec({ ...source, context: withoutProfile }),
   );
   const { gameId, versionId } = context;
   const newSlotNumber = slot.isNew ? slot.number : undefined;
@@ -105,7 +106,7 @@ export async function decideLaunch(
   };
 }
 
-/** The player has a session, whose id is told where it is known. */
+/** Returns the error for a player who already has a session; `sessionId` is its id if known. */
 export function sessionActive(sessionId?: string): DomainError {
   return new DomainError("session_active", {
     message: "You are already playing a game. Stop that session first.",
@@ -113,7 +114,7 @@ export function sessionActive(sessionId?: string): DomainError {
   });
 }
 
-/** A session still owns the slot. */
+/** Returns the error for a slot that a session still owns. */
 export function slotInUse(): DomainError {
   return new DomainError("conflict", {
     message: "The last save of this slot is still being stored. Try again in a moment, or play another slot.",
@@ -124,7 +125,7 @@ export function slotInUse(): DomainError {
 const noInternetMessage =
   "This game needs internet access, which this site does not allow. An admin can allow it with the chart value games.network.";
 
-/** Another launch would fail like the one that found it: the player has to restore a version before. */
+/** Returns the error for a slot whose save cannot be read: the player has to restore an earlier version. */
 async function unreadable(db: Queryable, { id, objectKey }: Slot): Promise<DomainError> {
   const versions = await listSaveVersions(db, [id]);
   return unreadableSave(
@@ -159,7 +160,7 @@ function slotOf(choice: Exclude<SlotChoice, { kind: "unknown" }>): ChosenSlot {
   return { ...choice.slot, isNew: false };
 }
 
-/** Chooses a slot; `slots` are the player's for this game, the most recently played first. */
+/** Chooses a slot from the player's slots for this game, which are sorted by last play, newest first. */
 export function chooseSlot(slots: readonly Slot[], { saveSlotId, fresh }: SlotWish): SlotChoice {
   if (saveSlotId !== undefined) {
     const slot = slots.find(({ id }) => id === saveSlotId);
@@ -172,22 +173,23 @@ export function chooseSlot(slots: readonly Slot[], { saveSlotId, fresh }: SlotWi
 }
 
 /**
- * Returns the spec for which the cluster has room. That is `advised`, which follows from what the game used
- * before; where no node is large enough for it, it is `unadvised`, which requests as much as a game that
- * nobody has played. Throws no_servers when all slots are taken, or no node has the memory or processors.
+ * Returns the spec for which the cluster has room: `profiled`, which follows the game's past usage, or, if no
+ * node is large enough for that, `withoutProfile`, which requests as much as a game without usage data.
+ *
+ * @throws DomainError `no_servers` when all slots are in use, or no node has enough memory or processors.
  */
-function specWithRoom(
+function specThatFits(
   cluster: ClusterView,
   sessions: KnownSessions,
-  advised: GameSessionSpec,
-  unadvised: () => GameSessionSpec,
+  profiled: GameSessionSpec,
+  withoutProfile: () => GameSessionSpec,
 ): GameSessionSpec {
   if (sessions.activeSessions >= cluster.sessionLoads.offeredSlots(cluster.gameNodes.cache.list()))
-    throw noServers(allTaken);
-  const shortage = shortageFor(cluster, sessions, advised);
-  if (shortage === undefined) return advised;
+    throw noServers(allInUse);
+  const shortage = shortageFor(cluster, sessions, profiled);
+  if (shortage === undefined) return profiled;
   if (!shortage.isTooLarge) throw shortageError(shortage);
-  const spec = unadvised();
+  const spec = withoutProfile();
   const remaining = shortageFor(cluster, sessions, spec);
   if (remaining !== undefined) throw shortageError(remaining);
   return spec;
@@ -211,10 +213,7 @@ function shareOfUnseen({ resources, saveVolumeBytes }: UnseenSession): NodeShare
   return sessionShare({ resources, saveVolumeBytes }, noOverhead);
 }
 
-/**
- * Returns a 503 that may be tried again soon; `lack` says what is missing where not all servers are simply
- * taken.
- */
+/** Returns a 503 error that may be retried soon; `lack` is what is missing, unless all slots are in use. */
 export function noServers(
   message: string,
   { cause, lack }: { cause?: unknown; lack?: ServerLack } = {},
@@ -228,7 +227,7 @@ export function noServers(
 }
 
 function shortageError({ lacks, isTooLarge, needed }: Shortage): DomainError {
-  if (lacks.includes("slots") && needed.slots === 1) return noServers(allTaken);
+  if (lacks.includes("slots") && needed.slots === 1) return noServers(allInUse);
   const amounts = {
     slots: `${needed.slots} shares of a GPU`,
     memory: `${Math.ceil(needed.memoryBytes / 2 ** 20)} MiB of memory`,
@@ -243,9 +242,10 @@ function shortageError({ lacks, isTooLarge, needed }: Shortage): DomainError {
 }
 
 /**
- * A new game session's id: the name of its row, its GameSession and its pod. The network plugin of EKS has
- * one set of rules for all pods of a namespace on a node whose names differ in their last part alone:
- * sessions with internet differ before it, or others would get their way out.
+ * Returns a new session id, which names its row, its GameSession and its pod. The network plugin of EKS
+ * applies one set of rules to all pods of a namespace on a node whose names differ only in their last part.
+ * Sessions with internet access therefore have another prefix; otherwise they would open the network for the
+ * rest.
  */
 export function newGameSessionId(network: LaunchContext["network"]): string {
   return `${network === "internet" ? "gs-net" : "gs"}-${randomBase32(20)}`;

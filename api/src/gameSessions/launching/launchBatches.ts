@@ -1,7 +1,5 @@
-import type { Clock } from "#runtime/scheduling/clock.ts";
 import { toError } from "#runtime/errors.ts";
 import { DomainError } from "../../errors.ts";
-import type { Postgres } from "../../stores/postgres.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { Batcher } from "./batcher.ts";
 import {
@@ -21,42 +19,39 @@ import {
 import { launchPatienceMs, tooManyLaunches, waitingLaunchesMax } from "./launchQueue.ts";
 import { isDatabaseUnavailable } from "../../stores/databaseFailure.ts";
 import { lockLaunches } from "../../saves/playerSlotQueries.ts";
+import type { Deps } from "../../deps.ts";
 
-/** What checking and storing launches needs. */
-export interface LaunchStoreDeps extends DecideLaunchDeps {
-  clock: Clock;
-  postgres: Postgres;
-}
+type LaunchBatchesDeps = DecideLaunchDeps & Pick<Deps, "clock" | "postgres">;
 
-/** A launch that is to become a session. */
+/** A launch to store as a session. */
 export interface LaunchToStore extends AskedLaunch {
   /** Runs in the transaction that stores the session. */
-  alsoWithin?: ((id: string, transaction: Queryable) => Promise<void> | undefined) | undefined;
+  inTransaction?: ((id: string, transaction: Queryable) => Promise<void> | undefined) | undefined;
 }
 
-/** How many launches are decided while the lock of all launches is held. */
+/** How many launches are decided while the launch lock is held. */
 const launchesPerBatch = 50;
 
-/** Thrown when several launches cannot be stored in one transaction, because of one of them. */
-class NotTogether extends Error {}
+/** One launch of a batch cannot be stored, so the batch has to be stored one by one. */
+class BatchConflict extends Error {}
 
 /**
- * Decides launches by the database and stores those that lead to a session: all that came meanwhile together.
- * All processes share one lock. Launches decided one at a time would each hold it for four round trips, and
- * when very many players launch at once the last would wait for longer than they have patience.
+ * Decides launches from the database and stores the accepted ones, in batches. All processes share one launch
+ * lock. Launches decided one at a time would each hold it for four round trips, and with thousands of
+ * launches at once the last ones would time out.
  */
-export class LaunchStore {
+export class LaunchBatches {
   readonly #checks: Batcher<AskedLaunch, NewGameSession>;
   readonly #stores: Batcher<LaunchToStore, NewGameSession>;
 
-  constructor(deps: LaunchStoreDeps) {
+  constructor(deps: LaunchBatchesDeps) {
     const common = {
       clock: deps.clock,
       itemsMax: launchesPerBatch,
       waitingMax: waitingLaunchesMax,
       patienceMs: launchPatienceMs,
       tooMany: tooManyLaunches,
-      // Nobody waits for a database that hangs once more than it takes to find that out.
+      // If the database hangs, waiting launches fail at once instead of timing out again.
       isLasting: isDatabaseUnavailable,
     };
     this.#checks = new Batcher({
@@ -70,25 +65,27 @@ export class LaunchStore {
   }
 
   /**
-   * Throws why the launch would not be stored just now. It takes no lock: most launches that are refused are
-   * found out here.
+   * Checks the launch without taking the launch lock, which catches most refused launches.
+   *
+   * @throws DomainError when the launch would be refused now.
    */
   async check(asked: AskedLaunch): Promise<void> {
-    await this.#checks.do(asked);
+    await this.#checks.process(asked);
   }
 
   /**
-   * Stores the session that the launch leads to, and returns it. Throws why there is none, and unavailable
-   * when very many launch at once.
+   * Stores the launch's session and returns it.
+   *
+   * @throws DomainError when the launch is refused, and `unavailable` when too many games are starting.
    */
   store(asked: LaunchToStore): Promise<NewGameSession> {
-    return this.#stores.do(asked);
+    return this.#stores.process(asked);
   }
 }
 
 type Decision = NewGameSession | Error;
 
-async function checkLaunches(deps: LaunchStoreDeps, asked: readonly AskedLaunch[]): Promise<Decision[]> {
+async function checkLaunches(deps: LaunchBatchesDeps, asked: readonly AskedLaunch[]): Promise<Decision[]> {
   const { pool } = deps.postgres;
   const contexts = await findLaunchContexts(pool, asked);
   return Promise.all(
@@ -96,7 +93,7 @@ async function checkLaunches(deps: LaunchStoreDeps, asked: readonly AskedLaunch[
   );
 }
 
-async function storeLaunches(deps: LaunchStoreDeps, asked: readonly LaunchToStore[]): Promise<Decision[]> {
+async function storeLaunches(deps: LaunchBatchesDeps, asked: readonly LaunchToStore[]): Promise<Decision[]> {
   try {
     return await deps.postgres.transaction(
       (transaction) => storeWithin(deps, transaction, asked),
@@ -104,16 +101,16 @@ async function storeLaunches(deps: LaunchStoreDeps, asked: readonly LaunchToStor
     );
   } catch (error) {
     if (asked.length === 1 || isDatabaseUnavailable(error)) throw error;
-    // An error of one launch in the batch does not concern the others.
+    // One launch's error must not fail the others in its batch.
     const decisions: Decision[] = [];
     for (const each of asked)
-      decisions.push(...(await storeLaunches(deps, [each]).catch((own: unknown) => [toError(own)])));
+      decisions.push(...(await storeLaunches(deps, [each]).catch((cause: unknown) => [toError(cause)])));
     return decisions;
   }
 }
 
 async function storeWithin(
-  deps: LaunchStoreDeps,
+  deps: LaunchBatchesDeps,
   transaction: Queryable,
   asked: readonly LaunchToStore[],
 ): Promise<Decision[]> {
@@ -134,14 +131,14 @@ async function storeWithin(
   if (sessions.length > 0 && !(await insertGameSessions(transaction, sessions)))
     throw await insertError(transaction, asked);
   for (const [index, decision] of decisions.entries()) {
-    if (!(decision instanceof Error)) await asked[index]?.alsoWithin?.(decision.id, transaction);
+    if (!(decision instanceof Error)) await asked[index]?.inTransaction?.(decision.id, transaction);
   }
   return decisions;
 }
 
 /**
- * A game whose lock was waited for, because it got another version, is missing in that look: it still saw the
- * version before.
+ * Reads the contexts and repeats the read once if a game is missing: a read that waited for the lock of a
+ * game whose version changed still uses the former version, and finds nothing.
  */
 async function findContextsToStore(
   transaction: Queryable,
@@ -153,9 +150,9 @@ async function findContextsToStore(
     : contexts;
 }
 
-/** The sessions that the same transaction stores take their places, too. */
+/** Adds the sessions that this transaction stores, which the context does not include. */
 function withSessions(context: LaunchContext, sessions: readonly NewGameSession[]): LaunchContext {
-  const unseen = sessions.map(({ id, spec: { resources, saveVolumeBytes } }) => ({
+  const added = sessions.map(({ id, spec: { resources, saveVolumeBytes } }) => ({
     id,
     resources,
     saveVolumeBytes,
@@ -163,20 +160,22 @@ function withSessions(context: LaunchContext, sessions: readonly NewGameSession[
   return {
     ...context,
     activeSessions: context.activeSessions + sessions.length,
-    unseenSessions: [...unseen, ...context.unseenSessions],
+    unseenSessions: [...added, ...context.unseenSessions],
   };
 }
 
-/** Why not all sessions could be stored, although nothing spoke against it a moment before. */
+/** Returns why not all sessions could be stored although their launches were accepted. */
 async function insertError(
   transaction: Queryable,
   [first, ...others]: readonly LaunchToStore[],
 ): Promise<Error> {
-  if (first === undefined || others.length > 0) return new NotTogether();
+  if (first === undefined || others.length > 0) return new BatchConflict();
   return (await hasActiveGameSession(transaction, first.userId)) ? sessionActive() : slotInUse();
 }
 
-/** An error of the database leaves the transaction failed, for all of them. */
+/**
+ * Returns a DomainError. Rethrows other errors, because they have failed the transaction for the whole batch.
+ */
 function domainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   throw error;

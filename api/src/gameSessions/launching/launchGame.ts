@@ -1,71 +1,66 @@
 import { isDeepStrictEqual } from "node:util";
 import { KubeError } from "#kube/api/errors.ts";
-import type { Logger } from "#runtime/logger.ts";
-import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import { refuseInMaintenance } from "../../maintenance/maintenanceWatch.ts";
-import type { Postgres } from "../../stores/postgres.ts";
 import { sessionActive, type Launch, noServers } from "./decideLaunch.ts";
 import type { NewGameSession } from "./launchQueries.ts";
-import type { LaunchStore, LaunchToStore } from "./launchBatches.ts";
-import type { LaunchTurns } from "./launchQueue.ts";
+import type { LaunchToStore } from "./launchBatches.ts";
 import { recordLaunchFailure } from "../recording/recordFailures.ts";
+import type { Deps } from "../../deps.ts";
 
-/** What a launch needs. */
-export interface LaunchDeps {
-  logger: Logger;
-  postgres: Postgres;
-  maintenance: Parameters<typeof refuseInMaintenance>[0];
-  gameSessionWriter: GameSessionWriter;
-  launchTurns: LaunchTurns;
-  launchStore: LaunchStore;
-}
+/** What launching a game needs. */
+export type LaunchDeps = Pick<
+  Deps,
+  "logger" | "postgres" | "maintenance" | "gameSessionWriter" | "launchQueue" | "launchBatches"
+>;
 
-/** What a launch has stored. */
+/** A launch whose session is stored. */
 interface StoredLaunch {
   id: string;
   launch: Launch;
-  /** Resolves when the cluster has the object. */
+  /** Resolves when the session's object exists in the cluster. */
   created: Promise<void>;
 }
 
 /**
- * Stores a new game session, creates its object in the cluster and returns its id. Throws maintenance,
- * not_found, session_active, no_empty_slot, unreadable_save, conflict (also for a game that needs the
- * internet where the site does not allow it) and no_servers, in this order of precedence, and unavailable
- * when very many launch at once. A process that dies in between leaves a row that the relay goes on with.
- * `alsoWithin` runs in the transaction that stores the session.
+ * Stores a new game session, creates its object in the cluster and returns its id. If the process dies
+ * between the two, the relay creates the object. `inTransaction` runs in the transaction that stores the
+ * session.
+ *
+ * @throws DomainError `maintenance`, `not_found`, `session_active`, `no_empty_slot`, `unreadable_save`,
+ *   `conflict` (including a game that needs internet access that the site does not allow) or `no_servers`, in
+ *   this order of precedence, and `unavailable` when too many games are starting.
  */
 export async function launchGame(
   deps: LaunchDeps,
   userId: string,
   launch: Launch,
-  alsoWithin?: LaunchToStore["alsoWithin"],
+  inTransaction?: LaunchToStore["inTransaction"],
 ): Promise<string> {
   refuseInMaintenance(deps.maintenance);
-  const { id, created } = await deps.launchTurns.ofPlayer<StoredLaunch>(userId, async (before) => {
-    // Many of the same at once, as from a page that is clicked again and again, cost the database one.
-    if (before !== undefined && isDeepStrictEqual(before.launch, launch)) throw sessionActive(before.id);
-    await deps.launchStore.check({ userId, launch });
-    return storeAndCreate(deps, { userId, launch, alsoWithin });
+  const { id, created } = await deps.launchQueue.runAfterEarlier<StoredLaunch>(userId, async (earlier) => {
+    // Repeated clicks on one page cost the database a single launch.
+    if (earlier !== undefined && isDeepStrictEqual(earlier.launch, launch)) throw sessionActive(earlier.id);
+    await deps.launchBatches.check({ userId, launch });
+    return storeAndCreate(deps, { userId, launch, inTransaction });
   });
   await created;
   return id;
 }
 
-/** The launch keeps its place until its object is there, also when the request behind it no longer waits. */
-async function storeAndCreate(deps: LaunchDeps, asked: LaunchToStore): Promise<StoredLaunch> {
+/** Holds its launch slot until the object exists, even if the client has left. */
+async function storeAndCreate(deps: LaunchDeps, launch: LaunchToStore): Promise<StoredLaunch> {
   const stored = Promise.withResolvers<NewGameSession>();
-  const created = deps.launchTurns.inPlace(async () => {
-    const session = await deps.launchStore.store(asked);
+  const created = deps.launchQueue.runLimited(async () => {
+    const session = await deps.launchBatches.store(launch);
     stored.resolve(session);
     await createInCluster(deps, session);
   });
   created.catch(stored.reject);
   const { id } = await stored.promise;
-  return { id, launch: asked.launch, created };
+  return { id, launch: launch.launch, created };
 }
 
-/** Creates the object; the recorder notes that when it sees the object. */
+/** Creates the session's object. The recorder notes its creation when it sees the object. */
 async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): Promise<void> {
   const { logger, gameSessionWriter } = deps;
   try {

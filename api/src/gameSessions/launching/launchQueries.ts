@@ -2,11 +2,11 @@ import type { SessionResources, GameSessionSpec } from "#contracts/crd/gameSessi
 import type { Queryable } from "../../stores/queryable.ts";
 import type { DeclaredResources } from "../../games/siteResources.ts";
 
-/** A save slot that is in use. */
+/** A save slot that contains a playthrough. */
 export interface Slot {
   id: string;
   number: number;
-  /** Stored save; both are null until there is one. */
+  /** The stored save; both fields are null until there is one. */
   objectKey: string | null;
   sha256: string | null;
   generation: number;
@@ -14,30 +14,30 @@ export interface Slot {
   bytes: number | null;
   /** What the save's files take in memory; null for saves of a release that did not count it. */
   unpackedBytes: number | null;
-  /** Whether a session owns the slot: its last save has not come yet. */
+  /** Whether a session owns the slot: its last save has not arrived yet. */
   isPending: boolean;
   /** Whether the stored save was found missing or damaged. */
   isUnreadable: boolean;
 }
 
-/** What a game's sessions have used; each figure is null until a session has told it. */
+/** Resource usage of a game's sessions; each value is null until a session has reported it. */
 export interface ResourceProfile {
   /** Moving averages. */
   cpuMillicores: number | null;
   peakMemoryMb: number | null;
   /** The highest peak of any session. */
   highestMemoryMb: number | null;
-  /** What the next session may use at least, since one ran out of memory. */
+  /** Minimum memory limit of the next session, after one ran out of memory. */
   memoryFloorMb: number | null;
 }
 
-/** What is known of a game's needs: what its partner declares, and what its sessions have used. */
+/** A game's resource needs: declared by its partner, and measured in its sessions. */
 export interface GameNeeds {
   declared: DeclaredResources;
   profile: ResourceProfile;
 }
 
-/** Everything that decides whether and how a game is launched. */
+/** The data that decides whether and how a game is launched. */
 export interface LaunchContext extends GameNeeds {
   gameId: string;
   versionId: string;
@@ -50,48 +50,46 @@ export interface LaunchContext extends GameNeeds {
   /** The user's session that has not ended. */
   activeSessionId: string | null;
   /**
-   * Sessions of all users that the cluster has not ended yet: their players may be free already, their places
-   * are not.
+   * Sessions of all users that the cluster has not ended yet, even if their players can already play again.
    */
   activeSessions: number;
-  /** Those among them whose objects the cluster may not have yet, at most a hundred. */
+  /** Those of them whose objects the cluster may not have yet, at most 100. */
   unseenSessions: UnseenSession[];
   slots: Slot[];
-  /** As the player's account keeps it; null when they never chose. */
+  /** The quality kept with the player's account; null if they never chose one. */
   keptQuality: unknown;
-  /** By the database's clock, which rules a session's expiry. */
+  /** The database's time, from which a session's expiry is computed. */
   now: Date;
 }
 
-/** What a session that was just stored asks for. */
+/** The resources of a session that was just stored. */
 export interface UnseenSession {
   id: string;
   resources: SessionResources;
   saveVolumeBytes: number;
 }
 
-/** A session about to be stored. */
+/** A session to store. */
 export interface NewGameSession {
   id: string;
   userId: string;
   gameId: string;
   versionId: string;
   slotId: string;
-  /** Set when the slot is made with the session. */
+  /** Set if the slot is created with the session. */
   newSlotNumber: number | undefined;
   spec: GameSessionSpec;
 }
 
-/** What one launch reads, beside what is the same for all of them. */
+/** The part of a context that belongs to one launch. */
 type FoundGame = Omit<LaunchContext, keyof FoundForAll> & { number: number };
 type FoundForAll = Pick<LaunchContext, "now" | "activeSessions" | "unseenSessions">;
 
 /**
- * Returns what decides about each launch, in their order; undefined for a game that the catalogue does not
- * have. With `isToStore` a share lock holds back new versions and deletions until the sessions, which pin
- * these versions, are stored. Only then it returns the sessions that the cluster may not have yet, which is
- * the larger part of the work. A check without them merely lets a launch pass that is refused when it is to
- * be stored.
+ * Returns the context of each launch, in order; undefined for a game that is not in the catalogue. With
+ * `isToStore`, a share lock blocks new versions and deletions of the games until the sessions, which pin
+ * these versions, are stored. Only then the result includes unseen sessions, which are the expensive part:
+ * without them, a check may accept a launch that is refused when it is stored.
  */
 export async function findLaunchContexts(
   db: Queryable,
@@ -137,10 +135,9 @@ const unseenSessions = `
     FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' ORDER BY started_at DESC LIMIT 100) n)`;
 
 /**
- * Stores sessions of different players with their slots, when those are new, and counts the launches; each
- * session owns its slot from then on. Returns false when a user has an active session after all, when a
- * session owns a slot, or when a slot was moved since it was read: the transaction has to be rolled back
- * then.
+ * Stores sessions of different players with their new slots, and counts the launches. Each session owns its
+ * slot from then on. Returns false if a user has an active session, a session owns one of the slots, or a
+ * slot has changed since it was read; the transaction must then be rolled back.
  */
 export async function insertGameSessions(
   transaction: Queryable,
@@ -172,7 +169,7 @@ export async function insertGameSessions(
   return rowCount === sessions.length;
 }
 
-/** Whether the user has a session that has not ended. */
+/** Returns whether the user has a session that has not ended. */
 export async function hasActiveGameSession(transaction: Queryable, userId: string): Promise<boolean> {
   const { rowCount } = await transaction.query(
     "SELECT FROM game_sessions WHERE user_id = $1 AND status IN ('starting', 'running', 'stopping')",

@@ -4,32 +4,30 @@ import { withDeadline, orAborted } from "#runtime/scheduling/deadline.ts";
 import { unavailable } from "../../errors.ts";
 
 /**
- * How long a launch waits for those before it, each time that it has to: half as long as proxies wait for a
- * response. The page asks again under the same key. A shorter wait would not help: a page that is refused
- * earlier asks again, too, and makes the others wait for longer.
+ * How long a launch waits in each queue: half the response timeout of common proxies. The page retries with
+ * the same idempotency key. A shorter wait would not help, because pages that are refused earlier retry
+ * earlier and add to the load.
  */
 export const launchPatienceMs = 30_000;
-/** Launches that wait for the same reason at the same time in one process; further ones are refused. */
+/** The length limit of each queue in one process; further launches are refused. */
 export const waitingLaunchesMax = 10_000;
 
 /**
- * So many launches are stored and get their object at once: enough to keep the API server busy, and too few
- * for any of them to wait there beyond its deadline.
+ * How many launches are stored and created in the cluster at once: enough to keep the API server busy, too
+ * few to exceed its request deadline.
  */
 const launchesAtOnce = 16;
 
 /**
- * Lets launches wait in this process, where they hold no connection to the database meanwhile. A player's
- * launches wait for each other, so that all but the first find the first one's session. All players' launches
- * wait for one of the places among those that go on.
+ * Queues launches in memory, without holding database connections. Launches of one player run one after
+ * another, so all but the first find the first one's session. Launches of all players share a concurrency
+ * limit.
  */
-export class LaunchTurns {
+export class LaunchQueue {
   readonly #clock: Clock;
-  /**
-   * By player: the end of the launches so far, which the next one waits for, with the result that it is told.
-   */
+  /** By player: resolves when all launches so far have ended, with the latest result. */
   readonly #last = new Map<string, Promise<unknown>>();
-  readonly #places = new BoundedQueue({
+  readonly #limiter = new BoundedQueue({
     concurrency: launchesAtOnce,
     waitingMax: waitingLaunchesMax,
     deadlineMs: launchPatienceMs,
@@ -42,15 +40,16 @@ export class LaunchTurns {
   }
 
   /**
-   * Runs `work` when the player's launches before it have ended, with the result of the last of those that it
-   * waited for and that had one. Throws unavailable when that takes too long, or too many wait.
+   * Runs `work` after the player's earlier launches have ended, with the latest result among them.
+   *
+   * @throws DomainError `unavailable` when the wait takes too long or too many launches wait.
    */
-  async ofPlayer<T>(userId: string, work: (before: T | undefined) => Promise<T>): Promise<T> {
-    // All works return the same.
+  async runAfterEarlier<T>(userId: string, work: (earlier: T | undefined) => Promise<T>): Promise<T> {
+    // All work of this queue returns the same type.
     const previous = this.#last.get(userId) as Promise<T | undefined> | undefined;
     const ended = Promise.withResolvers<T | undefined>();
-    // A launch that gives up waiting must not let the next one pass those before it.
-    const last = Promise.all([previous, ended.promise]).then(([before, own]) => own ?? before);
+    // A launch that gives up waiting must not let the next one overtake earlier ones.
+    const last = Promise.all([previous, ended.promise]).then(([earlier, result]) => result ?? earlier);
     this.#last.set(userId, last);
     try {
       const result = await work(previous === undefined ? undefined : await this.#wait(previous));
@@ -65,11 +64,12 @@ export class LaunchTurns {
   }
 
   /**
-   * Runs `work`, which stores a session and makes its object, when few enough others do. Throws as ofPlayer
-   * does.
+   * Runs `work` once a launch slot is free.
+   *
+   * @throws DomainError `unavailable` when the wait takes too long or too many launches wait.
    */
-  inPlace<T>(work: () => Promise<T>): Promise<T> {
-    return this.#places.run(work);
+  runLimited<T>(work: () => Promise<T>): Promise<T> {
+    return this.#limiter.run(work);
   }
 
   async #wait<T>(previous: Promise<T>): Promise<T> {
@@ -86,7 +86,7 @@ export class LaunchTurns {
   }
 }
 
-/** What a launch throws that would wait for longer, or with more. */
+/** Returns the error of a launch that would wait too long, or in too long a queue. */
 export function tooManyLaunches(cause?: unknown): Error {
   return unavailable("Too many games are starting right now. Try again in a moment.", cause);
 }

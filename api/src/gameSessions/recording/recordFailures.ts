@@ -1,5 +1,4 @@
 import { stopReasons, recordedFailureReasons } from "#contracts/crd/gameSessionReasons.ts";
-import type { Postgres } from "../../stores/postgres.ts";
 import {
   findRecordedGameSession,
   updateGameSessionEnded,
@@ -9,6 +8,7 @@ import {
   uncountLaunch,
 } from "./lifecycleQueries.ts";
 import { updateSlotPlayed, deleteUnusedSlot } from "./slotQueries.ts";
+import type { Deps } from "../../deps.ts";
 
 const noUse = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0, isSlotReleased: true };
 
@@ -16,7 +16,7 @@ const noUse = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0, isSlotReleas
  * Ends a session whose object is not in the cluster: it was removed by force, or the cluster lost it. What it
  * used is unknown. Its slot waits until the object store was asked for saves that nobody reported.
  */
-export async function recordVanished({ postgres }: { postgres: Postgres }, id: string): Promise<void> {
+export async function recordVanished({ postgres }: Pick<Deps, "postgres">, id: string): Promise<void> {
   await postgres.transaction(async (transaction) => {
     const row = await findRecordedGameSession(transaction, id);
     if (row === undefined) return;
@@ -60,7 +60,7 @@ function endOf({ status, readyAt, now }: RecordedGameSession): GameSessionEnd {
  * frozen may not hear in time that an object was created, while another one's relay has created it.
  */
 export async function recordLaunchFailure(
-  { postgres }: { postgres: Postgres },
+  { postgres }: Pick<Deps, "postgres">,
   id: string,
   message: string,
 ): Promise<boolean> {

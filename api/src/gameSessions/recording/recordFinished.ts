@@ -1,6 +1,5 @@
 import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
-import type { Logger } from "#runtime/logger.ts";
 import { stopReasons, failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { publicStatusOf, conditionStatus } from "#contracts/crd/sessionState.ts";
 import { memoryLimitOf, type StopReason } from "#contracts/crd/gameSessionSpec.ts";
@@ -13,28 +12,14 @@ import {
   type GameSessionEnd,
   type RecordedGameSession,
 } from "./lifecycleQueries.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
-import type { Metrics } from "../../metrics.ts";
-import type { ObjectStore } from "../../stores/objectStore.ts";
-import type { Postgres } from "../../stores/postgres.ts";
-
-/** What reconciling rows with objects needs. */
-export interface RecorderDeps {
-  logger: Logger;
-  metrics: Metrics;
-  postgres: Postgres;
-  objectStore: ObjectStore;
-  cluster: ClusterView;
-  gameSessionWriter: GameSessionWriter;
-}
+import type { Deps } from "../../deps.ts";
 
 /**
  * Stores a finished session's result, its slot's state and its share of the game's profile, in one
  * transaction and once only.
  */
 export async function recordFinished(
-  { postgres, logger }: RecorderDeps,
+  { postgres, logger }: Pick<Deps, "postgres" | "logger">,
   { id, slotId, gameId, stopReason }: RecordedGameSession,
   gameSession: GameSession,
 ): Promise<void> {

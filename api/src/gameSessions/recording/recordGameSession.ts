@@ -14,9 +14,16 @@ import {
   updateSaveNotice,
   type RecordedGameSession,
 } from "./lifecycleQueries.ts";
-import { type RecorderDeps, isSaveUnreported, stopReasonOf, recordFinished } from "./recordFinished.ts";
+import { isSaveUnreported, stopReasonOf, recordFinished } from "./recordFinished.ts";
 import { recordRequestedSave, recordUnreadableSave, credibleSave, recordSave } from "./recordSaves.ts";
 import { recordVanished } from "./recordFailures.ts";
+import type { Deps } from "../../deps.ts";
+
+/** What recording a session needs. */
+export type RecorderDeps = Pick<
+  Deps,
+  "logger" | "metrics" | "postgres" | "objectStore" | "cluster" | "gameSessionWriter"
+>;
 
 /**
  * Reconciles one session: updates the row to the object's state, and the object to the row's wish. It reads

@@ -4,7 +4,6 @@ import type { Logger } from "#runtime/logger.ts";
 import { limits } from "#contracts/limits.ts";
 import { findCondition } from "#kube/api/conditions.ts";
 import { openSave } from "../../saves/savedObject.ts";
-import type { RecorderDeps } from "./recordFinished.ts";
 import {
   lockSlot,
   isLateSaveUnrecorded,
@@ -16,16 +15,9 @@ import {
 import type { Postgres } from "../../stores/postgres.ts";
 import { unavailable } from "../../errors.ts";
 import { SaveObjectStore, newestSaveOf } from "../../saves/saveObjectStore.ts";
-import type { ObjectStore } from "../../stores/objectStore.ts";
 import { updateSlotSave, findLastKnownSave } from "./slotQueries.ts";
 import type { RecordedGameSession } from "./lifecycleQueries.ts";
-
-/** What adopting a save needs. */
-interface AdoptSaveDeps {
-  logger: Logger;
-  postgres: Postgres;
-  objectStore: ObjectStore;
-}
+import type { Deps } from "../../deps.ts";
 
 /** No longer than this does a session's record wait for the object store. */
 const lookMs = 5_000;
@@ -35,7 +27,7 @@ const lookMs = 5_000;
  * the session's object is there.
  */
 async function recordLateSave(
-  deps: RecorderDeps,
+  deps: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,
   slotId: string,
   gameSession: string,
   save: StoredSave,
@@ -67,7 +59,10 @@ async function recordLateSave(
  * removes with their records. Where the object store cannot be asked the save counts as there, for none may
  * be lost.
  */
-async function isRemoved({ objectStore, logger }: RecorderDeps, save: StoredSave): Promise<boolean> {
+async function isRemoved(
+  { objectStore, logger }: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,
+  save: StoredSave,
+): Promise<boolean> {
   try {
     const stream = await openSave(
       { ...objectStore, timeoutMs: Math.min(objectStore.timeoutMs, lookMs) },
@@ -140,7 +135,7 @@ export async function recordUnreadableSave(
  * that was read and is no whole archive counts, too.
  */
 export async function adoptNewestSave(
-  { logger, postgres, objectStore }: AdoptSaveDeps,
+  { logger, postgres, objectStore }: Pick<Deps, "logger" | "postgres" | "objectStore">,
   slotId: string,
   gameSession: string,
 ): Promise<void> {
@@ -178,7 +173,7 @@ export async function adoptNewestSave(
  * versions by requests that no player made.
  */
 export function credibleSave(
-  { logger, metrics }: RecorderDeps,
+  { logger, metrics }: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,
   row: RecordedGameSession,
   { spec, status }: GameSession,
 ): StoredSave | undefined {
@@ -204,7 +199,7 @@ export function credibleSave(
  * when the slot is another's.
  */
 export async function recordSave(
-  deps: RecorderDeps,
+  deps: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,
   row: RecordedGameSession,
   save: StoredSave,
 ): Promise<void> {

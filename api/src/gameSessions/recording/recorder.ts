@@ -3,9 +3,8 @@ import { Controller } from "#kube/controllers/controller.ts";
 import { fromCache } from "#kube/cache/source.ts";
 import { refOf } from "#kube/api/object.ts";
 import { publicStatusOf } from "#contracts/crd/sessionState.ts";
-import type { RecorderDeps } from "./recordFinished.ts";
 import type { UnrecordedGameSession } from "./lifecycleQueries.ts";
-import { recordGameSession } from "./recordGameSession.ts";
+import { recordGameSession, type RecorderDeps } from "./recordGameSession.ts";
 
 /** Follows the cluster's game sessions and records their states in the database. */
 export class Recorder {

@@ -1,8 +1,4 @@
 import { isRefused } from "#kube/api/errors.ts";
-import type { Logger } from "#runtime/logger.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
-import type { Postgres } from "../../stores/postgres.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { recordLaunchFailure } from "./recordFailures.ts";
 import {
@@ -10,14 +6,9 @@ import {
   updateGameSessionCreated,
   type UncreatedGameSession,
 } from "./lifecycleQueries.ts";
+import type { Deps } from "../../deps.ts";
 
-/** What creating missing objects needs. */
-export interface RelayDeps {
-  logger: Logger;
-  postgres: Postgres;
-  cluster: ClusterView;
-  gameSessionWriter: GameSessionWriter;
-}
+type RelayDeps = Pick<Deps, "logger" | "postgres" | "cluster" | "gameSessionWriter">;
 
 /** A launch normally creates its object itself; the relay creates one that is missing after so long. */
 const graceSeconds = 3;

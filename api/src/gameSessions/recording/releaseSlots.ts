@@ -1,6 +1,5 @@
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import { isConditionTrue } from "#kube/api/conditions.ts";
-import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import {
   releaseSlot,
@@ -9,12 +8,12 @@ import {
   type UnreleasedGameSession,
 } from "./slotQueries.ts";
 import { adoptNewestSave } from "./recordSaves.ts";
-import { type RecorderDeps, isSaveAwaited } from "./recordFinished.ts";
+import { isSaveAwaited } from "./recordFinished.ts";
 import { savePatienceMs } from "../../saves/sweepSaves.ts";
 import { RefusedRows, refusedPerPassMax } from "../../stores/sweepRows.ts";
+import type { Deps } from "../../deps.ts";
 
-/** What releasing slots needs. */
-export type ReleaseSlotsDeps = RecorderDeps & { clock: Clock };
+type ReleaseSlotsDeps = Pick<Deps, "logger" | "postgres" | "objectStore" | "cluster" | "clock">;
 
 /** After an outage of the object store a player waits no longer than this for their slot. */
 export const refusedSlotMaxMs = 60_000;
@@ -36,10 +35,7 @@ const overdueMs = savePatienceMs + 3600_000;
  * Frees the players whose session takes long to end; the slot stays with the session, and its result is
  * stored when it comes.
  */
-export async function freePlayers({
-  postgres,
-  logger,
-}: Pick<RecorderDeps, "postgres" | "logger">): Promise<void> {
+export async function freePlayers({ postgres, logger }: Pick<Deps, "postgres" | "logger">): Promise<void> {
   for (const id of await updateSlowStopsEnded(postgres.pool, slowStopSeconds)) {
     logger.warn(
       { gameSession: id },

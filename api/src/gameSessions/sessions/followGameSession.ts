@@ -3,12 +3,11 @@ import { limits } from "#contracts/limits.ts";
 import { slept } from "#runtime/scheduling/clock.ts";
 import { hasEnded } from "#contracts/crd/sessionState.ts";
 import { presentGameSession } from "./present.ts";
-import type { UserDeps, UserPrincipal } from "../../auth/requireUser.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
+import type { UserPrincipal } from "../../auth/requireUser.ts";
 import type { AppContext } from "../../http/appContext.ts";
 import type { GameSessionRow } from "./gameSessionQueries.ts";
 import { encodeEvent, parsePosition, stateOf } from "./gameSessionFeed.ts";
-import type { GameSessionEvents } from "./gameSessionEvents.ts";
+import type { Deps } from "../../deps.ts";
 
 /** How much may wait for a slow reader, besides what the connection itself buffers. */
 const bufferBytes = 16 * 1024;
@@ -51,13 +50,6 @@ export class EventBody extends Readable {
   #isOver = false;
 }
 
-/** What following a session needs. */
-export type GameSessionStreamDeps = UserDeps & {
-  config: { gameSession: { eventHeartbeatSeconds: number } };
-  cluster: ClusterView;
-  gameSessionEvents: GameSessionEvents;
-};
-
 /** Browsers wait this long before they reconnect. */
 const retryMs = 2_000;
 
@@ -65,11 +57,7 @@ const retryMs = 2_000;
  * Responds with the session's events until its end, the end of the sign-in, or an hour. A client that knows
  * the end already gets 204, which tells browsers not to reconnect.
  */
-export function streamGameSession(
-  ctx: AppContext<GameSessionStreamDeps>,
-  user: UserPrincipal,
-  row: GameSessionRow,
-): void {
+export function streamGameSession(ctx: AppContext<Deps>, user: UserPrincipal, row: GameSessionRow): void {
   const { gameSessionEvents, cluster, config } = ctx.deps;
   const lastEventId = ctx.get("last-event-id");
   const now = presentGameSession(row, cluster, config.baseUrl);
@@ -104,7 +92,7 @@ export function streamGameSession(
  * valid.
  */
 async function keepOpen(
-  { deps }: AppContext<GameSessionStreamDeps>,
+  { deps }: AppContext<Deps>,
   user: UserPrincipal,
   body: EventBody,
   signal: AbortSignal,

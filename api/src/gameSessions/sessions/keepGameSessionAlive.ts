@@ -1,17 +1,13 @@
 import { limits } from "#contracts/limits.ts";
 import { isOngoing, publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
-import type { Logger } from "#runtime/logger.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { keptAliveUntilAnnotation } from "#contracts/crd/names.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Stored } from "#kube/api/object.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import { notFound, unavailable, type DomainError } from "../../errors.ts";
 import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts";
-import type { Postgres } from "../../stores/postgres.ts";
-import type { DatabaseOutages } from "../../stores/databaseFailure.ts";
+import type { Deps } from "../../deps.ts";
 
 /**
  * Remembers when this process last saw each game session's `expiresAt` move, by its monotonic clock: so the
@@ -48,16 +44,10 @@ export class ExpiryMoves {
   }
 }
 
-/** What a keepalive needs. */
-export interface KeepaliveDeps {
-  logger: Logger;
-  clock: Clock;
-  postgres: Postgres;
-  databaseOutages: DatabaseOutages;
-  cluster: ClusterView;
-  expiryMoves: ExpiryMoves;
-  gameSessionWriter: GameSessionWriter;
-}
+type KeepaliveDeps = Pick<
+  Deps,
+  "logger" | "clock" | "postgres" | "databaseOutages" | "cluster" | "expiryMoves" | "gameSessionWriter"
+>;
 
 /** In idle timeouts: an object's expiry that has not moved for so long is moved, whatever time it says. */
 const unmovedMax = 0.5;

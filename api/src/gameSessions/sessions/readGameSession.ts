@@ -2,17 +2,8 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
 import { isOngoing, publicStatusOf } from "#contracts/crd/sessionState.ts";
 import type { Stored } from "#kube/api/object.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { Postgres } from "../../stores/postgres.ts";
 import { findGameSession, type GameSessionRow } from "./gameSessionQueries.ts";
-import type { DatabaseOutages } from "../../stores/databaseFailure.ts";
-
-/** What reading a session needs. */
-export interface ReadGameSessionDeps {
-  postgres: Postgres;
-  databaseOutages: DatabaseOutages;
-  cluster: ClusterView;
-}
+import type { Deps } from "../../deps.ts";
 
 /**
  * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none.
@@ -20,7 +11,7 @@ export interface ReadGameSessionDeps {
  * none of the user's there: the database alone knows whether there ever was one.
  */
 export async function readGameSession(
-  { postgres, databaseOutages, cluster }: ReadGameSessionDeps,
+  { postgres, databaseOutages, cluster }: Pick<Deps, "postgres" | "databaseOutages" | "cluster">,
   id: string,
   userId: string,
 ): Promise<GameSessionRow | undefined> {

@@ -9,11 +9,11 @@ import {
   StopResponse,
 } from "#contracts/http/gameSessions.ts";
 import { SaveRequestedResponse } from "#contracts/http/saves.ts";
-import { keepGameSessionAlive, type KeepaliveDeps } from "./keepGameSessionAlive.ts";
-import { launchGame, type LaunchDeps } from "../launching/launchGame.ts";
-import { stopGameSession, type StopDeps } from "./stopGameSession.ts";
+import { keepGameSessionAlive } from "./keepGameSessionAlive.ts";
+import { launchGame } from "../launching/launchGame.ts";
+import { stopGameSession } from "./stopGameSession.ts";
 import { notFound, DomainError, unavailable } from "../../errors.ts";
-import { streamGameSession, type GameSessionStreamDeps } from "./followGameSession.ts";
+import { streamGameSession } from "./followGameSession.ts";
 import {
   presentGameSession,
   presentGameSessions,
@@ -25,30 +25,12 @@ import {
 import { eventStream, empty } from "../../http/responses.ts";
 import { remembering } from "../../http/idempotency.ts";
 import type { Route } from "../../http/route.ts";
-import { type UserDeps, userRouteFor } from "../../auth/requireUser.ts";
+import { userRouteFor } from "../../auth/requireUser.ts";
 import { listActiveGameSessions, findDatedGameSession } from "./gameSessionQueries.ts";
-import { readGameSession, type ReadGameSessionDeps } from "./readGameSession.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
-import type { Postgres } from "../../stores/postgres.ts";
+import { readGameSession } from "./readGameSession.ts";
+import type { Deps } from "../../deps.ts";
 
-/** What asking for a save needs. */
-interface RequestSaveDeps {
-  postgres: Postgres;
-  cluster: ClusterView;
-  gameSessionWriter: GameSessionWriter;
-}
-
-/** What these routes need. */
-type GameSessionDeps = UserDeps &
-  LaunchDeps &
-  StopDeps &
-  KeepaliveDeps &
-  ReadGameSessionDeps &
-  RequestSaveDeps &
-  GameSessionStreamDeps;
-
-const route = userRouteFor<GameSessionDeps>();
+const route = userRouteFor<Deps>();
 
 const launch = route({
   method: "POST",
@@ -188,7 +170,7 @@ const list = route({
 });
 
 /** Launching, watching, keeping and ending the player's own sessions. */
-export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [
+export const gameSessionRoutes: readonly Route<Deps>[] = [
   launch,
   status,
   events,
@@ -204,7 +186,7 @@ export const gameSessionRoutes: readonly Route<GameSessionDeps>[] = [
  * versions go. Throws not_found, not_running and unavailable.
  */
 async function requestSave(
-  { postgres, cluster, gameSessionWriter }: RequestSaveDeps,
+  { postgres, cluster, gameSessionWriter }: Pick<Deps, "postgres" | "cluster" | "gameSessionWriter">,
   userId: string,
   id: string,
 ): Promise<void> {

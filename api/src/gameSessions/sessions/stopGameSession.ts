@@ -4,9 +4,6 @@ import { finalizers } from "#contracts/crd/names.ts";
 import { hasEnded } from "#contracts/crd/sessionState.ts";
 import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { hasFinalizer } from "#kube/controllers/finalizers.ts";
-import type { Logger } from "#runtime/logger.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { GameSessionWriter } from "../../cluster/gameSessionWriter.ts";
 import { notFound } from "../../errors.ts";
 import { recordVanished } from "../recording/recordFailures.ts";
 import {
@@ -14,16 +11,9 @@ import {
   updateGameSessionStopRequested,
   type GameSessionRow,
 } from "./gameSessionQueries.ts";
-import type { Postgres } from "../../stores/postgres.ts";
+import type { Deps } from "../../deps.ts";
 
-/** What stopping a session needs. */
-export interface StopDeps {
-  config: { gameSession: { stopWaitSeconds: number } };
-  logger: Logger;
-  postgres: Postgres;
-  cluster: ClusterView;
-  gameSessionWriter: GameSessionWriter;
-}
+type StopDeps = Pick<Deps, "config" | "logger" | "postgres" | "cluster" | "gameSessionWriter">;
 
 /** Between two reads of a row whose object is gone already: the recorder needs a moment to store the end. */
 const recheckMs = 100;

@@ -1,5 +1,3 @@
-import type { Logger } from "#runtime/logger.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
 import {
   findIdleGameSessions,
   updateGameSessionKeptAlive,
@@ -7,20 +5,7 @@ import {
   updateOverlongGameSessionsStopping,
 } from "../recording/lifecycleQueries.ts";
 import { keptAliveUntil } from "./keepGameSessionAlive.ts";
-import type { Postgres } from "../../stores/postgres.ts";
-
-/** What looking for overlong sessions needs. */
-export interface SweepOverlongDeps {
-  logger: Logger;
-  postgres: Postgres;
-}
-
-/** What looking for idle sessions needs. */
-export interface SweepIdleDeps {
-  logger: Logger;
-  postgres: Postgres;
-  cluster: ClusterView;
-}
+import type { Deps } from "../../deps.ts";
 
 /** Longer than the time from one pass to the next, with its jitter. */
 const maxGapSeconds = 10;
@@ -30,7 +15,11 @@ const maxGapSeconds = 10;
  * Time in which keepalives could not be heard does not count as idle: no session is stopped right after such
  * a time, nor one that only the cluster knows to be kept alive.
  */
-export async function sweepIdle({ postgres: { pool }, cluster, logger }: SweepIdleDeps): Promise<string[]> {
+export async function sweepIdle({
+  postgres: { pool },
+  cluster,
+  logger,
+}: Pick<Deps, "logger" | "postgres" | "cluster">): Promise<string[]> {
   const { idle, gapSeconds } = await findIdleGameSessions(pool, maxGapSeconds);
   if (gapSeconds > maxGapSeconds)
     logger.info(
@@ -52,7 +41,10 @@ export async function sweepIdle({ postgres: { pool }, cluster, logger }: SweepId
  * Stops sessions that have lasted as long as they may in the database and returns their ids; the recorder
  * then stops them in the cluster.
  */
-export async function sweepOverlong({ postgres, logger }: SweepOverlongDeps): Promise<string[]> {
+export async function sweepOverlong({
+  postgres,
+  logger,
+}: Pick<Deps, "logger" | "postgres">): Promise<string[]> {
   const ids = await updateOverlongGameSessionsStopping(postgres.pool);
   for (const id of ids)
     logger.info({ gameSession: id }, "The sweeper stopped a game session at its longest duration.");

@@ -34,11 +34,11 @@ describe("Batcher", () => {
   });
 
   function doAll(...items: string[]): Promise<PromiseSettledResult<string>[]> {
-    return Promise.allSettled(items.map((item) => batcher.do(item)));
+    return Promise.allSettled(items.map((item) => batcher.process(item)));
   }
 
   it("does an item that comes alone at once, and together what comes meanwhile", async () => {
-    const first = batcher.do("a");
+    const first = batcher.process("a");
     const others = doAll("b", "c", "d", "e");
     expect(batches.map(({ items }) => items)).to.deep.equal([["a"]]);
     batches[0]?.end();
@@ -72,14 +72,14 @@ describe("Batcher", () => {
     batches[0]?.fail(new Error("the store is unavailable"));
     for (const outcome of [...(await first), ...(await others)])
       expect(outcome).to.nested.include({ status: "rejected", "reason.message": "the store is unavailable" });
-    const later = batcher.do("f");
+    const later = batcher.process("f");
     batches[1]?.end();
     expect(await later).to.equal("f is done");
     expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["f"]]);
   });
 
   it("refuses what would wait for too long, or with too many", async () => {
-    const first = batcher.do("a");
+    const first = batcher.process("a");
     const others = doAll("b", "c", "d", "e");
     const [tooMany] = await doAll("f");
     expect(tooMany).to.nested.include({ status: "rejected", "reason.message": "too many" });
@@ -89,7 +89,7 @@ describe("Batcher", () => {
     // The batch has begun: its items wait for its end, however long that takes.
     batches[0]?.end();
     expect(await first).to.equal("a is done");
-    const later = batcher.do("g");
+    const later = batcher.process("g");
     batches[1]?.end();
     expect(await later).to.equal("g is done");
     expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["g"]]);

@@ -1,15 +1,15 @@
 import { expect } from "chai";
-import { launchPatienceMs, LaunchTurns } from "#api/gameSessions/launching/launchQueue.ts";
+import { launchPatienceMs, LaunchQueue } from "#api/gameSessions/launching/launchQueue.ts";
 import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
-describe("LaunchTurns", () => {
+describe("LaunchQueue", () => {
   let clock: FakeClock;
-  let turns: LaunchTurns;
+  let turns: LaunchQueue;
   let begun: string[];
 
   beforeEach(() => {
     clock = new FakeClock();
-    turns = new LaunchTurns(clock);
+    turns = new LaunchQueue(clock);
     begun = [];
   });
 
@@ -24,9 +24,9 @@ describe("LaunchTurns", () => {
 
   it("lets a player's launches follow each other, also a failed one, and other players' pass", async () => {
     const [a, b, other] = [work("a"), work("b"), work("other")];
-    const first = turns.ofPlayer("one", a.run).catch((error: unknown) => error);
-    const second = turns.ofPlayer("one", b.run);
-    void turns.ofPlayer("two", other.run);
+    const first = turns.runAfterEarlier("one", a.run).catch((error: unknown) => error);
+    const second = turns.runAfterEarlier("one", b.run);
+    void turns.runAfterEarlier("two", other.run);
     await settle();
     expect(begun).to.deep.equal(["a", "other"]);
     a.fail();
@@ -41,7 +41,7 @@ describe("LaunchTurns", () => {
   it("tells a player's launches what those before them led to, past those that failed", async () => {
     const told: (string | undefined)[] = [];
     const launch = (result?: string): Promise<string> =>
-      turns.ofPlayer<string>("one", (before) => {
+      turns.runAfterEarlier<string>("one", (before) => {
         told.push(before);
         return result === undefined ? Promise.reject(new Error("no")) : Promise.resolve(result);
       });
@@ -53,10 +53,10 @@ describe("LaunchTurns", () => {
 
   it("gives up after a while, and lets nobody past those before", async () => {
     const [a, b, c] = [work("a"), work("b"), work("c")];
-    const first = turns.ofPlayer("one", a.run);
-    const second = turns.ofPlayer("one", b.run).catch((error: unknown) => error);
+    const first = turns.runAfterEarlier("one", a.run);
+    const second = turns.runAfterEarlier("one", b.run).catch((error: unknown) => error);
     await clock.advance(launchPatienceMs - 5_000);
-    const third = turns.ofPlayer("one", c.run);
+    const third = turns.runAfterEarlier("one", c.run);
     await clock.advance(5_000);
     expect(await second).to.include({ code: "unavailable" });
     await settle();

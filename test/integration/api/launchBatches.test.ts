@@ -70,7 +70,9 @@ describe("Launches that come while others are stored", function () {
   async function storeTogether(all: readonly LaunchToStore[]): Promise<(string | undefined)[]> {
     let stored: Promise<(string | undefined)[]> | undefined;
     await api.deps.postgres.transaction(async () => {
-      stored = Promise.all(all.map((each) => api.deps.launchStore.store(each).then(() => undefined, codeOf)));
+      stored = Promise.all(
+        all.map((each) => api.deps.launchBatches.store(each).then(() => undefined, codeOf)),
+      );
       await waitsFor("all launches");
     }, lockLaunches);
     return (await stored)!;
@@ -215,7 +217,7 @@ describe("Launches that come while others are stored", function () {
       LaunchToStore,
       LaunchToStore,
     ];
-    takenBack.alsoWithin = () => Promise.reject(new DomainError("conflict"));
+    takenBack.inTransaction = () => Promise.reject(new DomainError("conflict"));
     const results = await storeTogether([
       first,
       a,
@@ -239,7 +241,7 @@ describe("Launches that come while others are stored", function () {
         [game.versionId],
       );
       await client.query("UPDATE games SET current_version_id = 'next' WHERE id = $1", [game.id]);
-      stored = Promise.all([api.deps.launchStore.store(launch).then(() => undefined, codeOf)]);
+      stored = Promise.all([api.deps.launchBatches.store(launch).then(() => undefined, codeOf)]);
       await waitsFor("something else");
     });
     expect(await stored).to.deep.equal([undefined]);
