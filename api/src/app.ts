@@ -11,7 +11,7 @@ import type { AppExtras, AppState } from "./http/appContext.ts";
 import { createRouter } from "./http/router.ts";
 import { createRoutes } from "./routes.ts";
 
-/** The web application: every request passes these, top to bottom. */
+/** Creates the web application. Every request passes these middlewares from top to bottom. */
 export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState, AppExtras<Deps>> {
   const app = new Koa<AppState, AppExtras<Deps>>({
     proxy: deps.config.trustedProxies > 0,
@@ -25,13 +25,12 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
   app.use(setSecurityHeaders);
   app.use(handleErrors<Deps>({ translate: translateUserGone, onErrorResponse: auditErrorResponse }));
   app.use(cors);
-  // Responses about sign-in mix secrets with what the caller sent, and their compressed length would tell;
-  // those to writes are short.
+  // Sign-in responses mix secrets with user input, which their compressed length would leak; responses to
+  // writes are short.
   const compressed = compress({ threshold: 1024, br: false, zstd: false });
   app.use((ctx, next): Promise<void> => {
     if (ctx.method !== "GET" || ctx.path.startsWith("/api/auth/")) return next();
-    // A client that takes neither these encodings nor the body as it is gets that all the same; the library
-    // fails.
+    // A client that accepts none of these encodings still gets the uncompressed body; the library would fail.
     const isAcceptable = ctx.acceptsEncodings("gzip", "deflate", "identity") !== false;
     return isAcceptable ? compressed(ctx, next) : next();
   });
@@ -41,8 +40,8 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
 }
 
 /**
- * Returns whether the client left before the response was complete, as followers of events do in the end. The
- * request's own log line says that it was cut.
+ * Returns whether the client disconnected before the response was complete, as followers of events do. The
+ * request's log line records that it was cut.
  */
 function hasClientLeft(error: Error & { code?: string }): boolean {
   return ["ERR_STREAM_PREMATURE_CLOSE", "ECONNRESET", "EPIPE"].includes(error.code ?? "");

@@ -9,8 +9,8 @@ import { Variables } from "./variables.ts";
 import { checkDatabaseAuthority, checkRedisAuthority, databaseAddress } from "./stores/storeSettings.ts";
 
 /**
- * Without a maximum of its own a site sends 1080p where a GPU renders, and elsewhere what it sends anyway.
- * What it sends anyway is lowered to a maximum.
+ * Returns the stream bounds. Without a configured maximum, a site with GPUs allows 1080p, and others their
+ * default size. Defaults are lowered to the maximum.
  */
 function siteBoundsOf(env: z.infer<typeof Variables>): SiteBounds {
   const {
@@ -34,16 +34,17 @@ function siteBoundsOf(env: z.infer<typeof Variables>): SiteBounds {
   };
 }
 
-/** What the API is told at its start; nothing deeper looks at the environment. */
+/** The API's configuration; nothing else reads the environment. */
 export type Config = ReturnType<typeof readConfig>;
 
-/**
- * Keys of log lines that hold a partner's key, or what a sign-in elsewhere hands over: their values are never
- * written.
- */
+/** Log keys with secret values (partner keys, external sign-in codes), which are redacted. */
 export const secretLogKeys = ["key", "code", "state"];
 
-/** Returns the configuration; throws one error that names every wrong variable. */
+/**
+ * Returns the configuration.
+ *
+ * @throws one error that names every invalid variable.
+ */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(
     Variables.superRefine(checkSiteResources)
@@ -57,24 +58,21 @@ export function readConfig(environment: Environment) {
   return {
     port: env.PORT,
     metricsPort: env.METRICS_PORT,
-    /** Origin of every absolute address in responses; never taken from a request. */
+    /** Origin of absolute addresses in responses; never taken from a request. */
     baseUrl: env.BASE_URL,
     isSecure,
-    /** Name of the cookie that signed-in players send. */
+    /** Name of the session cookie. */
     sessionCookie: sessionCookieName({ isSecure }),
-    /** Where pages may live that use this API or are returned to after sign-in. */
+    /** Origins of pages that may use this API or be returned to after sign-in. */
     allowedOrigins: new Set([env.BASE_URL, ...env.ALLOWED_ORIGINS]),
-    /** Proxies in front that append to X-Forwarded-For. */
+    /** Number of proxies that append to X-Forwarded-For. */
     trustedProxies: env.TRUSTED_PROXIES,
-    /** What is served outside /api, besides pages. */
+    /** Routes served outside /api, besides pages. */
     serves: { health: env.HEALTH_ROUTES, document: env.OPENAPI_ROUTE },
-    /** Undefined: the API serves no pages. */
+    /** Undefined if the API serves no pages. */
     webRoot: env.WEB_ROOT === "" ? undefined : env.WEB_ROOT,
     defaultAvatarUrl: env.DEFAULT_AVATAR_URL,
-    /**
-     * The page that players sign in on: one that is named, that of the pages we serve, or else undefined for
-     * our own plain form.
-     */
+    /** The sign-in page: the configured one, that of the served pages, or undefined for the built-in form. */
     signInPageUrl:
       env.SIGN_IN_PAGE_URL === ""
         ? env.WEB_ROOT === ""
@@ -98,9 +96,9 @@ export function readConfig(environment: Environment) {
       bcryptCost: env.BCRYPT_COST,
       passwordWorkers: env.PASSWORD_WORKERS,
       tokenLifetimeSeconds: env.TOKEN_LIFETIME_SECONDS,
-      /** Of a sign-in however often it is used; undefined for no end. */
+      /** Maximum lifetime of a sign-in regardless of use; undefined for no limit. */
       absoluteLifetimeSeconds: env.SESSION_MAX_SECONDS === 0 ? undefined : env.SESSION_MAX_SECONDS,
-      /** These three are of one network address. */
+      /** These three limits are per network address. */
       readsPerMinute: env.AUTH_READS_PER_MINUTE,
       postsPerMinute: env.AUTH_POSTS_PER_MINUTE,
       failuresPerAddress: env.SIGN_IN_FAILURES_PER_ADDRESS,
@@ -113,11 +111,11 @@ export function readConfig(environment: Environment) {
       identity: env.POD_NAME,
       kubeconfig: env.KUBECONFIG === "" ? undefined : env.KUBECONFIG,
     },
-    /** Whether games may be registered, and launched, that open connections. */
+    /** Whether games with internet access may be registered and launched. */
     isInternetAllowed: env.GAME_NETWORK === "internet",
-    /** What a game is given by default, and at most. */
+    /** Default and maximum resources of a game. */
     siteResources: siteResourcesOf(env),
-    /** Where connection tests are answered; undefined for nowhere. */
+    /** Address of the connection test responders; undefined if there are none. */
     connectionTest:
       env.CONNECTION_TEST_URL === "" || env.CONNECTION_TEST_SIGNING_KEY === undefined
         ? undefined
@@ -132,29 +130,29 @@ export function readConfig(environment: Environment) {
       maxDurationSeconds: env.MAX_DURATION_SECONDS,
       ttlSecondsAfterFinished: env.TTL_SECONDS_AFTER_FINISHED,
       stopWaitSeconds: env.STOP_WAIT_SECONDS,
-      /** Between signs of life on event streams. */
+      /** Interval of heartbeats on event streams. */
       eventHeartbeatSeconds: env.EVENT_HEARTBEAT_SECONDS,
-      /** Before the idle end, when players are warned. */
+      /** Seconds before the idle timeout at which players are warned. */
       expiryWarningSeconds: env.EXPIRY_WARNING_SECONDS,
       launchesPerMinute: env.LAUNCHES_PER_MINUTE,
       launchesPerHour: env.LAUNCHES_PER_HOUR,
       pollsPerMinute: env.POLLS_PER_MINUTE,
     },
-    /** How much of a slot's history is kept. */
+    /** Retention of a slot's history. */
     saves: {
       retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000,
       versionsKept: env.SAVE_VERSIONS_KEPT,
       dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS,
       changesPerMinute: env.SAVE_CHANGES_PER_MINUTE,
       transfersPerHour: env.SAVE_TRANSFERS_PER_HOUR,
-      /** How often each kept save is read again, and how fast; undefined for never. */
+      /** Interval and rate of save checks; undefined for never. */
       scrub:
         env.SAVE_SCRUB_HOURS === 0
           ? undefined
           : { intervalSeconds: env.SAVE_SCRUB_HOURS * 3600, bytesPerSecond: env.SAVE_SCRUB_BYTES_PER_SECOND },
     },
     turn: {
-      /** Undefined: players reach game nodes directly or not at all. */
+      /** Undefined without relays: players reach game nodes directly or not at all. */
       relay: env.TURN_URLS.length === 0 ? undefined : { urls: env.TURN_URLS, secret: env.TURN_SECRET },
       lifetimeSeconds: env.TURN_CREDENTIAL_SECONDS,
     },
@@ -164,8 +162,8 @@ export function readConfig(environment: Environment) {
       uploadsPerHour: env.PARTNER_UPLOADS_PER_HOUR,
       uploadMaxBytes: env.UPLOAD_MAX_BYTES,
       /**
-       * How slowly an archive may come: far below any line that could upload a game, far above what ties up a
-       * connection for nothing.
+       * Minimum pace of an upload: far below any connection that could upload a game, far above what ties up
+       * a connection.
        */
       uploadPace: {
         idleMs: env.UPLOAD_IDLE_MS,
@@ -179,7 +177,7 @@ export function readConfig(environment: Environment) {
       bodyTimeoutMs: env.BODY_TIMEOUT_MS,
       stalledResponseMs: env.STALLED_ANSWER_MS,
       checkingIntervalMs: env.CONNECTION_CHECK_MS,
-      /** How long a look at the stores answers `/readyz`. */
+      /** How long a check of the stores is reused for `/readyz`. */
       readyKeptMs: env.READY_KEPT_MS,
     },
     shutdownDelaySeconds: env.SHUTDOWN_DELAY_SECONDS,
@@ -188,7 +186,7 @@ export function readConfig(environment: Environment) {
   };
 }
 
-/** Returns what is valid but looks unsafe, in sentences that say what to do. */
+/** Returns warnings about valid but unsafe settings, each with what to do. */
 export function configWarnings({
   isSecure,
   trustedProxies,

@@ -38,16 +38,16 @@ import { KnownPartnerKeys } from "./partners/requirePartner.ts";
 import { SaveUploads } from "./saves/uploadSave.ts";
 import { createSaveReadQueue } from "./saves/readableVersion.ts";
 
-/** Those that speak to the Kubernetes API server. */
+/** Everything that uses the Kubernetes API. */
 interface ClusterConnection {
-  /** The connection itself; most things go through the three below. */
+  /** The connection, for uses that the following do not cover. */
   kube: KubeTransport;
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
   gameCacheWriter: GameCacheWriter;
 }
 
-/** Builds everything that requests use. Nothing is asked of any store yet. */
+/** Constructs all dependencies. Sends no requests to any store. */
 export function createDeps(config: Config, logger: Logger, clock: Clock = systemClock): Deps {
   const {
     signingKeys,
@@ -178,7 +178,7 @@ export async function closeDeps({
   redis.disconnect();
 }
 
-/** Everything that speaks to the Kubernetes API server. Nothing is asked of it yet. */
+/** Constructs everything that uses the Kubernetes API. Sends no requests. */
 function connectCluster(
   {
     kubeconfig,

@@ -1,6 +1,7 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
+import type { BoundedQueue, SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { CatalogCounts } from "./catalog/catalogQueries.ts";
 import type { AuthSessions } from "./auth/authSessions.ts";
@@ -33,16 +34,18 @@ import type { SignInTurns } from "./auth/signInTurns.ts";
 import type { DatabaseOutages } from "./stores/databaseFailure.ts";
 import type { KnownPartnerKeys } from "./partners/requirePartner.ts";
 import type { SaveUploads } from "./saves/uploadSave.ts";
-import type { BoundedQueue, SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 
-/** Everything that requests and background work use; made once, in main.ts, and passed in. */
+/**
+ * All dependencies of requests and background work, constructed once by createDeps. Functions pick what they
+ * need.
+ */
 export interface Deps {
   config: Config;
   logger: Logger;
   clock: Clock;
   metrics: Metrics;
   postgres: Postgres;
-  /** For what can be had without the database. */
+  /** Falls back to the cluster during database outages. */
   databaseOutages: DatabaseOutages;
   redis: Redis;
   objectStore: ObjectStore;
@@ -53,24 +56,24 @@ export interface Deps {
   tokens: Tokens;
   csrfTokens: CsrfTokens;
   catalogCounts: CatalogCounts;
-  /** Bounds how many archives of games take memory at once. */
+  /** Limits concurrent uploads of game archives. */
   gameUploads: GameUploads;
-  /** Bounds how many uploads of saves take memory at once. */
+  /** Limits concurrent uploads of saves. */
   saveUploads: SaveUploads;
-  /** Bounds how many saves are read at once. */
+  /** Limits concurrent reads of saves. */
   saveReads: SharedQueue;
   authSessions: AuthSessions;
-  /** External providers of sign-ins, by id. */
+  /** External sign-in providers by id. */
   oauthProviders: ReadonlyMap<string, OAuthProvider>;
   oauthTransactions: OAuthTransactions;
   passwords: Passwords;
   lockout: Lockout;
   signInFailures: SignInFailures;
-  /** Bounds how many sign-ins ask the stores at once. */
+  /** Limits concurrent store requests of sign-ins. */
   signInQueue: BoundedQueue;
-  /** Lets sign-ins wait for others that are under way. */
+  /** Queues sign-ins behind others of the same account. */
   signInTurns: SignInTurns;
-  /** The Kubernetes API server; most things go through the three below. */
+  /** The connection to the Kubernetes API server, for uses that the following do not cover. */
   kube: KubeTransport;
   cluster: ClusterView;
   gameSessionWriter: GameSessionWriter;
@@ -84,8 +87,10 @@ export interface Deps {
   launchBatches: LaunchBatches;
   streamers: StreamerClient;
   streamTickets: StreamTickets;
-  /** On game nodes, for tests of connections; undefined where this installation has none. */
+  /** Responders on game nodes; undefined if this installation has none. */
   testResponders: TestResponders | undefined;
-  /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
+  /**
+   * `isStopping` is set when the process starts to shut down: it finishes its requests and accepts no more.
+   */
   lifecycle: { isStopping: boolean };
 }

@@ -21,8 +21,8 @@ const background = createBackground(deps);
 const storeWatch = createStoreWatch(deps);
 showLeader(deps.metrics.registry, "api", () => background.isLeader);
 const server = createHttpServer(createApp(deps, pages).callback(), config, logger);
-// The kubelet asks here. No store has a say: while one is unavailable it is this process that tells callers
-// so, and not a Service without endpoints.
+// Probed by the kubelet. Stores do not affect it: during a store outage this process must still return errors
+// to callers instead of losing its Service endpoint.
 const health = new HealthServer({
   registry: deps.metrics.registry,
   unreadyBecause: () => unreadyBecause(server, deps.lifecycle),
@@ -45,8 +45,8 @@ async function start(): Promise<void> {
 }
 
 /**
- * Requests are served until whoever sends them knows of the end; then the open ones may finish, for a while.
- * Another replica leads from the beginning of it.
+ * Serves requests until proxies have noticed the shutdown, then lets open ones finish for a while. Leadership
+ * is handed over immediately.
  */
 async function stop(): Promise<void> {
   deps.lifecycle.isStopping = true;

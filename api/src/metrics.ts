@@ -10,17 +10,17 @@ const uploadBytes = [0.01, 0.1, 1, 10, 50, 100, 500, 1024, 5 * 1024, 20 * 1024].
 );
 
 const uploadKinds = ["game", "save"] as const;
-/** What is uploaded: a game's archive by its partner, or a save by its player. */
+/** The kind of upload: a game's archive by its partner, or a save by its player. */
 export type UploadKind = (typeof uploadKinds)[number];
 
 const uploadOutcomes = ["stored", "refused", "failed"] as const;
-/** How an upload ended: refused for what the client did, failed for what the platform did. */
+/** Outcome of an upload: `refused` because of the client, `failed` because of the platform. */
 export type UploadOutcome = (typeof uploadOutcomes)[number];
 
-/** What the API tells Prometheus. */
+/** The API's Prometheus metrics. */
 export class Metrics {
   readonly registry = new Registry();
-  /** For what speaks to the Kubernetes API server. */
+  /** Metrics of Kubernetes API clients. */
   readonly kube = new KubeMetrics(this.registry);
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #signIns: Counter<"outcome">;
@@ -81,14 +81,14 @@ export class Metrics {
       buckets: uploadBytes,
       registers,
     });
-    // The first failure is an increase.
+    // Series start at 0, so that the first failure counts as an increase.
     for (const kind of uploadKinds) {
       for (const outcome of uploadOutcomes) this.#uploads.inc({ kind, outcome }, 0);
       this.#uploadSizes.zero({ kind });
     }
   }
 
-  /** One answered request; `route` is the pattern, so that addresses do not multiply series. */
+  /** Counts a request; `route` is the pattern, so addresses do not multiply series. */
   requestDone(request: { method: string; route: string; status: number; seconds: number }): void {
     this.#requests.observe(
       { method: request.method, route: request.route, status: String(request.status) },
@@ -100,35 +100,35 @@ export class Metrics {
     this.#signIns.inc({ outcome });
   }
 
-  /** One save that the scrub has read. */
+  /** Counts a save read by the scrub. */
   saveChecked(found: "whole" | "missing" | "damaged"): void {
     this.#saveChecks.inc({ found });
   }
 
-  /** How many kept saves are known to be unreadable; told by the process that leads, the others say 0. */
+  /** Sets the number of unreadable saves, which the leader reports; other replicas report 0. */
   setUnreadableSaves(count: number): void {
     this.#unreadableSaves.set(count);
   }
 
-  /** One save that was kept as a conflict copy. */
+  /** Counts a save kept as a conflict copy. */
   saveConflictStored(): void {
     this.#saveConflicts.inc();
   }
 
-  /** A reported save that is not believed. */
+  /** Counts a reported save that was rejected. */
   saveRefused(): void {
     this.#refusedSaves.inc();
   }
 
-  /** One upload that has ended; `bytes` is the size of what was stored. */
+  /** Counts an upload; `bytes` is the size of a stored one. */
   uploadDone(kind: UploadKind, outcome: UploadOutcome, bytes?: number): void {
     this.#uploads.inc({ kind, outcome });
     if (bytes !== undefined) this.#uploadSizes.observe({ kind }, bytes);
   }
 
   /**
-   * Shows which stores answer, by looks that are taken when Prometheus asks; each look has a deadline of its
-   * own and rejects when the store does not.
+   * Registers store readiness, which is checked on each scrape. Each check has its own deadline and rejects
+   * if the store does not respond.
    */
   storesReady(looks: Readonly<Record<string, () => Promise<void>>>): void {
     new Gauge({
@@ -150,7 +150,7 @@ export class Metrics {
     });
   }
 
-  /** A number that is read when Prometheus asks. */
+  /** Registers a gauge that is read on each scrape. */
   gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,
@@ -162,7 +162,7 @@ export class Metrics {
     });
   }
 
-  /** A counter of any labels, for the part that counts. */
+  /** Registers a counter for another component. */
   counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> {
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
   }

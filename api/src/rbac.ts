@@ -6,9 +6,8 @@ import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { configMaps, leases, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
 /**
- * Game nodes: how many sessions fit, and which hold a game. What releasing a session takes is granted here
- * and not in the sessions' namespace: when that is deleted its Roles go first, and the sessions that are left
- * could never be released.
+ * Reads game nodes. Permissions for releasing sessions are cluster-wide: when the sessions' namespace is
+ * deleted, its Roles go first, and remaining sessions could never be released.
  */
 export const clusterRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameNodes), verbs: ["get", "list", "watch"] },
@@ -16,15 +15,15 @@ export const clusterRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameCaches), verbs: ["get", "list", "watch"] },
 ];
 
-/** Sessions and caches are the API's to ask for; their status it only reads. */
+/** Creates sessions and caches; the API only reads their status. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameSessions), verbs: ["create"] },
   { ...resourcesOf(gameCaches), verbs: ["create", "patch", "delete"] },
 ];
 
 /**
- * Leader election of the background work: a Lease can be created under any name, but only the API's own is
- * read and renewed. Maintenance is an admin's to turn on: the API only looks.
+ * Leader election: RBAC cannot restrict the name of a created Lease, but only the API's own may be read and
+ * renewed. Maintenance is set by admins and only read here.
  */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
   { ...resourcesOf(configMaps), resourceNames: [maintenanceConfigMap], verbs: ["get", "list", "watch"] },

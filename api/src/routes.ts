@@ -16,7 +16,7 @@ import { pictureRoutes } from "./games/pictures/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
 
-/** Every route for players and partners. */
+/** All routes for players and partners. */
 const routes: readonly Route<Deps>[] = [
   ...authRoutes,
   ...authProviderRoutes,
@@ -34,7 +34,7 @@ const routes: readonly Route<Deps>[] = [
   ...maintenanceRoutes,
 ];
 
-/** Every route that this configuration serves. */
+/** Returns the routes that this configuration serves. */
 export function createRoutes(config: Config): readonly Route<Deps>[] {
   const served: readonly Route<Deps>[] = [...(config.serves.health ? healthRoutes : []), ...routes];
   return config.serves.document ? withDocument(served, config) : served;

@@ -12,7 +12,7 @@ import { StreamCodec } from "#contracts/crd/streamSpec.ts";
 import { siteResourceVariables } from "./games/siteResources.ts";
 import { providersFile } from "./auth/oauth/providerConfig.ts";
 
-/** 0 leaves it to the service. */
+/** Accepts a number in the range; 0 means unset. */
 const orUnset = ({ min, max }: { min: number; max: number }) =>
   z.coerce
     .number()
@@ -51,14 +51,14 @@ const keyBytesMin = 32;
 const relaySecretMin = 16;
 
 /**
- * What stands in examples until somebody replaces it; a service that signs with such a key is open to
- * everybody.
+ * Returns whether the secret looks like a placeholder from an example. A service that signs with such a key
+ * is open to everybody.
  */
 function isPlaceholder(secret: string): boolean {
   return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
 }
 
-/** Redis' client decodes both, and throws where it cannot. */
+/** Returns whether user and password can be decoded, which the Redis client requires. */
 function hasDecodableUser(address: string): boolean {
   const { username, password } = new URL(address);
   try {
@@ -92,7 +92,7 @@ const signingKeys = z
 
 const originList = z.string().default("").transform(listed).pipe(z.array(origin));
 
-/** The private key of tickets to connection tests, by its seed. */
+/** Private key of connection test tickets, from its seed. */
 const testSigningKey = z
   .string()
   .trim()
@@ -112,7 +112,7 @@ const secondsList = (fallback: readonly number[]) =>
     .transform((text) => listed(text).map(Number))
     .pipe(z.array(z.int().min(1).max(86_400)).max(10));
 
-/** Addresses of relays, as browsers take them. */
+/** Addresses of relays in the format of browsers. */
 const relayUrls = z
   .string()
   .default("")
@@ -131,8 +131,7 @@ const relayUrls = z
   );
 
 /**
- * The list of a site's codecs, in order of preference, as a variable has it. Those that GPUs alone encode go
- * with one that every node does.
+ * The site's codecs in order of preference. Codecs that only GPUs encode require one that every node encodes.
  */
 const streamCodecs = z
   .string()
@@ -153,7 +152,7 @@ export const databaseVariables = {
   DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
 };
 
-/** All variables of the API; the command line reads some of them, too. */
+/** All variables of the API. The command line also reads some of them. */
 export const Variables = z
   .object({
     ...databaseVariables,

@@ -10,13 +10,13 @@ const periodMs = 15_000;
 
 /** The background work of a replica. */
 export interface Background extends BackgroundJob {
-  /** Whether this replica does the part of the work that only one replica does. */
+  /** Whether this replica is the leader. */
   readonly isLeader: boolean;
-  /** Leaves that part to another replica; the rest, which requests need, goes on until the stop. */
+  /** Hands the leader's work to another replica. Work that requests need continues until the stop. */
   resign(): Promise<void>;
 }
 
-/** All background work as one; started before the first request, stopped after the last. */
+/** Creates all background work, which is started before the first request and stopped after the last. */
 export function createBackground(deps: Deps): Background {
   const leaderWork = new LeaderWork(deps);
   const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, deps.maintenance, leaderWork];
@@ -34,10 +34,7 @@ export function createBackground(deps: Deps): Background {
   };
 }
 
-/**
- * Looks at the stores from the start on, in each process, so that the log says what is wrong with one of them
- * even when nobody asks `/readyz`.
- */
+/** Checks the stores regularly in each process, so failures are logged even if nobody calls `/readyz`. */
 export function createStoreWatch({
   readiness,
   clock,
@@ -52,7 +49,7 @@ export function createStoreWatch({
     periodMs,
     clock,
     logger,
-    // Each look logs for itself when something has changed.
+    // Each check logs its own changes.
     work: () => Promise.allSettled([readiness.database.check(), readiness.objectStore.check()]),
   });
 }

@@ -17,21 +17,20 @@ import { sweepAuthSessions } from "../auth/authSessions.ts";
 import { RefusedRows } from "../stores/sweepRows.ts";
 import type { Deps } from "../deps.ts";
 
-/** The pace of the work. */
+/** Options of the leader's work. */
 export interface LeaderWorkOptions {
-  /** Pauses between passes, in milliseconds. */
+  /** Intervals between passes, in milliseconds. */
   intervals?: Partial<typeof defaultIntervals>;
-  /** Pace of the election; kube's own unless given. */
+  /** Timing of the election; defaults to that of LeaderElector. */
   election?: { leaseDurationMs: number; renewDeadlineMs: number; retryPeriodMs: number };
 }
 
 const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000 };
 
 /**
- * The work of one of the API's replicas besides requests: recording, relaying, sweeping. The election only
- * spares the others the work: every step is guarded in the database, so a leader that does not know it has
- * lost the lease does no harm, and losing it (as when the Kubernetes API is unavailable) is no reason to stop
- * serving.
+ * The background work of the leading replica: recording, relaying, sweeping. The election only avoids
+ * duplicate work. Every step is guarded in the database, so a stale leader does no harm, and losing the lease
+ * (for example while the Kubernetes API is unavailable) does not affect requests.
  */
 export class LeaderWork implements BackgroundJob {
   readonly #deps: Deps;
@@ -47,17 +46,17 @@ export class LeaderWork implements BackgroundJob {
     this.#intervals = { ...defaultIntervals, ...intervals };
   }
 
-  /** Whether this process is the leader now. */
+  /** Whether this process is the leader. */
   get isLeader(): boolean {
     return this.#elector?.isLeader ?? false;
   }
 
-  /** Stands for election again and again until stopped. */
+  /** Runs for election repeatedly until stopped. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends the current work and gives the lease up; stopping twice is stopping once. */
+  /** Ends the current work and releases the lease. Idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -121,7 +120,7 @@ export class LeaderWork implements BackgroundJob {
       if (!signal.aborted) throw error;
     } finally {
       lostGameCaches.stop();
-      // The next leader tells it.
+      // The next leader reports it.
       deps.metrics.setUnreadableSaves(0);
       await recorder.stop();
     }

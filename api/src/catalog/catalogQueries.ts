@@ -2,12 +2,10 @@ import type { GameDetail, GamesQuery } from "#contracts/http/catalog.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { limits } from "#contracts/limits.ts";
 
-/** Any constant: replicas agree on it, so that one of them does the work. */
+/** An arbitrary constant that all replicas share, so that one of them does the work. */
 const advisoryLock = 7_264_010_340;
 
-/**
- * What toggling a favourite found and did. Listed but neither removed nor added: another request was quicker.
- */
+/** Result of toggling a favourite. If listed but neither removed nor added, another request was faster. */
 interface FavoriteToggle {
   /** Whether the game is in the catalogue. */
   isListed: boolean;
@@ -16,7 +14,7 @@ interface FavoriteToggle {
 }
 
 /**
- * A statement that returns `total`, `revision` and the page's `gamesJson`; the caller's `$1` goes before the
+ * A statement that returns `total`, `revision` and the page's `gamesJson`. The caller prepends `$1` to the
  * values.
  */
 interface CatalogPageQuery {
@@ -27,7 +25,7 @@ interface CatalogPageQuery {
 
 const isListed = "g.status = 'active' AND g.deleted_at IS NULL";
 
-/** The orders of the catalogue's five indexes: ties go by title, then id. */
+/** Sort orders of the catalogue's five indexes; ties are sorted by title, then id. */
 const keys = {
   title: (direction: string) => `g.title_key ${direction}, g.id ${direction}`,
   createdAt: (direction: string, tie: string) => `g.created_at ${direction}, g.title_key ${tie}, g.id ${tie}`,
@@ -36,19 +34,19 @@ const keys = {
 
 const opposite = { asc: "desc", desc: "asc" } as const;
 
-/** The parameters before it are user, limit, offset and what the addresses of pictures begin with. */
+/** Preceded by user, limit, offset and the prefix of pictures' addresses. */
 const firstFilterParameter = 5;
 
-/** The trigram index finds nothing shorter. */
+/** The trigram index finds no shorter terms. */
 const trigramLength = 3;
 
-/** Up to so many matches are sorted; more are read in the index's order. */
+/** Up to this many matches are sorted; more are read in index order. */
 const fewMax = 500;
 
-/** More matches than this among so many of the newest games mean that there are not few in all. */
+/** More matches than this among the newest games mean that there are many in total. */
 const sample = { games: 500, matches: 10 };
 
-/** The statements' texts by name: every request that asks in the same way shares one. */
+/** Statement texts by name, shared by requests of the same form. */
 const texts = new Map<string, string>();
 
 const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FROM catalog_totals)";
@@ -64,7 +62,7 @@ interface Filter {
   values: string[];
 }
 
-/** How many games a search or a tag finds, and the revision of the catalogue in which they were counted. */
+/** The number of games that match a search or tag, and the catalogue revision it was counted in. */
 export interface KnownCount {
   revision: string;
   total: number;
@@ -73,8 +71,8 @@ export interface KnownCount {
 const countsMax = 1_000;
 
 /**
- * Remembers counts of many games, which take long. A count is right while the catalogue has its revision,
- * which the database compares; after that it still says that there were many.
+ * Caches large counts, which are slow to compute. A count is exact while the catalogue has its revision,
+ * which the database compares; afterwards it still shows that there were many.
  */
 export class CatalogCounts {
   readonly #counts = new Map<string, KnownCount>();
@@ -98,10 +96,7 @@ export class CatalogCounts {
 
 /** A page of the catalogue. */
 export interface CatalogPage {
-  /**
-   * A JSON array of the contract's `GameListItem`s, which is passed on unread from the database to the
-   * client.
-   */
+  /** A JSON array of the contract's `GameListItem`s, passed unparsed from the database to the client. */
   gamesJson: string;
   total: number;
 }
@@ -112,8 +107,8 @@ export interface CatalogDetail extends Omit<GameDetail, "saveSlots"> {
 }
 
 /**
- * Returns one page of the catalogue as the user sees it; `counts` are those of earlier pages, and addresses
- * of pictures begin with `picturesAddress`.
+ * Returns one page of the catalogue for the user. `counts` caches counts of earlier pages; `picturesAddress`
+ * is the prefix of pictures' addresses.
  */
 export async function listCatalogGames(
   db: Queryable,
@@ -133,7 +128,7 @@ export async function listCatalogGames(
   return { total: page.total, gamesJson: page.gamesJson };
 }
 
-/** Returns one game of the catalogue; undefined for one that is not (or no longer) in it. */
+/** Returns one game of the catalogue; undefined if it is not listed. */
 export async function findCatalogGame(
   db: Queryable,
   userId: string,
@@ -154,8 +149,8 @@ export async function findCatalogGame(
 }
 
 /**
- * Returns the columns of a game in lists, named and formatted as in the contract's `GameListItem`; `$1` is
- * the user, and the expression what the addresses of uploaded pictures begin with.
+ * Returns the columns of a game in lists, formatted as the contract's `GameListItem`. `$1` is the user; the
+ * expression is the prefix of uploaded pictures' addresses.
  */
 export function listColumns(picturesAddress: string): string {
   return `g.id, g.slug, g.title, g.developer, g.description, g.tags, coalesce(${picturesAddress} || g.picture_id, g.thumbnail, '') AS thumbnail,
@@ -164,7 +159,7 @@ export function listColumns(picturesAddress: string): string {
 }
 
 /**
- * Returns the statement for a page of the catalogue. A `known` count of many is not counted again while the
+ * Returns the statement for a page of the catalogue. A `known` large count is not recomputed while the
  * catalogue has its revision.
  */
 export function catalogPageQuery(
@@ -320,7 +315,7 @@ function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, (sign) => `\\${sign}`);
 }
 
-/** Removes the user's mark from the game, or adds it where there was none. */
+/** Removes the game from the user's favourites, or adds it. */
 export async function updateFavorite(db: Queryable, userId: string, gameId: string): Promise<FavoriteToggle> {
   const {
     rows: [toggled],
@@ -337,7 +332,7 @@ export async function updateFavorite(db: Queryable, userId: string, gameId: stri
   return toggled ?? { isListed: false, isRemoved: false, isAdded: false };
 }
 
-/** Takes the right to count the launches until the transaction ends; false when another replica has it. */
+/** Acquires the right to count launches until the transaction ends; false if another replica has it. */
 export async function lockPopularity(transaction: Queryable): Promise<boolean> {
   const { rows } = await transaction.query<{ isMine: boolean }>(
     `SELECT pg_try_advisory_xact_lock($1) AS "isMine"`,

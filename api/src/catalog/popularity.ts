@@ -6,7 +6,7 @@ import type { Deps } from "../deps.ts";
 
 const periodMs = 60_000;
 
-/** Returns the job that refreshes `sort=popular` once a minute. */
+/** Returns the job that updates `sort=popular` once a minute. */
 export function createPopularityRefresher({
   clock,
   logger,
@@ -22,8 +22,8 @@ export function createPopularityRefresher({
 }
 
 /**
- * Sets `games.popularity` to the launches of the last 30 days, unless another replica does; a column because
- * a sort by a sum has no index.
+ * Sets `games.popularity` to the launches of the last 30 days, unless another replica is doing so. It is a
+ * column because a sort by a sum cannot use an index.
  */
 export async function refreshPopularity({ transaction }: Pick<Postgres, "transaction">): Promise<void> {
   await transaction(async (client) => {

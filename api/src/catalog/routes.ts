@@ -19,7 +19,7 @@ import type { Queryable } from "../stores/queryable.ts";
 import { pictureAddress } from "../games/present.ts";
 import type { Deps } from "../deps.ts";
 
-/** Each further attempt means that another request has toggled the same favourite meanwhile. */
+/** Each retry means that another request toggled the same favourite at the same time. */
 const attemptsMax = 100;
 
 const route = userRouteFor<Deps>();
@@ -94,10 +94,11 @@ const favorite = route({
 export const catalogRoutes: readonly Route<Deps>[] = [list, detail, favorite];
 
 /**
- * Marks the game as the user's favourite, or removes the mark; undefined for a game that is not in the
- * catalogue. Requests of one user at once take effect one after the other, so an even number of them changes
- * nothing. `inTransaction` runs in the same transaction. Throws conflict when other requests get in between
- * every time.
+ * Adds the game to the user's favourites, or removes it; returns undefined if it is not in the catalogue.
+ * Concurrent requests of one user take effect one after another, so an even number of them changes nothing.
+ * `inTransaction` runs in the same transaction.
+ *
+ * @throws DomainError `conflict` if other requests interfere every time.
  */
 async function toggleFavorite(
   { pool, transaction }: Pick<Postgres, "pool" | "transaction">,
@@ -119,7 +120,7 @@ async function toggle(db: Queryable, userId: string, gameId: string): Promise<Fa
     if (!isListed) return undefined;
     if (isRemoved) return { status: "removed", gameId };
     if (isAdded) return { status: "added", gameId };
-    // The mark was not there to remove, but was there when it came to adding it.
+    // The favourite was absent when removing it, but present when adding it.
   }
   throw new DomainError("conflict", {
     message: "Too many changes to this favorite at once. Try again in a moment.",

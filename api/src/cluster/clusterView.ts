@@ -12,7 +12,7 @@ import type { ResourceType } from "#kube/api/resourceType.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
 
-/** Where and as whom the cluster is watched. */
+/** Options of a cluster view. */
 export interface ClusterViewOptions {
   transport: KubeTransport;
   sessionsNamespace: string;
@@ -22,15 +22,12 @@ export interface ClusterViewOptions {
   metrics: KubeMetrics;
 }
 
-/**
- * Caches of the cluster's game sessions, game caches and game nodes, which follow its changes; reading them
- * costs no request.
- */
+/** Local caches of the cluster's game sessions, game caches and game nodes. Reading them sends no request. */
 export class ClusterView {
   readonly gameSessions: Reflector<GameSession>;
   readonly gameCaches: Reflector<GameCache>;
   readonly gameNodes: Reflector<GameNode>;
-  /** What game sessions take of the nodes. */
+  /** What sessions take of the nodes. */
   readonly sessionLoads: SessionLoads;
   readonly #namespace: string;
 
@@ -51,30 +48,27 @@ export class ClusterView {
     this.sessionLoads = new SessionLoads(this.gameSessions.cache);
   }
 
-  /** Whether every cache has been complete once. */
+  /** Whether every cache has synced once. */
   get hasSynced(): boolean {
     return this.#reflectors().every((reflector) => reflector.hasSynced);
   }
 
-  /** Starts to follow the cluster; until the first lists have arrived the caches are empty. */
+  /** Starts watching. The caches are empty until the first lists arrive. */
   start(): void {
     for (const reflector of this.#reflectors()) reflector.start();
   }
 
-  /** Resolves once the caches are complete. */
+  /** Resolves when all caches have synced. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors().map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Ends all watches. */
+  /** Stops all watches. */
   async stop(): Promise<void> {
     await Promise.all(this.#reflectors().map((reflector) => reflector.stop()));
   }
 
-  /**
-   * Returns the game session's object; undefined when the cluster has none (or the cache does not have it
-   * yet).
-   */
+  /** Returns the session's object; undefined if it does not exist or is not in the cache yet. */
   gameSession(id: string): Stored<GameSession> | undefined {
     return this.gameSessions.cache.get(keyOfRef({ namespace: this.#namespace, name: id }));
   }

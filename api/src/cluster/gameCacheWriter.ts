@@ -6,10 +6,7 @@ import type { KubeTransport } from "#kube/client/transport.ts";
 
 const deadlineMs = 3_000;
 
-/**
- * All that the API writes to GameCaches: which archive is current. On which nodes it is cached is the admin's
- * decision.
- */
+/** Writes GameCaches: the API sets which archive is current. Admins decide on which nodes it is cached. */
 export class GameCacheWriter {
   readonly #client: ResourceClient<GameCache>;
   readonly #namespace: string;
@@ -19,10 +16,7 @@ export class GameCacheWriter {
     this.#namespace = sessionsNamespace;
   }
 
-  /**
-   * Makes `source` the game's current version; `previousSources` are those that sessions still play, newest
-   * first.
-   */
+  /** Sets the game's current version. `previousSources` are versions still being played, newest first. */
   async apply(slug: string, source: ArchiveSource, previousSources: ArchiveSource[]): Promise<void> {
     await this.#client.apply(
       { metadata: { name: slug, namespace: this.#namespace }, spec: { source, previousSources } },

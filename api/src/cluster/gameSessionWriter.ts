@@ -7,13 +7,13 @@ import type { Draft, Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
 
-/** The timeout of a request that players wait for: the relay and the recorder finish what failed. */
+/** Timeout of requests that players wait for. The relay and the recorder finish what failed. */
 const deadlineMs = 3_000;
 const options = { deadlineMs, fieldManager: fieldManagers.api };
-/** A look that comes on top of that. */
+/** Timeout of an additional read. */
 const lookDeadlineMs = 1_000;
 
-/** All that the API writes to GameSessions. Each call may be repeated. */
+/** Writes GameSessions for the API. Every call is idempotent. */
 export class GameSessionWriter {
   readonly #client: ResourceClient<GameSession>;
   readonly #namespace: string;
@@ -23,7 +23,10 @@ export class GameSessionWriter {
     this.#namespace = sessionsNamespace;
   }
 
-  /** Creates the object. An object of that name is this session's, because nobody else makes these ids. */
+  /**
+   * Creates the object. An existing one of that name belongs to this session, because nobody else generates
+   * these ids.
+   */
   async create(id: string, spec: GameSessionSpec): Promise<void> {
     const draft: Draft<GameSession> = {
       metadata: {
@@ -38,21 +41,17 @@ export class GameSessionWriter {
       await this.#client.create(draft, options);
     } catch (error) {
       if (isAlreadyExists(error)) return;
-      // It may have been carried out nevertheless: the response was lost, or this process was frozen until it
-      // was too late.
+      // The request may have succeeded: the response was lost, or this process was frozen past its deadline.
       if (!isUnreachable(error) || !(await this.#isThere(id))) throw error;
     }
   }
 
-  /** Returns the object as it is now, from the API server itself; undefined when there is none. */
+  /** Reads the object from the API server, bypassing the cache; undefined if it does not exist. */
   async find(id: string): Promise<Stored<GameSession> | undefined> {
     return this.#client.find(this.#ref(id), { deadlineMs });
   }
 
-  /**
-   * Requests a graceful stop; resolves with false when there is no such object. A reason that was given
-   * before stays.
-   */
+  /** Requests a graceful stop. Returns false if the object does not exist. An earlier reason is kept. */
   async requestStop(id: string, stopReason: StopReason): Promise<boolean> {
     try {
       await this.#client.mergePatch(
@@ -63,15 +62,15 @@ export class GameSessionWriter {
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
-      // The reason is immutable: somebody else has stopped the session for another one.
+      // The reason is immutable: the session was already stopped for another one.
       if (isInvalid(error)) return true;
       throw error;
     }
   }
 
   /**
-   * Moves the time after which the operator regards the session as idle. `keptAliveUntil` covers what a
-   * keepalive promised while the database could not store it.
+   * Moves the time after which the operator considers the session idle. `keptAliveUntil` records a keepalive
+   * that the database could not store.
    */
   async extend(id: string, expiresAt: Date, keptAliveUntil?: Date): Promise<void> {
     const metadata = { annotations: { [keptAliveUntilAnnotation]: keptAliveUntil?.toISOString() } };
@@ -82,15 +81,14 @@ export class GameSessionWriter {
         options,
       );
     } catch (error) {
-      // Either the object is gone, or another keepalive has moved the time further (it only moves forward):
-      // nothing is left to do.
+      // The object is gone, or another keepalive has moved the time further. Nothing is left to do.
       if (!isNotFound(error) && !isInvalid(error)) throw error;
     }
   }
 
   /**
-   * Asks for the present state of play to be saved; resolves with false when there is no such object. Where a
-   * clock that was ahead has asked for a later time already, this request is for a moment after that.
+   * Requests a save. Returns false if the object does not exist. If a fast clock has already requested a
+   * later time, this request uses the next millisecond after it.
    */
   async requestSave(id: string, at: Date): Promise<boolean> {
     try {
@@ -103,7 +101,7 @@ export class GameSessionWriter {
       if (last === undefined) throw error;
       return await this.#moveSaveRequest(id, new Date(Math.max(at.getTime(), Date.parse(last) + 1))).catch(
         (again: unknown) => {
-          // Somebody else has asked meanwhile: that save is as good.
+          // A concurrent request was stored; its save is equivalent.
           if (isInvalid(again)) return true;
           throw again;
         },
@@ -111,7 +109,7 @@ export class GameSessionWriter {
     }
   }
 
-  /** Removes the recorder's finalizer from an object whose result is in the database. */
+  /** Removes the recorder's finalizer once the result is in the database. */
   async release(gameSession: Stored<GameSession>): Promise<void> {
     await removeFinalizer(this.#client, gameSession, finalizers.recorder, { deadlineMs });
   }
@@ -126,7 +124,7 @@ export class GameSessionWriter {
     }
   }
 
-  /** Returns whether the API server has the object; false also when it does not say so soon. */
+  /** Returns whether the API server has the object; false also if it does not respond soon. */
   async #isThere(id: string): Promise<boolean> {
     const found = await this.#client
       .find(this.#ref(id), { deadlineMs: lookDeadlineMs })

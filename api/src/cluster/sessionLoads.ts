@@ -43,7 +43,7 @@ export class SessionLoads {
   /**
    * Returns how many of the API's sessions fit the cluster, running ones included. Sessions that an admin
    * created take their place first. The API counts its own sessions in the database, which knows them
-   * earlier.
+   * sooner.
    */
   offeredSlots(gameNodes: readonly GameNode[]): number {
     return sessionsMax(gameNodes, this.#placed) - this.#foreign.size;

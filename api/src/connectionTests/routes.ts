@@ -7,7 +7,7 @@ import { DomainError, unavailable } from "../errors.ts";
 import type { Deps } from "../deps.ts";
 
 /**
- * Priorities of host candidates of the first component, as RFC 8445 computes them; earlier ones are tried
+ * Priority of the first host candidate of component 1 (RFC 8445); candidates with higher priorities are tried
  * first.
  */
 const bestPriority = 126 * 2 ** 24 + 65_535 * 2 ** 8 + 255;
@@ -43,13 +43,15 @@ const start = route({
   },
 });
 
-/** Tests of a player's connection to the game nodes. */
+/** Tests of players' connections to game nodes. */
 export const connectionTestRoutes: readonly Route<Deps>[] = [start];
 
 /**
- * Returns the SDP answer of a responder on some game node, with the addresses that sessions on that node
- * announce. Throws unavailable when no node has one, no_servers when all that were asked are busy, and
- * invalid_offer.
+ * Returns the SDP answer of a responder on any game node, with the addresses that sessions on that node
+ * announce.
+ *
+ * @throws DomainError `unavailable` if no node has a responder, `no_servers` if all responders asked are
+ *   busy, or `invalid_offer`.
  */
 async function startConnectionTest(
   { cluster, logger, testResponders }: Pick<Deps, "cluster" | "logger" | "testResponders">,
@@ -81,7 +83,7 @@ async function startConnectionTest(
   }
 }
 
-/** Returns the SDP answer with a UDP candidate for each of these addresses, once each, on this port. */
+/** Returns the SDP answer with one UDP candidate per distinct address, on the given port. */
 export function withCandidates(sdp: string, addresses: readonly string[], port: number): string {
   const lines = sdp
     .split(/\r?\n/)
@@ -90,6 +92,6 @@ export function withCandidates(sdp: string, addresses: readonly string[], port: 
     (address, index) =>
       `a=candidate:${index + 1} 1 UDP ${bestPriority - index * 2 ** 8} ${address} ${port} typ host`,
   );
-  // Data channels are the only media: the end of the text is their section.
+  // Data channels are the only media section, so it ends with the text.
   return [...lines, ...candidates, "a=end-of-candidates"].join("\r\n") + "\r\n";
 }

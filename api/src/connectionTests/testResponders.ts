@@ -10,33 +10,32 @@ import { signTicket } from "#contracts/streamTicket.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { withTimeout } from "#runtime/scheduling/deadline.ts";
 
-/** A responder in the cluster answers within milliseconds; one on a node that is gone does not. */
+/** A responder in the cluster responds within milliseconds, one on a lost node never. */
 const requestDeadlineMs = 2_500;
 const lookupDeadlineMs = 2_500;
 const maxResponseBytes = 2 * whep.maxOfferBytes;
-/** Responders that are asked for one test: each on another node. */
+/** Maximum number of responders asked per test, each on another node. */
 const maxAttempts = 3;
 
-/** Where responders are, and what signs the API's tickets to them. */
+/** Address of the responders and the key that signs tickets for them. */
 export interface TestRespondersConfig {
-  /** A name that stands for the addresses of all ready ones, as a headless service's does, and their port. */
+  /**
+   * A host name that resolves to all ready responders, such as that of a headless service, and their port.
+   */
   url: string;
   signingKey: KeyObject;
 }
 
 /**
- * What became of an offer: answered, refused as no offer, or answered by nobody, since none is there or all
- * are busy.
+ * Outcome of an offer: answered, refused as invalid, or unanswered because no responder is present or all are
+ * busy.
  */
 export type TestOutcome =
   | { sdpAnswer: TestSdpAnswer }
   | { refused: "offer"; message: string }
   | { refused: "busy" | "absent"; cause?: unknown };
 
-/**
- * Passes offers of pages that test their connection on to the responders of game nodes, with a ticket of the
- * player.
- */
+/** Forwards connection test offers to the responders on game nodes, with a ticket for the player. */
 export class TestResponders {
   readonly #config: TestRespondersConfig;
   readonly #clock: Clock;
@@ -56,10 +55,7 @@ export class TestResponders {
     this.#random = random;
   }
 
-  /**
-   * Asks responders of different nodes in random order, which spreads tests over them, until one answers or
-   * is the third.
-   */
+  /** Asks up to three responders on different nodes in random order, until one answers. */
   async ask(offer: string, userId: string): Promise<TestOutcome> {
     const addresses = await this.#addresses();
     let outcome: TestOutcome = { refused: "absent" };
@@ -92,7 +88,7 @@ export class TestResponders {
         .sort((a, b) => a.place - b.place)
         .map(({ address }) => address);
     } catch {
-      return []; // Without a ready responder the name stands for nothing.
+      return []; // Without a ready responder the name does not resolve.
     }
   }
 

@@ -9,10 +9,10 @@ import type { BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../errors.ts";
 
-/** Nobody knows the end; a client that asks once a minute hears of it soon enough. */
+/** The end is unknown; one retry a minute is enough. */
 const retryAfterSeconds = 60;
 
-/** Where the watch looks. */
+/** Options of the watch. */
 export interface MaintenanceWatchOptions {
   transport: KubeTransport;
   releaseNamespace: string;
@@ -20,8 +20,8 @@ export interface MaintenanceWatchOptions {
 }
 
 /**
- * Follows the ConfigMap of maintenance, so that every replica learns of a change within a moment and asking
- * costs no request. While the Kubernetes API is unavailable the state that was seen last holds.
+ * Watches the maintenance ConfigMap, so every replica learns of changes immediately and reading the state
+ * sends no request. While the Kubernetes API is unavailable, the last state applies.
  */
 export class MaintenanceWatch implements BackgroundJob {
   readonly #reflector: Reflector<ConfigMap>;
@@ -46,7 +46,7 @@ export class MaintenanceWatch implements BackgroundJob {
     });
   }
 
-  /** Returns the maintenance that is going on; undefined when there is none. */
+  /** Returns the current maintenance, if any. */
   current(): Maintenance | undefined {
     const configMap = this.#reflector.cache.get(this.#key);
     return configMap && readMaintenance(configMap);
@@ -61,7 +61,11 @@ export class MaintenanceWatch implements BackgroundJob {
   }
 }
 
-/** Throws maintenance while an admin works on the service, with what they say of it. */
+/**
+ * Refuses launches during maintenance.
+ *
+ * @throws DomainError `maintenance`, with the admin's message if there is one.
+ */
 export function refuseInMaintenance(maintenance: { current: () => Maintenance | undefined }): void {
   const current = maintenance.current();
   if (current === undefined) return;

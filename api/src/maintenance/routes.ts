@@ -25,5 +25,5 @@ const status = publicRouteFor<StatusDeps>()({
   },
 });
 
-/** What anybody may know of the service. */
+/** Public information about the service. */
 export const maintenanceRoutes: readonly Route<StatusDeps>[] = [status];

@@ -5,30 +5,34 @@ import { readGameSession } from "../gameSessions/sessions/readGameSession.ts";
 import type { Deps } from "../deps.ts";
 
 /**
- * A session's status, and the address of its pod while requests may be sent there: once its streamer runs,
- * and until the end begins.
+ * A session's status, and its pod's address while requests may be sent there: from the streamer's start until
+ * the session's end begins.
  */
 export interface StreamerLocation {
   status: PublicStatus;
   podIp: string | undefined;
-  /** Of the tickets that its streamer takes; undefined where that asks for none, or is not known yet. */
+  /** Key of the tickets that its streamer accepts; undefined if it requires none, or is not known yet. */
   ticketPublicKey: string | undefined;
 }
 
-/** The same of a session that has a pod. */
+/** The location of a session that has a pod. */
 export interface ReachableStreamer extends StreamerLocation {
   podIp: string;
 }
 
-/** A session's streamer, followed over time. */
+/** A session's streamer, observed over time. */
 export interface FollowedStreamer {
-  /** Returns what the cluster says now. */
+  /** Returns the current location. */
   current(): StreamerLocation;
-  /** Resolves once its streamer can be reached or will not start any more; after `ms` at the latest. */
+  /** Resolves when the streamer is reachable or will not start any more, after `ms` at the latest. */
   wait(ms: number): Promise<void>;
 }
 
-/** Returns where the user's session is streamed from. Throws not_found, and what `withoutPod` returns. */
+/**
+ * Returns where the user's session is streamed from.
+ *
+ * @throws DomainError `not_found`, or the error of `withoutPod`.
+ */
 export async function findStreamer(
   deps: Pick<Deps, "postgres" | "databaseOutages" | "cluster">,
   userId: string,
@@ -39,7 +43,11 @@ export async function findStreamer(
   return { ...location, podIp };
 }
 
-/** Returns the user's session with its streamer as the cluster knows it. Throws not_found. */
+/**
+ * Returns the streamer of the user's session.
+ *
+ * @throws DomainError `not_found`.
+ */
 export async function followStreamer(
   deps: Pick<Deps, "postgres" | "databaseOutages" | "cluster">,
   userId: string,
@@ -71,8 +79,8 @@ export async function followStreamer(
 }
 
 /**
- * Returns the error for a session of which no pod is known: not_ready while it starts, unavailable while it
- * runs, whose pod this replica's copy of the cluster has yet to show, and not_running after that.
+ * Returns the error for a session without a known pod: `not_ready` while it starts, `unavailable` while it
+ * runs and this replica's copy of the cluster lags behind, `not_running` after that.
  */
 export function withoutPod(status: PublicStatus): DomainError {
   if (status === "starting") return notReady();
@@ -80,14 +88,14 @@ export function withoutPod(status: PublicStatus): DomainError {
 }
 
 /**
- * Returns the error for the streamer of a running session that cannot be asked yet, or says nothing that is
- * understood.
+ * Returns the error for a running session's streamer that cannot be reached yet, or responds with something
+ * unexpected.
  */
 export function streamUnavailable(): DomainError {
   return unavailable("The stream is not ready. Try again in a moment.", undefined, 1);
 }
 
-/** Returns the error for a session whose streamer is still expected. */
+/** Returns the error for a session whose streamer is still starting. */
 export function notReady(): DomainError {
   return new DomainError("not_ready", {
     message: "The session is still starting. Send the offer again.",

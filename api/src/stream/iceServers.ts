@@ -3,21 +3,21 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { IceServer, IceServersResponse } from "#contracts/http/gameSessions.ts";
 import { viewerNameOf, type StreamGrant } from "../auth/streamTickets.ts";
 
-/** Relays, and the secret that they share with the API; undefined where there are none. */
+/** Relays and the secret that they share with the API; undefined without relays. */
 interface RelayConfig {
   relay: { urls: readonly string[]; secret: string } | undefined;
   lifetimeSeconds: number;
 }
 
-/** What making credentials of the relay needs. */
+/** What relay credentials are computed from. */
 export interface IceServersDeps {
   config: { turn: RelayConfig };
   clock: Pick<Clock, "now">;
 }
 
 /**
- * Returns the relays with credentials of this name, as the "REST API for access to TURN services" describes
- * them; none where there is no relay.
+ * Returns the relays with credentials for `name`, as specified by "A REST API for access to TURN services";
+ * an empty list without relays.
  */
 export function iceServersFor({ config: { turn }, clock }: IceServersDeps, name: string): IceServersResponse {
   if (turn.relay === undefined) return { iceServers: [], expiresInSeconds: turn.lifetimeSeconds };
@@ -27,7 +27,7 @@ export function iceServersFor({ config: { turn }, clock }: IceServersDeps, name:
   return { iceServers: [{ urls: [...urls], username, credential }], expiresInSeconds: turn.lifetimeSeconds };
 }
 
-/** The same for a viewer: relays count by names. */
+/** Returns the relays with a viewer's credentials. Relays count usage by name. */
 export function iceServersOfViewer(
   deps: IceServersDeps,
   viewer: Pick<StreamGrant, "userId" | "role">,
@@ -35,10 +35,7 @@ export function iceServersOfViewer(
   return iceServersFor(deps, viewerNameOf(viewer));
 }
 
-/**
- * Returns the relays as WHEP tells them: one value of the header `Link` for each address; undefined without
- * any.
- */
+/** Returns the relays as a WHEP `Link` header with one value per address; undefined without any. */
 export function linkOf(iceServers: readonly IceServer[]): string | undefined {
   const links = iceServers.flatMap(({ urls, username, credential }) =>
     urls.map((url) => {

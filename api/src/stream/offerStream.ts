@@ -14,17 +14,18 @@ type OfferDeps = Pick<
 >;
 
 /**
- * Waits between attempts to reach a streamer that does not listen yet: it is expected to within a fraction of
- * a second.
+ * Delays between attempts to reach a streamer that does not listen yet, which takes a fraction of a second.
  */
 const retries = { firstMs: 20, growth: 1.25, longestMs: 500 };
 
 /**
- * Sends the viewer's offer, with a ticket, to the pod of the session and returns the pod's response. An offer
- * for a session that starts stays pending until its streamer can be reached: the browser connects while the
- * game starts, not after it. Throws not_found; not_running once the end has begun; not_ready when the
- * streamer cannot be reached in time; unavailable when that of a running session is not known here yet or
- * does not respond, or no ticket to it can be signed.
+ * Sends the viewer's offer with a ticket to the session's pod and returns the pod's response. An offer for a
+ * starting session stays pending until its streamer is reachable: the browser connects while the game starts,
+ * not after it.
+ *
+ * @throws DomainError `not_found`; `not_running` once the end has begun; `not_ready` if the streamer cannot
+ *   be reached in time; `unavailable` if that of a running session is not known yet or does not respond, or
+ *   no ticket can be signed.
  */
 export async function offerStream(
   deps: OfferDeps,
@@ -45,7 +46,7 @@ export async function offerStream(
     };
     if (status === "running") return sendOffer(deps, podIp, signed);
     const response = await offerEarly(deps, podIp, signed);
-    // Otherwise the session has ended or moved meanwhile.
+    // Otherwise the session has ended or moved in the meantime.
     if (response !== undefined && session.current().podIp === podIp) return response;
     if (performance.now() >= deadlineMs) throw notReady();
     await delay(retryMs, undefined, { signal: offer.signal });
@@ -53,7 +54,7 @@ export async function offerStream(
   }
 }
 
-/** Returns undefined when the streamer does not take offers yet. */
+/** Returns undefined if the streamer does not accept offers yet. */
 async function offerEarly(
   deps: OfferDeps,
   podIp: string,

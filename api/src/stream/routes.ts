@@ -41,8 +41,8 @@ const OfferQuery = z.strictObject({
 });
 
 /**
- * WHEP: the browser's offer goes to the session's pod, the pod's answer back. Media never passes through
- * here.
+ * WHEP: forwards the browser's offer to the session's pod and the answer back. Media never passes through the
+ * API.
  */
 const offer = route({
   method: "POST",
@@ -64,8 +64,7 @@ const offer = route({
     ...WhepErrorCode.options,
   ],
   announce: (deps, ctx) => {
-    // Who asks without a ticket to this session, as browsers do before a request from elsewhere, gets no
-    // credentials.
+    // CORS preflights carry no ticket, so they get no credentials.
     const grant = readTicketOf(ctx);
     const isForThisSession = grant !== undefined && ctx.path === `${streamPath}/${grant.sessionId}`;
     const link = isForThisSession ? linkOf(iceServersOfViewer(deps, grant).iceServers) : undefined;
@@ -75,7 +74,7 @@ const offer = route({
   query: OfferQuery,
   handle: async ({ ctx, deps, viewer, params: { sessionId }, query }) => {
     const sdp = await readPlain(ctx, whep.contentType, whep.maxOfferBytes);
-    // A page that left while its offer was pending must not become a viewer.
+    // A page that disconnected while its offer was pending must not become a viewer.
     const left = clientGoneSignal(ctx);
     const response = await offerStream(
       deps,
@@ -144,15 +143,12 @@ const iceServers = playerRoute({
   },
 });
 
-/**
- * Signalling for the player's own session, starting or running, tickets for players that are no browser of
- * theirs, and relays for both.
- */
+/** Signalling for the player's sessions, tickets for other WHEP players, and relays for both. */
 export const streamRoutes: readonly Route<Deps>[] = [iceServers, offer, hangUp, ticket];
 
 /**
- * Copies only the responses of the protocol, and never as anything a page would run: the pod runs other
- * people's code.
+ * Forwards only responses of the protocol, never as a type that a page would execute: the pod runs partners'
+ * code.
  */
 function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 200 | 201): void {
   if (response.status !== expected) throw toDomainError(response);
@@ -162,7 +158,7 @@ function forwardResponse(ctx: AppContext, response: StreamerResponse, expected: 
   if (expected === 201) ctx.type = whep.contentType;
 }
 
-/** Unavailable for whatever is no error response of the protocol. */
+/** Translates an error response; anything that is not part of the protocol becomes `unavailable`. */
 function toDomainError({ status, body }: StreamerResponse): DomainError {
   const whepError = WhepError.safeParse(parseJson(body)).data;
   if (whepError === undefined || errors[whepError.error].status !== status) return streamUnavailable();

@@ -2,19 +2,19 @@ import { Agent, type Dispatcher } from "undici";
 import { signalPort, whep } from "#contracts/stream.ts";
 import { unavailable } from "../errors.ts";
 
-/** In a streamer that is starting, an offer stays pending for less than this (its `pendingOfferMs`). */
+/** A starting streamer keeps an offer pending for less than this (its `pendingOfferMs`). */
 const deadlineMs = 10_000;
 const maxResponseBytes = 4 * whep.maxOfferBytes;
 
-/** A browser's offer, and for which session it is. */
+/** A browser's offer and its session. */
 export interface StreamOffer {
   sessionId: string;
-  /** Undefined for a session of a version without tickets. */
+  /** Undefined if the streamer requires none. */
   ticket: string | undefined;
-  /** Forwarded as it is. */
+  /** Forwarded unchanged. */
   query: string;
   sdp: string;
-  /** Aborted when the browser has left. */
+  /** Aborted when the browser disconnects. */
   signal: AbortSignal;
 }
 
@@ -22,14 +22,15 @@ export interface StreamOffer {
 export interface StreamerResponse {
   status: number;
   contentType: string;
-  /** Id of the new connection. */
+  /** The new connection's id. */
   connectionId: string | undefined;
   body: string;
 }
 
 /**
- * Speaks WHEP to the streamers in session pods, one short request at a time. Throws unavailable when one does
- * not answer.
+ * Sends WHEP requests to the streamers in session pods.
+ *
+ * @throws DomainError `unavailable` if one does not respond.
  */
 export class StreamerClient {
   readonly #dispatcher: Dispatcher = new Agent({
@@ -42,8 +43,8 @@ export class StreamerClient {
   });
 
   /**
-   * Posts an offer, with its session: the address may belong to another pod by now, whose streamer then
-   * answers not_ready.
+   * Posts an offer with its session id: if the address belongs to another pod by now, its streamer responds
+   * with not_ready.
    */
   async offer(
     podIp: string,

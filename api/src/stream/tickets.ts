@@ -8,8 +8,9 @@ import { followStreamer, notRunning, type StreamerLocation } from "./findStreame
 import type { Deps } from "../deps.ts";
 
 /**
- * Returns a ticket to the user's own session, starting or running. Throws not_found, and not_running after
- * its end began.
+ * Returns a ticket to the user's session, starting or running.
+ *
+ * @throws DomainError `not_found`, or `not_running` once its end has begun.
  */
 export async function issueStreamTicket(
   deps: Pick<Deps, "config" | "postgres" | "databaseOutages" | "cluster" | "streamTickets">,
@@ -17,7 +18,7 @@ export async function issueStreamTicket(
 ): Promise<StreamTicketResponse> {
   const { status, ticketPublicKey } = (await followStreamer(deps, grant.userId, grant.sessionId)).current();
   if (!isOngoing(status)) throw notRunning();
-  // The session's own key, so that its streamer takes the ticket as well; any key of ours where it has none.
+  // Signs with the session's key, which its streamer accepts; any current key if it has none.
   const issued = deps.streamTickets.issue(
     grant,
     limits.streamTicket.lifetimeSeconds,
@@ -34,8 +35,9 @@ export async function issueStreamTicket(
 }
 
 /**
- * Returns the ticket of a request that is passed on to a session's streamer; undefined where that asks for
- * none. Throws unavailable when the key that the session was launched with is gone.
+ * Returns the ticket of a request that is forwarded to a session's streamer; undefined if it requires none.
+ *
+ * @throws DomainError `unavailable` if the key that the session was launched with is gone.
  */
 export function ticketForStreamer(
   { streamTickets, logger }: Pick<Deps, "streamTickets" | "logger">,

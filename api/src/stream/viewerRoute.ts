@@ -7,19 +7,19 @@ import type { AppContext } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { HttpError } from "../http/httpError.ts";
 
-/** What routes of a session's stream need to check who wants to see it. */
+/** Dependencies of routes that check who may see a stream. */
 export interface ViewerDeps extends UserDeps {
   streamTickets: StreamTickets;
 }
 
-/** What handlers get of the viewer: a signed-in player plays, and a ticket says what its holder may do. */
+/** The viewer passed to handlers: a signed-in player plays, and a ticket contains its holder's role. */
 interface ViewerCaller {
   viewer: Pick<StreamGrant, "userId" | "role">;
 }
 
 /**
- * Signed-in players may call, and who has a ticket to the session in the path; who plays is counted by the
- * player's id, and who watches apart.
+ * Admits signed-in players and holders of a ticket to the session in the path. Players are rate limited by
+ * their id, watchers separately.
  */
 const viewerAccess: Access<ViewerDeps, ViewerCaller> = {
   name: "viewer",
@@ -32,7 +32,7 @@ const viewerAccess: Access<ViewerDeps, ViewerCaller> = {
   },
 };
 
-/** Browsers add no ticket by themselves, so that the page that sends one may be of any site. */
+/** Accepts tickets from any site's pages, because browsers never add one automatically. */
 async function requireTicket(
   ctx: AppContext<ViewerDeps>,
   ticket: string,
@@ -52,13 +52,13 @@ function ticketIn(ctx: AppContext<ViewerDeps>): string | undefined {
   return authorization.length === 1 ? bearerTicket(authorization[0]) : undefined;
 }
 
-/** Returns what the request's ticket grants; undefined without a ticket that is valid. */
+/** Returns what the request's ticket grants; undefined without a valid one. */
 export function readTicketOf(ctx: AppContext<ViewerDeps>): StreamGrant | undefined {
   const ticket = ticketIn(ctx);
   return ticket === undefined ? undefined : ctx.deps.streamTickets.read(ticket);
 }
 
-/** Returns a function that makes routes for players and holders of tickets, and whose handlers use `D`. */
+/** Returns a function that creates routes for players and ticket holders, whose handlers use `D`. */
 export function viewerRouteFor<D>() {
   return <Params, Query, Body>(
     definition: Definition<D & ViewerDeps, ViewerCaller, Params, Query, Body>,

@@ -3,7 +3,7 @@ import type { StopReason, GameSessionSpec } from "#contracts/crd/gameSessionSpec
 import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
-/** What one session used of its node. */
+/** Resources that a session used. */
 export interface ResourceUse {
   cpuMillicores: number;
   peakMemoryMb: number;
@@ -16,20 +16,20 @@ export interface RecordedGameSession {
   status: PublicStatus;
   slotId: string | null;
   gameId: string;
-  /** Null until the cluster has, or had, the session's object. */
+  /** Null until the session's object has been created. */
   crCreatedAt: Date | null;
   stopReason: StopReason | null;
   readyAt: Date | null;
   endedAt: Date | null;
-  /** Null until the result is stored; the player may be free before that. */
+  /** Null until the result is stored; the player may be free earlier. */
   recordedAt: Date | null;
   /** Null while the session owns its slot. */
   slotReleasedAt: Date | null;
-  /** Now, by the database's clock. */
+  /** The database's time. */
   now: Date;
 }
 
-/** Returns the session of that id, whoever it belongs to; undefined when there is none. */
+/** Returns any user's session; undefined if it does not exist. */
 export async function findRecordedGameSession(
   db: Queryable,
   id: string,
@@ -44,11 +44,11 @@ export async function findRecordedGameSession(
   return rows[0];
 }
 
-/** What tells whether a session whose result is not stored has to be looked at. */
+/** The state of a session whose result is not stored. */
 export interface UnrecordedGameSession {
   id: string;
   status: PublicStatus;
-  /** The cluster has, or had, the session's object. */
+  /** Whether the session's object has been created. */
   isCreated: boolean;
 }
 
@@ -69,8 +69,8 @@ export interface UncreatedGameSession {
 }
 
 /**
- * Locks the oldest starting session without an object that is older than `graceSeconds` and that nobody else
- * has locked.
+ * Locks the oldest starting session without an object that is older than `graceSeconds` and not locked by
+ * others.
  */
 export async function lockUncreatedGameSession(
   transaction: Queryable,
@@ -87,8 +87,8 @@ export async function lockUncreatedGameSession(
 }
 
 /**
- * Locks the session's row, and returns whether the cluster has its object as far as anybody has noted. Waits
- * for a relay that creates it just now.
+ * Locks the session's row and returns whether its object is noted as created. Waits for a relay that is
+ * creating it.
  */
 export async function lockWhetherCreated(transaction: Queryable, id: string): Promise<boolean> {
   const { rows } = await transaction.query<{ isCreated: boolean }>({
@@ -99,7 +99,7 @@ export async function lockWhetherCreated(transaction: Queryable, id: string): Pr
   return rows[0]?.isCreated === true;
 }
 
-/** Notes that the cluster has the session's object. */
+/** Records that the session's object exists. */
 export async function updateGameSessionCreated(db: Queryable, id: string): Promise<void> {
   await db.query({
     name: "mark-created",
@@ -109,14 +109,16 @@ export async function updateGameSessionCreated(db: Queryable, id: string): Promi
 }
 
 /**
- * Returns the SQL of a parameter that is a time by the operator's clock, which may be minutes off: by the
- * database's it lies between the launch and now.
+ * Returns SQL that clamps a time from the operator's clock, which may be minutes off, to between the launch
+ * and now.
  */
 function withinSession(parameter: string): string {
   return `CASE WHEN ${parameter}::timestamptz IS NOT NULL THEN LEAST(GREATEST(${parameter}::timestamptz, started_at), now()) END`;
 }
 
-/** Sets a starting session to running, which starts its idle timeout; false when it was not starting. */
+/**
+ * Sets a starting session to running, which starts its idle timeout. Returns false if it was not starting.
+ */
 export async function updateGameSessionRunning(
   db: Queryable,
   id: string,
@@ -140,8 +142,7 @@ export async function updateGameSessionRunning(
 }
 
 /**
- * Sets a session to stopping that the cluster, not its player, has begun to stop. Changes nothing when it was
- * stopping already.
+ * Sets a session to stopping that the cluster, not its player, is stopping. No-op if it was already stopping.
  */
 export async function updateGameSessionStopping(
   db: Queryable,
@@ -157,19 +158,19 @@ export async function updateGameSessionStopping(
   });
 }
 
-/** What a look for idle sessions has found. */
+/** Result of a search for idle sessions. */
 export interface IdleGameSessions {
   /** Running sessions whose idle timeout has passed. */
   idle: { id: string; expiresAt: Date }[];
-  /** Seconds since the look before. */
+  /** Seconds since the previous search. */
   gapSeconds: number;
 }
 
 /**
- * Looks for idle sessions and notes that it did. When the look before was more than `maxGapSeconds` ago,
- * keepalives may have been lost since, because without the database there was no sweeper either: then it
- * finds none, and all sessions begin their idle timeout anew. All this is one statement, so that no frozen
- * process can stop between its parts.
+ * Finds idle sessions and records the time of the search. If the previous one was more than `maxGapSeconds`
+ * ago, keepalives may have been lost since, because an unavailable database stops the sweeper too. It then
+ * finds none, and all sessions restart their idle timeout. This is a single statement, so no frozen process
+ * can stop halfway.
  */
 export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number): Promise<IdleGameSessions> {
   const { rows } = await db.query<{ gapSeconds: number; id: string | null; expiresAt: Date | null }>({
@@ -192,7 +193,7 @@ export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number)
   return { idle, gapSeconds: rows[0]?.gapSeconds ?? 0 };
 }
 
-/** Takes over the expiry of a keepalive that the database did not hear of. */
+/** Adopts the expiry of a keepalive that was not stored in the database. */
 export async function updateGameSessionKeptAlive(db: Queryable, id: string, until: Date): Promise<void> {
   await db.query({
     name: "take-keepalive",
@@ -202,8 +203,8 @@ export async function updateGameSessionKeptAlive(db: Queryable, id: string, unti
 }
 
 /**
- * Sets those of these sessions to stopping that are idle still, and returns their ids. A keepalive at the
- * same moment comes either before or after this as a whole.
+ * Sets those of the sessions that are still idle to stopping, and returns their ids. A concurrent keepalive
+ * takes effect entirely before or after this.
  */
 export async function updateIdleGameSessionsStopping(
   db: Queryable,
@@ -219,9 +220,9 @@ export async function updateIdleGameSessionsStopping(
 }
 
 /**
- * Sets every session that has been played for its longest duration to stopping, and returns their ids. The
- * operator counts that duration, too, but only from when it saw the session ready: it does not know how long
- * a session was played under a former operator.
+ * Sets every session that has reached its maximum duration to stopping, and returns their ids. The operator
+ * enforces the duration too, but only from when it saw the session ready: after a change of leader it does
+ * not know how long the session had been played.
  */
 export async function updateOverlongGameSessionsStopping(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
@@ -236,19 +237,19 @@ export async function updateOverlongGameSessionsStopping(db: Queryable): Promise
 /** How a session ended. */
 export interface GameSessionEnd {
   status: "stopped" | "error";
-  /** Used when no reason was stored before. */
+  /** Used if no reason was stored before. */
   stopReason: StopReason;
   failure: { reason: string; message: string } | undefined;
   durationSeconds: number;
   cpuSeconds: number;
   peakMemoryMb: number;
-  /** Whether no save can come any more: the session gives its slot back. */
+  /** Whether no further save can arrive, so the session releases its slot. */
   isSlotReleased: boolean;
 }
 
 /**
- * Stores a session's end and result; false when that was done before, so that what follows happens exactly
- * once. A player who was free before keeps the status that they were told.
+ * Stores a session's end and result. Returns false if that was done before, so that what follows happens
+ * exactly once. A player who was freed earlier keeps the status that they saw.
  */
 export async function updateGameSessionEnded(
   db: Queryable,
@@ -284,7 +285,7 @@ export async function updateGameSessionEnded(
   return rowCount === 1;
 }
 
-/** Stores what the player is told of the last save. */
+/** Stores the message about the last save. */
 export async function updateSaveNotice(db: Queryable, id: string, notice: string): Promise<void> {
   await db.query({
     name: "note-save",
@@ -294,8 +295,8 @@ export async function updateSaveNotice(db: Queryable, id: string, notice: string
 }
 
 /**
- * Takes a session's use into the game's moving averages, weighted by `newestWeight` (0 to 1); the first use
- * is the average.
+ * Adds a session's usage to the game's moving averages with weight `newestWeight` (0 to 1). The first usage
+ * becomes the average.
  */
 export async function updateResourceProfile(
   db: Queryable,
@@ -315,8 +316,8 @@ export async function updateResourceProfile(
 }
 
 /**
- * Raises the game's highest memory, and the least limit of its next session, to these; neither is ever
- * lowered, and undefined leaves one as it is.
+ * Raises the game's highest memory and the minimum limit of its next session. Neither is ever lowered;
+ * undefined leaves a value unchanged.
  */
 export async function raiseGameMemory(
   db: Queryable,
@@ -333,8 +334,8 @@ export async function raiseGameMemory(
 }
 
 /**
- * Counts the session's launch no longer. Launches of the same game wait for the transaction's end from here
- * on, so it may wait for nothing more.
+ * Uncounts the session's launch. From here on, launches of the same game wait for the transaction's end, so
+ * it must not wait for anything.
  */
 export async function uncountLaunch(transaction: Queryable, id: string): Promise<void> {
   await transaction.query({

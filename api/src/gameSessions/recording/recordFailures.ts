@@ -13,8 +13,8 @@ import type { Deps } from "../../deps.ts";
 const noUse = { durationSeconds: 0, cpuSeconds: 0, peakMemoryMb: 0, isSlotReleased: true };
 
 /**
- * Ends a session whose object is not in the cluster: it was removed by force, or the cluster lost it. What it
- * used is unknown. Its slot waits until the object store was asked for saves that nobody reported.
+ * Ends a session whose object is gone: it was removed by force, or the cluster lost it. Its usage is unknown.
+ * Its slot is held until the object store was searched for unreported saves.
  */
 export async function recordVanished({ postgres }: Pick<Deps, "postgres">, id: string): Promise<void> {
   await postgres.transaction(async (transaction) => {
@@ -41,7 +41,7 @@ function endOf({ status, readyAt, now }: RecordedGameSession): GameSessionEnd {
     stopReason: stopReasons.nodeLost,
     isSlotReleased: false,
   } as const;
-  // A stop was requested anyway, or the game ran; only a launch can fail.
+  // A stop was requested or the game ran; only a launch can fail.
   if (status !== "starting") return { ...unknown, status: "stopped", failure: undefined };
   return {
     ...unknown,
@@ -54,10 +54,10 @@ function endOf({ status, readyAt, now }: RecordedGameSession): GameSessionEnd {
 }
 
 /**
- * Ends a session that the cluster never had, gives its slot back, removes a slot made for it, and counts its
- * launch no longer. If the object appears after all, the recorder stops it, because its row has ended.
- * Returns false, and changes nothing, when another process has noted the object meanwhile: a process that was
- * frozen may not hear in time that an object was created, while another one's relay has created it.
+ * Ends a session that the cluster never had, releases its slot, removes a slot created for it, and uncounts
+ * its launch. If the object appears later, the recorder stops it. Returns false and changes nothing if
+ * another process has noted the object in the meantime: a process that was frozen may not learn in time that
+ * its object, or one from another relay, was created.
  */
 export async function recordLaunchFailure(
   { postgres }: Pick<Deps, "postgres">,

@@ -15,8 +15,8 @@ import {
 import type { Deps } from "../../deps.ts";
 
 /**
- * Stores a finished session's result, its slot's state and its share of the game's profile, in one
- * transaction and once only.
+ * Stores a finished session's result, its slot's state and its usage in the game's profile, in one
+ * transaction and exactly once.
  */
 export async function recordFinished(
   { postgres, logger }: Pick<Deps, "postgres" | "logger">,
@@ -54,7 +54,7 @@ function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSes
   const usage = gameSession.status?.usage;
   const failure = gameSession.status?.failure;
   return {
-    // A launch that the player cancelled has not failed, even if something broke meanwhile.
+    // A launch that the player cancelled has not failed, even if something broke at the same time.
     status: publicStatusOf(gameSession) === "error" && !isUserRequested ? "error" : "stopped",
     stopReason: stopReasonOf(gameSession),
     failure,
@@ -65,9 +65,9 @@ function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSes
 }
 
 /**
- * Returns what the game used on average; undefined when it did not run long enough to tell. Its processor
- * time includes some before it was ready and some of its end, and the kubelet cuts the end of its play to a
- * whole second: divided by a moment of play, that would be more processors than a node has.
+ * Returns the session's average usage; undefined if it ran too briefly. Processor time includes some before
+ * it was ready and during its end, and the kubelet truncates its end to whole seconds: divided by a very
+ * short play time that would exceed the node's processors.
  */
 function averageUse(usage: SessionUsage | undefined): ResourceUse | undefined {
   if (
@@ -84,8 +84,8 @@ function averageUse(usage: SessionUsage | undefined): ResourceUse | undefined {
 }
 
 /**
- * Returns what the session says of the memory that the game needs, however short it was. A game that was
- * killed at its limit needs more than that.
+ * Returns the memory need that the session shows, however short it was. A game killed at its limit needs more
+ * than the limit.
  */
 function memoryNeedOf({ spec, status }: GameSession): {
   highestMb: number | undefined;
@@ -101,7 +101,7 @@ function memoryNeedOf({ spec, status }: GameSession): {
   };
 }
 
-/** Returns why a session is stopping, by its object. */
+/** Returns why the session is stopping, from its object. */
 export function stopReasonOf({ spec, status, metadata }: GameSession): StopReason {
   if (status?.stopReason !== undefined) return status.stopReason;
   if (spec.stopReason !== undefined) return spec.stopReason;
@@ -110,10 +110,10 @@ export function stopReasonOf({ spec, status, metadata }: GameSession): StopReaso
 }
 
 /**
- * Returns whether a finished session may have a save that was not reported, because its agent has not said
- * what became of the last one. A session without any report may have one, too, unless it never got so far
- * that anybody could have played. `isSavePending` asks for the node's sake, and counts any session that had a
- * pod; this asks for the slot's, which a session that nobody played has not changed.
+ * Returns whether a finished session may have an unreported save, because its agent has not reported the last
+ * one. Without any report a session counts only if it was ever playable. In contrast, `isSavePending` is
+ * about the node and counts every session that had a pod; this is about the slot, which an unplayed session
+ * has not changed.
  */
 export function isSaveUnreported(gameSession: GameSession): boolean {
   const saved = conditionStatus(gameSession, "SavePersisted") ?? "Unknown";
@@ -121,8 +121,8 @@ export function isSaveUnreported(gameSession: GameSession): boolean {
 }
 
 /**
- * Whether such a save may still be reported, as far as the object says: a lost node may never return, and its
- * player must not wait for it.
+ * Returns whether an unreported save may still be reported according to the object. A lost node may never
+ * return, and its player must not wait for it.
  */
 export function isSaveAwaited(gameSession: GameSession): boolean {
   return isSaveUnreported(gameSession) && gameSession.status?.failure?.reason !== failureReasons.nodeLost;

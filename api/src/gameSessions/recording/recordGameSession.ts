@@ -27,7 +27,8 @@ export type RecorderDeps = Pick<
 
 /**
  * Reconciles one session: updates the row to the object's state, and the object to the row's wish. It reads
- * both anew and writes only by guarded statements, so it may run twice, late, or in two processes at once.
+ * both again and writes only with guarded statements, so it may run twice, late, or in two processes at
+ * once.
  */
 export async function recordGameSession(deps: RecorderDeps, id: string): Promise<void> {
   const row = await findRecordedGameSession(deps.postgres.pool, id);
@@ -47,8 +48,8 @@ export async function recordGameSession(deps: RecorderDeps, id: string): Promise
 }
 
 /**
- * A row without an object: the relay creates one that never existed, any other is lost. What it may have
- * stored is looked for with its slot's release.
+ * Handles a row without an object: the relay creates one that never existed, any other is lost. Its stored
+ * saves are looked up when its slot is released.
  */
 async function recordAbsent(
   deps: RecorderDeps,
@@ -57,11 +58,11 @@ async function recordAbsent(
 ): Promise<void> {
   if (row === undefined || (row.status === "starting" && row.crCreatedAt === null)) return;
   if (row.recordedAt !== null) return;
-  // The cache may lag behind: only the API server itself can say that the object is gone.
+  // The cache may lag behind, so the API server is asked whether the object is gone.
   if ((await deps.gameSessionWriter.find(id)) === undefined) await recordVanished(deps, id);
 }
 
-/** An object of ours without a row, as after a restored database: it is stopped gracefully, then released. */
+/** Stops an object without a row, as after a restored database, and releases it once it has finished. */
 async function recordOrphan(
   { gameSessionWriter, logger }: RecorderDeps,
   gameSession: Stored<GameSession>,
@@ -83,8 +84,7 @@ async function recordResult(
 ): Promise<void> {
   if (row.recordedAt === null) await recordFinished(deps, row, gameSession);
   if (!hasFinalizer(gameSession, finalizers.recorder)) return;
-  // While its last save is on its way the object must stay, as the save is reported there. releaseSlots says
-  // when it will not come any more.
+  // Until its last save is reported there, the object must stay. releaseSlots decides when it is given up.
   if (row.slotReleasedAt === null && isSaveUnreported(gameSession)) return;
   const notice = saveNoticeOf(gameSession, false);
   if (notice !== undefined) await updateSaveNotice(deps.postgres.pool, row.id, notice);
@@ -109,7 +109,7 @@ async function recordProgress(
   }
 }
 
-/** Requests the stop again that was stored while the API server was unavailable. */
+/** Repeats a stop request that was stored while the API server was unavailable. */
 async function repeatStop(
   { gameSessionWriter }: RecorderDeps,
   row: RecordedGameSession,
@@ -121,7 +121,7 @@ async function repeatStop(
     gameSession.metadata.deletionTimestamp !== undefined
   )
     return;
-  // The operator stops it already, with a reason of its own.
+  // The operator is already stopping it, with its own reason.
   if (gameSession.status?.stoppingAt !== undefined) return;
   await gameSessionWriter.requestStop(row.id, row.stopReason ?? stopReasons.userRequested);
 }

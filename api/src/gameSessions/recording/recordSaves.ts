@@ -19,12 +19,12 @@ import { updateSlotSave, findLastKnownSave } from "./slotQueries.ts";
 import type { RecordedGameSession } from "./lifecycleQueries.ts";
 import type { Deps } from "../../deps.ts";
 
-/** No longer than this does a session's record wait for the object store. */
+/** How long recording a session waits for the object store. */
 const lookMs = 5_000;
 
 /**
- * Keeps a save of a session that does not own its slot as a conflict copy. May be repeated, for as long as
- * the session's object is there.
+ * Keeps the save of a session that does not own its slot as a conflict copy. Idempotent while the session's
+ * object exists.
  */
 async function recordLateSave(
   deps: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,
@@ -55,9 +55,8 @@ async function recordLateSave(
 }
 
 /**
- * Whether the save is gone: an object may stay longer than the versions of its session, which the sweeper
- * removes with their records. Where the object store cannot be asked the save counts as there, for none may
- * be lost.
+ * Returns whether the save is gone: the sweeper may remove versions before the session's object. If the
+ * object store is unavailable, the save counts as stored, because none may be lost.
  */
 async function isRemoved(
   { objectStore, logger }: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,
@@ -80,8 +79,8 @@ async function isRemoved(
 }
 
 /**
- * Keeps a save that its player asked for as a version, once for each request: later saves repeat which
- * request was the last. Only a session that owns its slot adds to its versions.
+ * Keeps a requested save as a version, once per request, because later saves repeat the request's time. Only
+ * a session that owns its slot adds versions to it.
  */
 export async function recordRequestedSave(
   { postgres, logger }: { postgres: Postgres; logger: Logger },
@@ -108,10 +107,7 @@ export async function recordRequestedSave(
     );
 }
 
-/**
- * Notes that the save which a launch was to restore is missing or damaged, so that the player is offered the
- * version before it.
- */
+/** Records that the save to restore is missing or damaged, so the player is offered the previous version. */
 export async function recordUnreadableSave(
   { postgres, logger }: { postgres: Postgres; logger: Logger },
   id: string,
@@ -130,9 +126,10 @@ export async function recordUnreadableSave(
 }
 
 /**
- * Moves the slot to the newest save that the object store has of the session, when that is newer than what
- * was reported. Throws unavailable when the object store cannot be asked, or that save cannot be read. One
- * that was read and is no whole archive counts, too.
+ * Moves the slot to the session's newest save in the object store if it is newer than the reported one. A
+ * save that is not a complete archive counts too.
+ *
+ * @throws DomainError `unavailable` if the object store or the save cannot be read.
  */
 export async function adoptNewestSave(
   { logger, postgres, objectStore }: Pick<Deps, "logger" | "postgres" | "objectStore">,
@@ -167,10 +164,10 @@ export async function adoptNewestSave(
 }
 
 /**
- * Returns the save that the node's agent reports; undefined without one. The report is believed only for a
- * key of the session's slot, and for a request that the session's spec has. So an agent that was taken over
- * can neither hand its player another player's save, nor make the sweeper remove that, nor crowd out older
- * versions by requests that no player made.
+ * Returns the save that the node agent reports, if any. The key must belong to the session's slot, and the
+ * request time must be in the session's spec. A compromised agent can thus neither give its player another
+ * player's save, nor make the sweeper remove that save, nor displace older versions with requests that no
+ * player made.
  */
 export function credibleSave(
   { logger, metrics }: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,
@@ -195,8 +192,8 @@ export function credibleSave(
 }
 
 /**
- * Every stored save counts, also one of a session that is still played, and one that comes after the end or
- * when the slot is another's.
+ * Records a stored save, also of a running session, after the end, or when the slot belongs to another
+ * session.
  */
 export async function recordSave(
   deps: Pick<Deps, "logger" | "metrics" | "postgres" | "objectStore">,

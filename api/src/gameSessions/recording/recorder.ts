@@ -11,7 +11,7 @@ export class Recorder {
   readonly #deps: RecorderDeps;
   readonly #controller: Controller;
   readonly #namespace: string;
-  /** By session id: the version of its object that was recorded last. */
+  /** By session id: the resource version of its object that was recorded last. */
   readonly #recorded = new Map<string, string>();
 
   constructor(deps: RecorderDeps, sessionsNamespace: string) {
@@ -33,14 +33,13 @@ export class Recorder {
     await this.#controller.start(signal);
   }
 
-  /** Queues these sessions for a reconciliation; the cluster may have no objects of them. */
+  /** Queues these sessions for reconciliation. Their objects need not exist. */
   enqueue(ids: readonly string[]): void {
     for (const id of ids) this.#controller.enqueue(`${this.#namespace}/${id}`);
   }
 
   /**
-   * Queues those of the sessions that differ from their objects, or whose objects have changed since they
-   * were recorded: the others cost nothing.
+   * Queues sessions that differ from their objects, or whose objects have changed since they were recorded.
    */
   enqueueUnsettled(rows: readonly UnrecordedGameSession[]): void {
     const { cluster } = this.#deps;
@@ -66,15 +65,13 @@ export class Recorder {
     const metadata = this.#deps.cluster.gameSession(id)?.metadata;
     await recordGameSession(this.#deps, id);
     if (metadata === undefined) this.#recorded.delete(id);
-    // The object's own name, which is there anyway: `id` is a part of a key, and would keep all of it.
+    // Uses the object's name as key, which is in memory anyway: `id` is a slice that would keep its whole key
+    // alive.
     else this.#recorded.set(metadata.name, metadata.resourceVersion);
   }
 }
 
-/**
- * Returns whether row and object of a session that has not ended say the same, so that there is nothing to
- * record and nothing to ask for.
- */
+/** Returns whether row and object of a session that has not ended agree, so there is nothing to do. */
 function isSettled(
   row: Pick<UnrecordedGameSession, "status" | "isCreated">,
   gameSession: GameSession,

@@ -10,14 +10,14 @@ import type { Deps } from "../../deps.ts";
 
 type RelayDeps = Pick<Deps, "logger" | "postgres" | "cluster" | "gameSessionWriter">;
 
-/** A launch normally creates its object itself; the relay creates one that is missing after so long. */
+/** Launches create their objects themselves; after this time the relay creates a missing one. */
 const graceSeconds = 3;
 const sessionsPerPassMax = 50;
 
 /**
- * Creates the objects of launches that died before creating them, one row at a time under its lock; rows that
- * another relay has locked are skipped. A launch whose deadline has passed, or whose object the cluster
- * refuses, fails instead, so that its player can launch again.
+ * Creates the objects of launches that died before creating them, one locked row at a time; rows locked by
+ * another relay are skipped. A launch whose deadline has passed, or whose object the cluster rejects, fails,
+ * so that its player can launch again.
  */
 export async function relayGameSessions(deps: RelayDeps): Promise<void> {
   for (let count = 0; count < sessionsPerPassMax; count++) {
@@ -37,8 +37,7 @@ async function relayOldest(
   if (session === undefined) return "none";
   const { id, spec } = session;
   if (cluster.gameSession(id) !== undefined) {
-    // Its launch created it, and an outage kept the recorder from noting that: the game may have been played
-    // since.
+    // Its launch created it, but an outage kept the recorder from noting that. It may have been played.
     await updateGameSessionCreated(transaction, id);
     return "created";
   }
@@ -48,7 +47,7 @@ async function relayOldest(
     await gameSessionWriter.create(id, spec);
   } catch (error) {
     if (!isRefused(error)) throw error;
-    // Tried again it would be refused again, and keep the launches after it waiting.
+    // A retry would be rejected again and delay the launches behind it.
     logger.error(
       { err: error, gameSession: id },
       "The Kubernetes API refused a game session that its launch had not created.",

@@ -15,25 +15,25 @@ import type { Deps } from "../../deps.ts";
 
 type ReleaseSlotsDeps = Pick<Deps, "logger" | "postgres" | "objectStore" | "cluster" | "clock">;
 
-/** After an outage of the object store a player waits no longer than this for their slot. */
+/** Maximum time that a player waits for their slot after an outage of the object store. */
 export const refusedSlotMaxMs = 60_000;
 /**
- * A player is free within a minute of their stop: this, a pass of the sweeper, and some seconds for a busy
- * database.
+ * A player can play again within a minute of the stop: this time, one sweeper pass, and some seconds for a
+ * busy database.
  */
 const slowStopSeconds = 50;
 const sessionsPerPage = 1000;
-/** More sessions than any cluster ends in the day for which their slots wait. */
+/** More sessions than any cluster ends in the day that slots are held. */
 const pagesPerPassMax = 100;
 /**
- * An hour after a session's last save was given up its slot is taken, even where the object store cannot be
- * asked for it.
+ * One hour after its last save was given up, a session loses its slot even if the object store cannot be
+ * searched.
  */
 const overdueMs = savePatienceMs + 3600_000;
 
 /**
- * Frees the players whose session takes long to end; the slot stays with the session, and its result is
- * stored when it comes.
+ * Frees players whose session takes long to end. The slot stays with the session, and its result is stored
+ * when it arrives.
  */
 export async function freePlayers({ postgres, logger }: Pick<Deps, "postgres" | "logger">): Promise<void> {
   for (const id of await updateSlowStopsEnded(postgres.pool, slowStopSeconds)) {
@@ -45,11 +45,11 @@ export async function freePlayers({ postgres, logger }: Pick<Deps, "postgres" | 
 }
 
 /**
- * Releases the slots of ended sessions that may have left a save which nobody reported: lost ones, vanished
- * ones, those whose node was lost after their end, and those whose last save was given up. Before that the
- * slot gets the newest save that the object store has of them. Returns the sessions' ids. Slots of which the
- * object store cannot be asked stay with their sessions until they are overdue: none is taken before its
- * saves were looked for once, however long the API was unavailable.
+ * Releases the slots of ended sessions that may have an unreported save: lost and vanished ones, those whose
+ * node was lost after the end, and those whose last save was given up. First the slot gets the newest save
+ * from the object store. Returns the sessions' ids. If the object store is unavailable, slots stay with their
+ * sessions until overdue: none is released before its saves were searched once, however long the API was
+ * unavailable.
  */
 export async function releaseSlots(
   deps: ReleaseSlotsDeps,
@@ -65,8 +65,7 @@ export async function releaseSlots(
     const isUpToDate = !isWaiting && (await bringUpToDate(deps, refused, session));
     if (!isWaiting && !isUpToDate) refusedCount++;
     if (!isUpToDate && ageMs(session) < overdueMs) continue;
-    // Only of a session that has a result, and whose saves were looked for, is it known that it left its slot
-    // unused.
+    // Only a session with a result whose saves were searched is known to have left its slot unused.
     await releaseSlot(
       deps.postgres.pool,
       session.id,
@@ -85,8 +84,8 @@ export async function releaseSlots(
 }
 
 /**
- * Passes all of them, page by page: those that are not due, or wait for the object store, hold up none behind
- * them, and cost a look into memory.
+ * Yields all of them, page by page, so that sessions that are not due, or wait for the object store, delay no
+ * others.
  */
 async function* unreleasedGameSessions({
   postgres: { pool },
@@ -100,10 +99,7 @@ async function* unreleasedGameSessions({
   }
 }
 
-/**
- * Moves the slot to the newest save of the session. Returns false when the object store cannot be asked for
- * it.
- */
+/** Moves the slot to the session's newest save. Returns false if the object store is unavailable. */
 async function bringUpToDate(
   deps: ReleaseSlotsDeps,
   refused: RefusedRows,
@@ -123,8 +119,8 @@ async function bringUpToDate(
 }
 
 /**
- * Without an object nothing more is reported of the session, of a silent one nothing after a day, and of one
- * on a lost node perhaps never.
+ * Without an object nothing more is reported, from a silent session nothing after a day, and from a lost node
+ * perhaps never.
  */
 function isReleaseDue({ cluster }: ReleaseSlotsDeps, session: UnreleasedGameSession): boolean {
   const gameSession = cluster.gameSession(session.id);
@@ -135,14 +131,14 @@ function isReleaseDue({ cluster }: ReleaseSlotsDeps, session: UnreleasedGameSess
   );
 }
 
-/** Returns how long ago the session ended. */
+/** Returns the milliseconds since the session ended. */
 function ageMs({ endedAt, now }: UnreleasedGameSession): number {
   return now.getTime() - endedAt.getTime();
 }
 
 /**
- * Whether the node is lost by now: the object does not say so of one that was lost after the session's end. A
- * node that the cluster has removed has no GameNode.
+ * Returns whether the node is lost, which the object does not show if that happened after the end. A node
+ * removed from the cluster has no GameNode.
  */
 function isNodeLost({ gameNodes }: ClusterView, nodeName: string | undefined): boolean {
   if (nodeName === undefined || !gameNodes.hasSynced) return false;

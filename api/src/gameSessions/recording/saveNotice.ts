@@ -1,13 +1,11 @@
 import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 
-/**
- * What the player is told of a save that is not kept as they left it: while the game is played, and after it.
- */
+/** Messages for a save that is not stored as the player left it: during play and after it. */
 interface Notice {
-  /** Absent where the reason only exists at the end. */
+  /** Absent if the reason only occurs at the end. */
   playing?: string;
-  /** Absent where nothing is lost by it. */
+  /** Absent if nothing is lost. */
   ended?: string;
 }
 
@@ -38,13 +36,10 @@ const notices: Readonly<Record<string, Notice>> = {
   },
 };
 
-/**
- * Returns what the player has to know of the session's save, when it is not kept as it is; undefined when all
- * is well.
- */
+/** Returns the message about the session's save; undefined if it is stored. */
 export function saveNoticeOf({ status }: GameSession, isPlayed: boolean): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "SavePersisted");
-  // Of a game that is over, whose session is not quite yet, this is no answer to anybody.
+  // After the game ended, this reason does not concern the player.
   if (
     condition === undefined ||
     (condition.reason === saveReasons.nothingToSave && condition.status === "True")

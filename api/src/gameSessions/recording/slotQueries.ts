@@ -2,29 +2,26 @@ import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import { attemptOf } from "#contracts/objectKeys.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
-/** A session that has ended and whose last save has not come yet. */
+/** An ended session whose last save has not arrived yet. */
 export interface UnreleasedGameSession {
   id: string;
   slotId: string | null;
   readyAt: Date | null;
   endedAt: Date;
-  /** Whether its result is stored. */
+  /** Whether the session's result is stored. */
   isRecorded: boolean;
-  /** Now, by the database's clock. */
+  /** The database's time. */
   now: Date;
 }
 
-/**
- * What became of a session's save: the slot's own now, recorded before, or not the slot's because the session
- * does not own that.
- */
+/** Result of recording a save: the slot moved to it, it was known, or the session does not own the slot. */
 export type SlotMove = "moved" | "known" | "not_owner";
 
 /**
- * Points the slot to a newer save of the session that owns it, and moves that session's version with it; the
- * first one supersedes the version before, with the next generation. The agent's own count of generations is
- * only a name: a restore may have moved the slot since. When it was played says the node, whose clock may be
- * ahead: never later than now.
+ * Points the slot to a newer save of the session that owns it, and updates that session's version; its first
+ * save supersedes the previous version, with the next generation. The agent's generation is only a name,
+ * because a restore may have moved the slot since. The play time comes from the node, whose clock may be
+ * ahead, and is capped at now.
  */
 export async function updateSlotSave(
   db: Queryable,
@@ -87,8 +84,8 @@ export async function updateSlotPlayed(db: Queryable, slotId: string): Promise<v
 }
 
 /**
- * Removes the slot that this launch made and never used: both were stored in one transaction, at one moment,
- * and nobody else has played it.
+ * Removes the slot that this launch created and never used. Both were stored in one transaction, and nobody
+ * else has played the slot.
  */
 export async function deleteUnusedSlot(db: Queryable, gameSession: string): Promise<void> {
   await db.query({
@@ -101,8 +98,8 @@ export async function deleteUnusedSlot(db: Queryable, gameSession: string): Prom
 }
 
 /**
- * Ends the session's claim to its slot: its last save has come, or never will. A slot that was made for a
- * session which never ran, and that has no save, is removed. May be repeated.
+ * Releases the session's slot: its last save has arrived or never will. Removes an empty slot created for a
+ * session that never ran. Idempotent.
  */
 export async function releaseSlot(db: Queryable, gameSession: string, hasRun: boolean): Promise<void> {
   if (!hasRun) await deleteUnusedSlot(db, gameSession);
@@ -114,9 +111,8 @@ export async function releaseSlot(db: Queryable, gameSession: string, hasRun: bo
 }
 
 /**
- * Returns sessions that have not given back their slot, the earliest end first: those whose result is stored,
- * and those that ended more than `patienceSeconds` ago for their players alone. The next page begins after
- * the last session of the one before.
+ * Returns sessions that have not released their slot, earliest end first: those with a stored result, and
+ * those whose players were freed more than `patienceSeconds` ago. The next page starts after `last`.
  */
 export async function listUnreleasedGameSessions(
   db: Queryable,
@@ -136,8 +132,8 @@ export async function listUnreleasedGameSessions(
 }
 
 /**
- * Ends, for their players, the sessions that were asked to stop more than `seconds` ago; the cluster's result
- * is stored when it comes. Each keeps its slot. Returns their ids.
+ * Ends, for their players, sessions that were asked to stop more than `seconds` ago, and returns their ids.
+ * The cluster's result is stored when it arrives. Each session keeps its slot.
  */
 export async function updateSlowStopsEnded(db: Queryable, seconds: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
@@ -157,10 +153,7 @@ export async function updateSlowStopsEnded(db: Queryable, seconds: number): Prom
   return rows.map(({ id }) => id);
 }
 
-/**
- * Returns the last save of the session that its slot, or a version of it, knows; sequence 0 when there is
- * none.
- */
+/** Returns the session's last save known to its slot or a version; sequence 0 if there is none. */
 export async function findLastKnownSave(
   db: Queryable,
   slotId: string,

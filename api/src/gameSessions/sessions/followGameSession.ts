@@ -9,12 +9,12 @@ import type { GameSessionRow } from "./gameSessionQueries.ts";
 import { encodeEvent, parsePosition, stateOf } from "./gameSessionFeed.ts";
 import type { Deps } from "../../deps.ts";
 
-/** How much may wait for a slow reader, besides what the connection itself buffers. */
+/** Bytes that may be buffered for a slow reader, in addition to the connection's own buffers. */
 const bufferBytes = 16 * 1024;
 
 /**
- * A response that is written event by event. A reader who does not keep up is disconnected, and gets the
- * current state when it reconnects.
+ * A response written event by event. A reader that does not keep up is disconnected, and receives the current
+ * state when it reconnects.
  */
 export class EventBody extends Readable {
   readonly #disconnect: () => void;
@@ -29,7 +29,7 @@ export class EventBody extends Readable {
     // Events are pushed when they happen.
   }
 
-  /** Sends the text, or disconnects the reader when too much waits already. */
+  /** Sends the text, or disconnects the reader if too much is buffered. */
   send(text: string): void {
     if (this.destroyed || this.readableEnded || this.#isOver) return;
     if (this.readableLength + Buffer.byteLength(text) > bufferBytes) {
@@ -40,7 +40,7 @@ export class EventBody extends Readable {
     this.push(text);
   }
 
-  /** Ends the response after what was sent. */
+  /** Ends the response after the text sent so far. */
   end(): void {
     if (this.destroyed || this.#isOver) return;
     this.#isOver = true;
@@ -50,12 +50,12 @@ export class EventBody extends Readable {
   #isOver = false;
 }
 
-/** Browsers wait this long before they reconnect. */
+/** How long browsers wait before they reconnect. */
 const retryMs = 2_000;
 
 /**
- * Responds with the session's events until its end, the end of the sign-in, or an hour. A client that knows
- * the end already gets 204, which tells browsers not to reconnect.
+ * Responds with the session's events until the session or the sign-in ends, or for an hour. A client that
+ * already knows the end gets 204, which stops browsers from reconnecting.
  */
 export function streamGameSession(ctx: AppContext<Deps>, user: UserPrincipal, row: GameSessionRow): void {
   const { gameSessionEvents, cluster, config } = ctx.deps;
@@ -66,7 +66,7 @@ export function streamGameSession(ctx: AppContext<Deps>, user: UserPrincipal, ro
     ctx.status = 204;
     return;
   }
-  // A plain end would leave the kernel holding what it has buffered for the reader.
+  // A plain end would leave the kernel holding data buffered for the reader.
   const body = new EventBody(() => ctx.req.socket.resetAndDestroy());
   body.send(`retry: ${retryMs}\n\n`);
   const unfollow = gameSessionEvents.follow(
@@ -87,10 +87,7 @@ export function streamGameSession(ctx: AppContext<Deps>, user: UserPrincipal, ro
   ctx.body = body;
 }
 
-/**
- * Sends heartbeats, which keep proxies and browsers from closing the connection, as long as the sign-in is
- * valid.
- */
+/** Sends heartbeats while the sign-in is valid, so that proxies and browsers keep the connection open. */
 async function keepOpen(
   { deps }: AppContext<Deps>,
   user: UserPrincipal,
@@ -100,8 +97,8 @@ async function keepOpen(
   const { authSessions, clock, config } = deps;
   const endMs = clock.monotonicMs() + limits.gameSession.eventStreamSeconds * 1000;
   while (await slept(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {
-    // When the check fails, the stream stays: the sign-in was valid a moment ago, and the stream shows
-    // nothing but this session.
+    // If the check fails, the stream stays open: the sign-in was valid a moment ago, and the stream shows
+    // only this session.
     const isSignedIn = await authSessions.admit(user.authSessionId, user.id, []).then(
       (admission) => admission !== undefined,
       () => true,

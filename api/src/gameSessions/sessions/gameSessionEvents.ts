@@ -14,7 +14,7 @@ import { listFollowedGameSessions, type GameSessionRow } from "./gameSessionQuer
 import type { Postgres } from "../../stores/postgres.ts";
 import { GameSessionFeed, type Follower } from "./gameSessionFeed.ts";
 
-/** How long before the idle expiry players are warned, in seconds. */
+/** Seconds before the idle expiry at which players are warned. */
 interface WarningConfig {
   expiryWarningSeconds: readonly number[];
   idleTimeoutSeconds: number;
@@ -29,16 +29,15 @@ interface GameSessionEventsOptions {
 }
 
 /**
- * How often all followed rows are read together, for what the cluster does not show: keepalives, and sessions
+ * How often all followed rows are read, to find what the cluster does not show: keepalives, and sessions that
  * it never had.
  */
 const rereadMs = 10_000;
 const refusedRetrySeconds = 10;
 
 /**
- * Sends the events of sessions to their followers. Every replica's own copy of the cluster shows when a row
- * must be read. Besides, one statement every ten seconds reads all followed rows, however many followers
- * there are.
+ * Sends session events to their followers. The replica's copy of the cluster shows when a row must be read.
+ * In addition, one statement every ten seconds reads all followed rows, however many followers there are.
  */
 export class GameSessionEvents {
   readonly #options: GameSessionEventsOptions;
@@ -61,8 +60,9 @@ export class GameSessionEvents {
   }
 
   /**
-   * Follows the session until its end or until the returned function is called. Throws rate_limited and
-   * unavailable at the limits.
+   * Follows the session until it ends or the returned function is called.
+   *
+   * @throws DomainError `rate_limited` or `unavailable` at the limits.
    */
   follow(
     { row, userId, lastEventId }: { row: GameSessionRow; userId: string; lastEventId: string },
@@ -85,7 +85,7 @@ export class GameSessionEvents {
     };
   }
 
-  /** Ends every stream because the process ends; readers reconnect to another one. */
+  /** Ends every stream because the process stops; readers reconnect to another one. */
   close(): void {
     this.#isClosed = true;
     for (const feed of this.#feeds.values()) feed.end();
@@ -106,7 +106,7 @@ export class GameSessionEvents {
     if (feed.hasEnded) return feed;
     this.#feeds.set(row.id, feed);
     this.#watch();
-    // The row was read before the subscription to the cluster's changes began.
+    // The row was read before the subscription to cluster changes began.
     this.#read([row.id]);
     return feed;
   }
@@ -147,20 +147,20 @@ export class GameSessionEvents {
     const id = change.object.metadata.name;
     const feed = this.#feeds.get(id);
     if (feed === undefined) return;
-    // Without its object a session's state is its row's, which has to be read first.
+    // Without the object, the state is in the row, which has to be read first.
     if (change.type !== "deleted") feed.update();
     if (change.type !== "updated" || rowStateOf(change.object) !== rowStateOf(change.previous))
       this.#read([id]);
   }
 
-  /** A node's status shows how far its downloads are. */
+  /** A node's status contains its download progress. */
   #nodeChanged(): void {
     for (const feed of this.#feeds.values()) {
       if (feed.isStarting) feed.update();
     }
   }
 
-  /** Reads these rows, together with those that are asked for meanwhile. */
+  /** Reads these rows, together with any requested in the meantime. */
   #read(ids: Iterable<string>): void {
     for (const id of ids) this.#toRead.add(id);
     if (!this.#isReading) void this.#readAll();
@@ -194,14 +194,14 @@ export class GameSessionEvents {
 }
 
 /**
- * Returns the part of an object whose change means that its row has changed or is about to: phase, requested
- * stop, and stored result.
+ * Returns the part of an object whose change implies a change of its row: phase, requested stop and stored
+ * result.
  */
 function rowStateOf(gameSession: GameSession): string {
   return `${publicStatusOf(gameSession)} ${gameSession.spec.desiredState} ${hasFinalizer(gameSession, finalizers.recorder)}`;
 }
 
-/** Returns the warnings that leave keepalives the time to come, the longest first. */
+/** Returns the warning times that leave enough time for keepalives, in descending order. */
 function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: WarningConfig): number[] {
   return expiryWarningSeconds
     .filter((seconds) => seconds <= idleTimeoutSeconds / 2)

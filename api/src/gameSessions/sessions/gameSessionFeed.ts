@@ -10,8 +10,8 @@ import { hasEnded } from "#contracts/crd/sessionState.ts";
 import type { GameSessionRow } from "./gameSessionQueries.ts";
 
 /**
- * One event about a session. Its id holds what its reader knows after it, so that any replica can continue: a
- * digest of the session's state, and the idle expiry of which was warned.
+ * An event about a session. Its id records what the reader knows afterwards, so any replica can continue the
+ * stream: a digest of the session's state, and the idle expiry of the last warning.
  */
 export interface GameSessionEvent {
   id: string;
@@ -19,37 +19,37 @@ export interface GameSessionEvent {
   data: GameSessionStatusResponse | GameSessionExpiring;
 }
 
-/** What the reader of an event knows, as its id says it. */
+/** What the reader of an event knows, decoded from its id. */
 interface EventPosition {
   state: string;
-  /** The last warning of this idle expiry, see warningOf; empty before the first. */
+  /** The last warning of the current idle expiry, see warningOf; empty before the first. */
   warning: string;
 }
 
-/** One reader of a session's events. */
+/** A reader of a session's events. */
 export interface Follower {
   send(event: GameSessionEvent): void;
   /** Called after the last event. */
   end(): void;
 }
 
-/** What a feed is made of. */
+/** Options of a feed. */
 export interface GameSessionFeedOptions {
   row: GameSessionRow;
   clock: Clock;
-  /** How long before the idle expiry to warn, in seconds; the longest first. */
+  /** Seconds before the idle expiry at which to warn, in descending order. */
   warningSeconds: readonly number[];
   present: (row: GameSessionRow) => GameSessionStatusResponse;
-  /** Now by the database's clock, in milliseconds of the epoch. */
+  /** Returns the database's current time in milliseconds since the epoch. */
   nowMs: () => number;
-  /** Asks for the row to be read again and given to `take`. */
+  /** Requests a new read of the row, which is passed to `take`. */
   read: () => void;
 }
 
-/** How exact warnings are: a timer may fire a little early. */
+/** Tolerance of warnings: a timer may fire slightly early. */
 const toleranceMs = 250;
 
-/** Sends one session's events to its followers: each change once, however often the feed is updated. */
+/** Sends a session's events to its followers: each change once, however often the feed is updated. */
 export class GameSessionFeed {
   readonly #options: GameSessionFeedOptions;
   readonly #followers = new Set<Follower>();
@@ -78,13 +78,13 @@ export class GameSessionFeed {
   }
 
   /**
-   * Adds a follower and sends the current state, unless the follower's last event had it, and the idle end
-   * that it was warned of was not put off since.
+   * Adds a follower. Sends the current state unless the follower's last event had it and the idle end it
+   * warned of has not been postponed.
    */
   follow(follower: Follower, lastEventId: string): void {
     const known = parsePosition(lastEventId);
     const due = this.#dueWarning();
-    // Another process sent that warning before this follower reconnected to this one.
+    // Another process sent that warning before this follower reconnected.
     if (due !== undefined && known?.warning === due.name) this.#warning = due.name;
     if (known?.state !== stateOf(this.#sent) || isPutOff(known, this.#row.expiresAt))
       follower.send(stateEvent(this.#sent, this.#warning));
@@ -103,7 +103,7 @@ export class GameSessionFeed {
     if (!this.isFollowed) this.#timer?.cancel();
   }
 
-  /** Takes the row as it was just read. */
+  /** Processes a row that was just read. */
   take(row: GameSessionRow): void {
     const isExtended = this.#warning !== "" && row.expiresAt?.getTime() !== this.#row.expiresAt?.getTime();
     this.#row = row;
@@ -112,7 +112,7 @@ export class GameSessionFeed {
     this.#scheduleWarning(true);
   }
 
-  /** Sends what has changed in the cluster. */
+  /** Sends changes from the cluster. */
   update(): void {
     this.#sendState(false);
     this.#scheduleWarning(false);
@@ -133,8 +133,8 @@ export class GameSessionFeed {
   }
 
   /**
-   * Sends a warning that is due, when the row is fresh; otherwise asks for the row, or sets a timer for the
-   * next warning.
+   * Sends a due warning if the row is fresh. Otherwise requests the row, or sets a timer for the next
+   * warning.
    */
   #scheduleWarning(isFresh: boolean): void {
     this.#timer?.cancel();
@@ -154,10 +154,7 @@ export class GameSessionFeed {
     this.#timer = this.#options.clock.setTimer(leftMs - nextSeconds * 1000, () => this.#options.read());
   }
 
-  /**
-   * Returns the warning that is due now: the one of the shortest time before the expiry that has been
-   * reached.
-   */
+  /** Returns the due warning: the one with the shortest lead time that has been reached. */
   #dueWarning(): { name: string; event: GameSessionEvent } | undefined {
     const leftMs = this.#leftMs();
     const { expiresAt } = this.#row;
@@ -198,18 +195,18 @@ function expiringEvent(
   };
 }
 
-/** Returns the name of a warning; another one is due when the idle expiry moves or comes nearer. */
+/** Returns the key of a warning. The next warning is due when the idle expiry changes or comes closer. */
 function warningOf(expiresAt: Date, secondsLeft: number): string {
   return `${expiresAt.getTime().toString(36)}-${secondsLeft}`;
 }
 
-/** Returns whether the idle end that the reader was warned of was put off: the session expires later now. */
+/** Returns whether the session now expires later than the reader was warned. */
 function isPutOff({ warning }: EventPosition, expiresAt: Date | null): boolean {
   const [warned = ""] = warning.split("-");
   return expiresAt !== null && expiresAt.getTime() > Number.parseInt(warned, 36);
 }
 
-/** Returns a digest of the state without the idle expiry, which every keepalive moves. */
+/** Returns a digest of the state, without the idle expiry that every keepalive changes. */
 export function stateOf(session: GameSessionStatusResponse): string {
   return createHash("sha256")
     .update(JSON.stringify({ ...session, expiresAt: undefined }))
@@ -217,7 +214,7 @@ export function stateOf(session: GameSessionStatusResponse): string {
     .slice(0, 12);
 }
 
-/** Parses a `Last-Event-ID`; undefined when it is none of ours. */
+/** Parses a `Last-Event-ID`; returns undefined for an id in another format. */
 export function parsePosition(lastEventId: string): EventPosition | undefined {
   const [, state, warning] = /^([\w-]{12})\.([0-9a-z]*(?:-\d+)?)$/.exec(lastEventId) ?? [];
   return state === undefined || warning === undefined ? undefined : { state, warning };

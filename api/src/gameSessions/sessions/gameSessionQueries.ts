@@ -17,9 +17,9 @@ export interface GameSessionRow {
   cpuSeconds: number | null;
   peakMemoryMb: number | null;
   saveNotice: string | null;
-  /** A FailureReason of the GameSession kind, or one of the recorder's. */
+  /** A FailureReason of the GameSession kind, or one set by the recorder. */
   failureReason: string | null;
-  /** Of its spec. */
+  /** From the session's spec. */
   stream: GameSessionSpec["stream"];
 }
 
@@ -32,9 +32,7 @@ const columns = `
 const readableSession = `FROM game_sessions s JOIN games g ON g.id = s.game_id
   WHERE s.id = $1 AND s.user_id = $2 AND (s.ended_at IS NULL OR s.ended_at > now() - make_interval(secs => $3))`;
 
-/**
- * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none.
- */
+/** Returns the user's session; undefined if it does not exist or ended too long ago. */
 export async function findGameSession(
   db: Queryable,
   id: string,
@@ -48,7 +46,7 @@ export async function findGameSession(
   return rows[0];
 }
 
-/** Returns the same with the database's time. */
+/** Returns the same session with the database's time. */
 export async function findDatedGameSession(
   db: Queryable,
   id: string,
@@ -62,9 +60,7 @@ export async function findDatedGameSession(
   return rows[0];
 }
 
-/**
- * Returns sessions of any users, each with the database's time; the caller has checked who may follow them.
- */
+/** Returns sessions of any user with the database's time. The caller has checked who may follow them. */
 export async function listFollowedGameSessions(
   db: Queryable,
   ids: readonly string[],
@@ -95,9 +91,9 @@ export interface Keepalive {
 }
 
 /**
- * Moves the idle expiry to one timeout from now, by the database's clock and never back; undefined when the
- * user has no such session that is starting or running. Only this statement and the sweeper's decide whether
- * a session is idle.
+ * Sets the idle expiry to one timeout from now by the database's clock, never backwards. Returns undefined if
+ * the user has no such starting or running session. Only this statement and the sweeper's decide whether a
+ * session is idle.
  */
 export async function updateGameSessionExpiry(
   db: Queryable,
@@ -115,8 +111,7 @@ export async function updateGameSessionExpiry(
 }
 
 /**
- * Sets the user's session to stopping; false when it was stopping or had ended before, or when there is no
- * such session.
+ * Sets the user's session to stopping. Returns false if it was already stopping, has ended or does not exist.
  */
 export async function updateGameSessionStopRequested(
   db: Queryable,

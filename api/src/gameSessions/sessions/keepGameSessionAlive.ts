@@ -10,9 +10,8 @@ import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts
 import type { Deps } from "../../deps.ts";
 
 /**
- * Remembers when this process last saw each game session's `expiresAt` move, by its monotonic clock: so the
- * operator counts, too. The time that `expiresAt` names may be by a clock that is minutes off. It follows the
- * cache change by change.
+ * Remembers, by this process's monotonic clock, when each session's `expiresAt` last changed. The operator
+ * measures the same way, because the time in `expiresAt` may come from a clock that is minutes off.
  */
 export class ExpiryMoves {
   readonly #clock: Clock;
@@ -28,8 +27,8 @@ export class ExpiryMoves {
   }
 
   /**
-   * Returns for how many milliseconds the session's expiry has stood still here; 0 for a session that has
-   * none, or that is not known.
+   * Returns for how many milliseconds the session's expiry has not moved; 0 for an unknown session or one
+   * without an expiry.
    */
   unmovedMs(id: string): number {
     const seen = this.#seen.get(id);
@@ -49,13 +48,16 @@ type KeepaliveDeps = Pick<
   "logger" | "clock" | "postgres" | "databaseOutages" | "cluster" | "expiryMoves" | "gameSessionWriter"
 >;
 
-/** In idle timeouts: an object's expiry that has not moved for so long is moved, whatever time it says. */
+/**
+ * In idle timeouts: an object's expiry that has not moved for this long is moved whatever time it contains.
+ */
 const unmovedMax = 0.5;
 
 /**
- * Moves the idle expiry of the user's session and returns the new one. While the database is unavailable the
- * object in the cluster takes the new expiry: the operator ends idle sessions by it meanwhile, and the
- * sweeper begins anew after an outage. Throws not_found, also when the session has ended.
+ * Extends the idle expiry of the user's session and returns the new one. While the database is unavailable,
+ * the expiry is stored in the session's object, by which the operator ends idle sessions during the outage.
+ *
+ * @throws DomainError `not_found`, also when the session has ended.
  */
 export async function keepGameSessionAlive(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
   return deps.databaseOutages.orElse(
@@ -67,7 +69,7 @@ export async function keepGameSessionAlive(deps: KeepaliveDeps, userId: string, 
 async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
   const keepalive = await updateGameSessionExpiry(deps.postgres.pool, id, userId);
   if (keepalive === undefined) throw noSuchSession();
-  // Nobody waits for it: the row decides, and the next keepalive tries again.
+  // Not awaited: the row is authoritative, and the next keepalive retries.
   void extendInCluster(deps, id, keepalive, false).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, gameSession: id },
@@ -102,10 +104,10 @@ async function keepAliveInCluster(
 }
 
 /**
- * Moves the object's expiry, when it is near: the operator must not find a session idle before the sweeper
- * does. The operator counts from when it saw the last move, so an expiry that a clock has put far ahead is
- * moved, too, when that was long ago. `isOnly`: no row has this keepalive, so that the object must say until
- * when it holds. It says a little more, so that not each of a page's keepalives is written.
+ * Extends the object's expiry when it is near, so that the operator never finds a session idle before the
+ * sweeper does. The operator counts from when it saw the last change, so an expiry that a wrong clock has put
+ * far ahead is also moved after a while. With `isOnly` no row stores this keepalive, so the object must
+ * record until when it holds: slightly longer than promised, to save a write per keepalive.
  */
 async function extendInCluster(
   { cluster, expiryMoves, gameSessionWriter }: KeepaliveDeps,
@@ -121,8 +123,8 @@ async function extendInCluster(
   if (knownUntil >= expiresAt && expiryMoves.unmovedMs(id) <= unmovedMax * idleTimeoutMs) return;
   const marginMs = (limits.gameSession.expiryMargin - 1) * idleTimeoutMs;
   const expiresAtMs = expiresAt.getTime();
-  // Both only move forward: where another replica's clock is ahead, the object must still take what goes with
-  // it, and the operator see a move.
+  // Both only move forward. If another replica's clock is ahead, the object must still accept the write, and
+  // the operator must see a change.
   const objectExpiresAt = new Date(Math.max(Date.parse(known) + 1, expiresAtMs + marginMs));
   await gameSessionWriter.extend(
     id,
@@ -136,8 +138,8 @@ function noSuchSession(): DomainError {
 }
 
 /**
- * Returns until when keepalives that the database could not take have kept the session alive; long ago where
- * there were none.
+ * Returns until when keepalives stored only in the object keep the session alive; the epoch if there are
+ * none.
  */
 export function keptAliveUntil(gameSession: GameSession | undefined): Date {
   return new Date(gameSession?.metadata.annotations?.[keptAliveUntilAnnotation] ?? 0);

@@ -1,13 +1,5 @@
 import { type GameSession, isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
-import type {
-  GameSessionsResponse,
-  GameSessionStatusResponse,
-  KeepaliveResponse,
-  LaunchResponse,
-  StopPendingResponse,
-  StopResponse,
-  GameSessionEndReason,
-} from "#contracts/http/gameSessions.ts";
+import type { GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse, GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { launchStepOf } from "#contracts/crd/launchStep.ts";
 import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
@@ -17,12 +9,12 @@ import { saveNoticeOf } from "../recording/saveNotice.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import type { GameSessionRow } from "./gameSessionQueries.ts";
 
-/** How a stop reason of the cluster appears to the player. */
+/** How a stop reason of the cluster is presented to the player. */
 interface PublicStopText {
   endReason: GameSessionEndReason;
   /**
-   * Sentences for an end before the game could be played, and for one while it was; none when the player
-   * wished to end what they played.
+   * Messages for an end before the game could be played, and while it was played; absent if the player
+   * requested the end.
    */
   messages: { starting?: string; running?: string };
 }
@@ -73,13 +65,13 @@ const publicStopTexts: Record<StopReason, PublicStopText> = {
 const unreadableMessage =
   "The save of this slot is missing or damaged. Restore the previous version on the game's page.";
 
-/** An end as the player sees it. */
+/** A session's end as presented to the player. */
 interface PublicEnd {
   endReason: GameSessionEndReason;
   message?: string;
 }
 
-/** Path below which the streams of sessions are reached. */
+/** Path prefix of session streams. */
 export const streamPath = "/api/stream";
 
 /** Returns the response to an accepted launch. */
@@ -88,8 +80,8 @@ export function presentLaunch(sessionId: string): LaunchResponse {
 }
 
 /**
- * Returns everything that the play page shows of a session: the row's state, or the cluster's where the
- * recorder is a moment behind it.
+ * Returns everything that the play page shows of a session, from the row or, if the recorder lags behind,
+ * from the cluster.
  */
 export function presentGameSession(
   row: GameSessionRow,
@@ -141,8 +133,8 @@ export function presentLaunchProgress(
 }
 
 /**
- * Returns the notice by the session's object while there is one: a save may still be on its way when the row
- * is written.
+ * Returns the save notice from the object while it exists: a save may still be in transit when the row is
+ * written.
  */
 function presentSaveNotice(
   row: GameSessionRow,
@@ -169,15 +161,12 @@ export function presentGameSessions(
   };
 }
 
-/** Returns the new expiry as the response to a keepalive. */
+/** Returns the response to a keepalive. */
 export function presentKeepalive(expiresAt: Date): KeepaliveResponse {
   return { status: "ok", expiresAt: expiresAt.toISOString() };
 }
 
-/**
- * Returns the statistics of an ended session, the same each time; without a row the session is still
- * stopping.
- */
+/** Returns the statistics of an ended session; without a row, the session is still stopping. */
 export function presentStop(row: GameSessionRow | undefined): StopResponse | StopPendingResponse {
   if (row === undefined) return { status: "stopping" };
   return {
@@ -189,8 +178,8 @@ export function presentStop(row: GameSessionRow | undefined): StopResponse | Sto
 }
 
 /**
- * Returns the session's status: the row's, above all about the end; only a status before the end may come
- * from the cluster first.
+ * Returns the session's status from the row, which is authoritative about the end. Only a status before the
+ * end may come from the cluster.
  */
 export function currentStatus(
   row: Pick<GameSessionRow, "status">,
@@ -210,10 +199,7 @@ function rounded(value: number | null): number {
   return Math.round((value ?? 0) * 100) / 100;
 }
 
-/**
- * Returns how a stop reason, and the failure behind it, appear to the player; undefined when there is none
- * yet.
- */
+/** Returns the public end for a stop reason and its failure; undefined if there is no stop reason yet. */
 export function publicEndOf(
   stopReason: string | null,
   wasReady: boolean,

@@ -6,9 +6,11 @@ import { findGameSession, type GameSessionRow } from "./gameSessionQueries.ts";
 import type { Deps } from "../../deps.ts";
 
 /**
- * Returns the user's session of that id, as long as an ended one can be read; undefined when there is none.
- * While the database is unavailable it is read from the cluster's object; throws unavailable when there is
- * none of the user's there: the database alone knows whether there ever was one.
+ * Returns the user's session; undefined if it does not exist or ended too long ago. While the database is
+ * unavailable it is read from the cluster.
+ *
+ * @throws DomainError `unavailable` during an outage if the cluster has no such session of the user: only the
+ *   database knows whether it ever existed.
  */
 export async function readGameSession(
   { postgres, databaseOutages, cluster }: Pick<Deps, "postgres" | "databaseOutages" | "cluster">,
@@ -26,14 +28,15 @@ export async function readGameSession(
 }
 
 /**
- * Returns what the object knows of its row: no title of the game, whose slug stands for it, and no result.
+ * Returns the part of the row that the object contains: without a result, and with the game's slug as its
+ * title.
  */
 function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
   const { metadata, spec, status } = gameSession;
   const shown = publicStatusOf(gameSession);
   return {
     id: metadata.name,
-    // An end is told once its result can be read.
+    // An end is shown once its result can be read.
     status: isOngoing(shown) ? shown : "stopping",
     gameSlug: spec.gameCacheRef.name,
     gameTitle: spec.gameCacheRef.name,

@@ -181,9 +181,10 @@ export const gameSessionRoutes: readonly Route<Deps>[] = [
 ];
 
 /**
- * Asks the node of the user's session to store what is played now; the recorder keeps it as a version when it
- * is stored, and dates it by this request: so the request's time is the database's, by which all ages of
- * versions go. Throws not_found, not_running and unavailable.
+ * Requests a save of the running session. When it is stored, the recorder keeps it as a version with the time
+ * of this request, which is the database's, like the times of all versions.
+ *
+ * @throws DomainError `not_found`, `not_running` or `unavailable`.
  */
 async function requestSave(
   { postgres, cluster, gameSessionWriter }: Pick<Deps, "postgres" | "cluster" | "gameSessionWriter">,

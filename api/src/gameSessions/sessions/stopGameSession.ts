@@ -15,13 +15,14 @@ import type { Deps } from "../../deps.ts";
 
 type StopDeps = Pick<Deps, "config" | "logger" | "postgres" | "cluster" | "gameSessionWriter">;
 
-/** Between two reads of a row whose object is gone already: the recorder needs a moment to store the end. */
+/** Delay between reads of a row whose object is gone, until the recorder has stored the result. */
 const recheckMs = 100;
 
 /**
- * Stops the user's session gracefully and waits for its result. Returns the ended row, or undefined when the
- * end takes longer than the API waits; the session goes on stopping by itself. May be repeated at any time.
- * Throws not_found.
+ * Stops the user's session gracefully and waits for its result. Returns undefined if the stop outlasts the
+ * wait; it then continues in the background. Idempotent.
+ *
+ * @throws DomainError `not_found`.
  */
 export async function stopGameSession(
   deps: StopDeps,
@@ -37,7 +38,7 @@ export async function stopGameSession(
   return waitForEnd(deps, id, userId);
 }
 
-/** Returns false when the cluster is unavailable: the recorder repeats the request as soon as it can. */
+/** Returns false if the cluster is unavailable. The recorder then repeats the request. */
 async function requestStopInCluster(deps: StopDeps, id: string): Promise<boolean> {
   try {
     if (deps.cluster.gameSession(id)?.spec.desiredState === "Stopped") return true;
@@ -68,7 +69,7 @@ async function waitForEnd(
   }
 }
 
-/** Whether the recorder has removed its finalizer, which it does when the result is in the database. */
+/** Returns whether the recorder has removed its finalizer, which it does once the result is stored. */
 function isReleased(gameSession: GameSession | undefined): boolean {
   return gameSession === undefined || !hasFinalizer(gameSession, finalizers.recorder);
 }

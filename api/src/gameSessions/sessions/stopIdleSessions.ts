@@ -7,13 +7,13 @@ import {
 import { keptAliveUntil } from "./keepGameSessionAlive.ts";
 import type { Deps } from "../../deps.ts";
 
-/** Longer than the time from one pass to the next, with its jitter. */
+/** Longer than the interval between two passes, including jitter. */
 const maxGapSeconds = 10;
 
 /**
- * Stops idle sessions in the database and returns their ids; the recorder then stops them in the cluster.
- * Time in which keepalives could not be heard does not count as idle: no session is stopped right after such
- * a time, nor one that only the cluster knows to be kept alive.
+ * Marks idle sessions as stopping in the database and returns their ids; the recorder then stops them in the
+ * cluster. Time without keepalive processing does not count as idle: no session is stopped right after an
+ * outage, nor one that only the cluster knows to be alive.
  */
 export async function sweepIdle({
   postgres: { pool },
@@ -38,8 +38,8 @@ export async function sweepIdle({
 }
 
 /**
- * Stops sessions that have lasted as long as they may in the database and returns their ids; the recorder
- * then stops them in the cluster.
+ * Marks sessions that have reached their maximum duration as stopping in the database and returns their ids;
+ * the recorder then stops them in the cluster.
  */
 export async function sweepOverlong({
   postgres,
