@@ -160,7 +160,7 @@ describe("the catalogue", () => {
       }
     }
 
-    it("finds parts of title or developer in any case, and takes LIKE's signs as they are", async () => {
+    it("finds parts of title or developer in any case, and escapes LIKE wildcards", async () => {
       expect(await slugs("search=QUEST")).to.deep.equal(["alpha-quest", "beta-quest"]);
       expect(await slugs("search=%C3%A9CLAIR")).to.deep.equal(["zebra-run"]);
       expect(await slugs("search=north&sort=popular&order=desc")).to.deep.equal(["alpha-quest", "percent"]);
@@ -356,7 +356,7 @@ describe("the catalogue", () => {
   });
 
   describe("POST /api/favorites", () => {
-    it("adds, then removes, and shows it to that user alone", async () => {
+    it("adds, then removes, for that user only", async () => {
       const game = await aGame(api.deps, { partnerId, title: "Marked" });
       expect((await player.post("/api/favorites", { gameId: game.id })).json()).to.deep.equal({
         status: "added",
@@ -375,7 +375,7 @@ describe("the catalogue", () => {
       expect((await player.get(`/api/games/${game.slug}`)).json()).to.include({ isFavorite: false });
     });
 
-    it("lets an even number of toggles at once leave the mark as it was", async () => {
+    it("leaves the favorite unchanged after an even number of concurrent toggles", async () => {
       const game = await aGame(api.deps, { partnerId });
       const responses = await Promise.all(
         Array.from({ length: 10 }, () => player.post("/api/favorites", { gameId: game.id })),
@@ -506,7 +506,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("limits requests per user and says when to come back", async () => {
+  it("limits requests per user with Retry-After", async () => {
     const limited = await TestApi.start({ env: { CATALOG_REQUESTS_PER_MINUTE: "5" } });
     try {
       const mine = limited.as(await aUser(limited.deps));

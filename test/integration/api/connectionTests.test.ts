@@ -99,7 +99,7 @@ describe(`POST ${path}`, function () {
   const post = (body = "v=0 offer", headers: Record<string, string> = sdp): Promise<ApiResponse> =>
     api.as(user).post(path, body, headers);
 
-  it("passes the offer on with the player's ticket, and returns the answer with the node's addresses", async () => {
+  it("forwards the offer with the player's ticket, and returns the answer with the node's addresses", async () => {
     const response = await post();
     expect(response.status, response.text).to.equal(201);
     expect(response.headers.get("content-type")).to.match(/^application\/sdp/);
@@ -118,7 +118,7 @@ describe(`POST ${path}`, function () {
     expect(claims).to.include({ aud: connectionTest.audience, sub: user.id });
   });
 
-  it("has the addresses that sessions on the node announce, in place of the responder's own", async () => {
+  it("returns the addresses that sessions on the node announce", async () => {
     const announced = ["203.0.113.5", "2001:db8::5", "10.1.1.1"];
     const nodeName = await operator.addNode(1, { addresses: { internal: "10.1.1.1", announced } });
     await eventually(() => api.deps.cluster.gameNode(nodeName)?.status?.addresses?.announced !== undefined, {
@@ -129,7 +129,7 @@ describe(`POST ${path}`, function () {
     expect(text.match(/UDP \d+ (\S+) 19999/g)?.map((part) => part.split(" ")[2])).to.deep.equal(announced);
   });
 
-  it("is for signed-in players on the service's own pages", async () => {
+  it("admits signed-in players on pages of the service only", async () => {
     expectErrorResponse(await api.anonymous().post(path, "v=0 offer", sdp), 401, "unauthorized");
     expectErrorResponse(
       await post("v=0 offer", { ...sdp, origin: "https://elsewhere.test" }),
@@ -139,7 +139,7 @@ describe(`POST ${path}`, function () {
     expect(responder.seen).to.be.empty;
   });
 
-  it("refuses what is no offer", async () => {
+  it("rejects invalid offers", async () => {
     expectErrorResponse(
       await post("{}", { "content-type": "application/json" }),
       415,
@@ -156,14 +156,14 @@ describe(`POST ${path}`, function () {
     expect(response.json()).to.include({ message: "The offer has no fingerprint." });
   });
 
-  it("says that all are busy", async () => {
+  it("reports that all responders are busy", async () => {
     responder.response = { status: 503, body: { error: "not_ready", message: "busy" } };
     const response = await post();
     expectErrorResponse(response, 503, "no_servers");
     expect(response.headers.get("retry-after")).to.equal("10");
   });
 
-  it("says that no node answers: none listens, or what listens is none", async () => {
+  it("reports that no responder answers", async () => {
     const sentence = "No game server can test the connection right now. Try again in a moment.";
     for (const response of [
       { status: 500, body: {} },
@@ -179,7 +179,7 @@ describe(`POST ${path}`, function () {
     expect((await post()).json()).to.include({ error: "unavailable", message: sentence });
   });
 
-  it("says where the installation has none", async () => {
+  it("reports that the installation has no connection test", async () => {
     const without = await TestApi.start({ database: api.database });
     const response = await api.as(user, without).post(path, "v=0 offer", sdp);
     expectErrorResponse(response, 503, "unavailable");
@@ -187,7 +187,7 @@ describe(`POST ${path}`, function () {
     await without.stop();
   });
 
-  it("limits how many tests a player starts", async () => {
+  it("limits the tests per player", async () => {
     const { statuses } = await sendTraffic(limits.connectionTest.perMinute + 1, () => post());
     expect(statuses).to.deep.equal({ 201: limits.connectionTest.perMinute, 429: 1 });
   });

@@ -209,7 +209,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     return fixture.launched();
   };
 
-  it("says which resource nothing has left, also when the operator has placed none of them yet", async () => {
+  it("names the exhausted resource, even before sessions are placed", async () => {
     await addNode(8000, 3072);
     const first = await launch();
     const launched = await Promise.all([launchStatus(), launchStatus(), launchStatus()]);
@@ -234,7 +234,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     expect(await launchError()).to.include({ lack: "memory" });
   });
 
-  it("leaves a node its room though sessions go on where none is taken any more", async () => {
+  it("keeps a node's room while sessions continue on a cordoned node", async () => {
     const cordoned = await fixture.addNode(1);
     const first = await launch();
     await fixture.operator.report(first, { nodeName: cordoned });
@@ -257,7 +257,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     });
   });
 
-  it("says when no node is large enough for the game", async () => {
+  it("reports when no node is large enough for the game", async () => {
     await addNode(700, 8000);
     expect(await launchError()).to.include({
       lack: "processors",
@@ -269,7 +269,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     });
   });
 
-  it("lets no average keep a game off every node: it then requests what an unknown game does", async () => {
+  it("requests the default if the average usage fits no node", async () => {
     await addNode(2000, 4096);
     const known = await aGame(fixture.api.deps);
     const profile = {
@@ -289,7 +289,7 @@ describe("POST /api/game/launch on nodes with little memory", function () {
     });
   });
 
-  it("says that all are taken where slots alone are missing", async () => {
+  it("reports that all servers are in use if only slots are missing", async () => {
     await fixture.addNode(1);
     await launch();
     expect(await launchError())

@@ -109,7 +109,7 @@ describe("GET /api/game/events", function () {
     }
   });
 
-  it("ends for a launch that failed, also one that the cluster never heard of", async () => {
+  it("ends for a failed launch, even one without an object", async () => {
     const failed = await fixture.launched();
     const stream = await open(failed);
     await operator.finish(failed, {
@@ -129,7 +129,7 @@ describe("GET /api/game/events", function () {
     await second.see("end", { status: "error" });
   });
 
-  it("leaves one line in the log when its reader goes, and no warning", async () => {
+  it("logs one line and no warning when its reader leaves", async () => {
     const id = await fixture.launched();
     const reader = await open(id);
     await reader.see("stage");
@@ -182,7 +182,7 @@ describe("GET /api/game/events", function () {
     expect(stream.names).to.deep.equal(["running", "expiring"]);
   });
 
-  it("tells a client that resumes, on any replica, once that the idle end it was warned of was put off meanwhile", async () => {
+  it("tells a resuming client once, on any replica, that the idle end it was warned of was postponed", async () => {
     const id = await fixture.running();
     await api.deps.postgres.prisma.gameSession.update({
       where: { id },
@@ -203,7 +203,7 @@ describe("GET /api/game/events", function () {
     }
   });
 
-  it("is for the session's owner only", async () => {
+  it("admits only the session's owner", async () => {
     const id = await fixture.launched();
     const path = `/api/game/events?sessionId=${id}`;
     expectErrorResponse(await api.anonymous().get(path), 401, "unauthorized");
@@ -212,7 +212,7 @@ describe("GET /api/game/events", function () {
     expectErrorResponse(await player.get("/api/game/events"), 400, "invalid_request");
   });
 
-  it("ends with the sign-in, whichever replica ended that", async () => {
+  it("ends with the sign-in, on any replica", async () => {
     const id = await fixture.launched();
     const stream = await open(id);
     await stream.see("stage");
@@ -222,7 +222,7 @@ describe("GET /api/game/events", function () {
     expect((await open(id)).response.status).to.equal(401);
   });
 
-  it("limits the streams of one user, and frees the place of a closed one", async () => {
+  it("limits the streams per user, and frees closed ones", async () => {
     const id = await fixture.launched();
     const before = api.deps.gameSessionEvents.followers;
     for (let count = 0; count < 6; count++) expect((await open(id)).response.status).to.equal(200);
@@ -236,7 +236,7 @@ describe("GET /api/game/events", function () {
     await eventually(() => api.deps.gameSessionEvents.followers === before);
   });
 
-  it("limits the streams of one process", async () => {
+  it("limits the streams per process", async () => {
     const id = await fixture.launched();
     const { postgres, gameSessionEvents } = api.deps;
     const row = await findGameSession(postgres.pool, id, user.id);
@@ -259,7 +259,7 @@ describe("GET /api/game/events", function () {
     expect((await open(id)).response.status).to.equal(200);
   });
 
-  it("drops a stalled reader after little buffering, and goes on for the others", async () => {
+  it("disconnects a stalled reader early without affecting others", async () => {
     // So long that the events soon fill what the kernel keeps for a connection.
     const large = await aGame(api.deps, { title: "x".repeat(15_000) });
     const id = await fixture.launched({ gameSlug: large.slug });
@@ -310,7 +310,7 @@ describe("GET /api/game/events", function () {
     expect([stream.names, next.names]).to.deep.equal([["stage"], []]);
   });
 
-  it("reads all followed sessions from the database in one query, and not once per follower", async () => {
+  it("reads all followed sessions in one query", async () => {
     const log = new StatementLog(replica.deps.postgres.pool);
     const id = await fixture.launched();
     const streams = await Promise.all(Array.from({ length: 5 }, () => open(id, { of: replica })));
@@ -327,7 +327,7 @@ describe("GET /api/game/events", function () {
     );
   });
 
-  it("closes when the process ends, and its clients resume on another replica", async () => {
+  it("closes on shutdown, and clients resume on another replica", async () => {
     const dying = await startReplica(api, { clock });
     const id = await fixture.launched();
     const stream = await open(id, { of: dying });

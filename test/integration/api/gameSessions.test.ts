@@ -63,7 +63,7 @@ describe("game sessions", function () {
       ...times,
     });
 
-    it("asks the node for a save, and keeps what it stores as one version for each request", async () => {
+    it("requests a save, and keeps one version per request", async () => {
       const id = await fixture.running();
       const request = async (): Promise<string> => {
         const before = (await operator.session(id)).spec.saveRequestedAt;
@@ -114,7 +114,7 @@ describe("game sessions", function () {
       await eventually(async () => (await versions()).length === 4, { what: "the fourth version" });
     });
 
-    it("keeps one version when two recorders see the save at once, and none of a session that does not own its slot", async () => {
+    it("keeps one version if two recorders see the save, and none of a session that does not own its slot", async () => {
       const id = await fixture.running();
       const row = await fixture.rowOf(id);
       const save = stored(row.slotId!, 1, {
@@ -137,7 +137,7 @@ describe("game sessions", function () {
       );
     });
 
-    it("asks for a save, too, when the last request was made by a clock that was ahead", async () => {
+    it("requests a save even if the last request came from a clock that was ahead", async () => {
       const id = await fixture.running();
       const ahead = new Date(Date.now() + 600_000);
       expect(await api.deps.gameSessionWriter.requestSave(id, ahead)).to.equal(true);
@@ -145,7 +145,7 @@ describe("game sessions", function () {
       expect(Date.parse((await operator.session(id)).spec.saveRequestedAt!)).to.be.above(ahead.getTime());
     });
 
-    it("refuses a session that does not run, and one of somebody else", async () => {
+    it("rejects sessions that are not running and those of other players", async () => {
       const id = await fixture.launched();
       expectErrorResponse(await player.post("/api/game/save", { sessionId: id }), 409, "not_running");
       await fixture.newPlayer();
@@ -202,7 +202,7 @@ describe("game sessions", function () {
       );
     });
 
-    it("shows a failed launch as error, and frees the player and the slot", async () => {
+    it("shows a failed launch as error and frees player and slot", async () => {
       const id = await fixture.launched();
       await operator.report(id, { nodeName: "n", conditions: [aCondition("Scheduled")] });
       await operator.finish(id, {
@@ -225,7 +225,7 @@ describe("game sessions", function () {
       );
     });
 
-    it("is for the owner only, and forgets an ended session after a day", async () => {
+    it("admits only the owner, and forgets an ended session after a day", async () => {
       const id = await fixture.launched();
       expectErrorResponse(
         await api.anonymous().get(`/api/game/session-status?sessionId=${id}`),
@@ -250,7 +250,7 @@ describe("game sessions", function () {
   });
 
   describe("POST /api/game/keepalive", () => {
-    it("moves the expiry one idle timeout ahead, never back, without a write to the cluster", async () => {
+    it("extends the expiry by one idle timeout, never backwards, without a cluster write", async () => {
       const id = await fixture.running();
       const { resourceVersion } = (await operator.session(id)).metadata;
       const response = await player.post("/api/game/keepalive", { sessionId: id });
@@ -273,7 +273,7 @@ describe("game sessions", function () {
       expect(new Date(moved).getTime()).to.be.above(later.getTime());
     });
 
-    it("finds neither others' nor ended sessions", async () => {
+    it("finds neither other players' nor ended sessions", async () => {
       const id = await fixture.launched();
       expect((await player.post("/api/game/keepalive", { sessionId: id })).status).to.equal(200);
       expectErrorResponse(
@@ -294,7 +294,7 @@ describe("game sessions", function () {
   });
 
   describe("POST /api/game/stop", () => {
-    it("waits for the end and answers with the statistics, the same to twenty at once and ever after, for one save and one use", async () => {
+    it("returns the same statistics to concurrent and later stops, and records save and usage once", async () => {
       const { prisma } = api.deps.postgres;
       const id = await fixture.running();
       const before = await prisma.game.findUniqueOrThrow({ where: { id: game.id } });
@@ -336,7 +336,7 @@ describe("game sessions", function () {
       expect(profileCpuMillicores).to.be.within(1, 1000);
     });
 
-    it("cancels a launch, with zero statistics and the slot free again", async () => {
+    it("cancels a launch with zero statistics and frees the slot", async () => {
       const id = await fixture.launched();
       const ended = eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped").then(
         () => operator.finish(id),
@@ -353,7 +353,7 @@ describe("game sessions", function () {
       expect(await api.deps.postgres.prisma.saveSlot.count({ where: { userId: user.id } })).to.equal(0);
     });
 
-    it("answers 202 when the end takes longer, and the statistics when it has come", async () => {
+    it("returns 202 while the stop takes long, then the statistics", async () => {
       const id = await fixture.running();
       const pending = await player.post("/api/game/stop", { sessionId: id });
       expect(pending.status).to.equal(202);
@@ -368,7 +368,7 @@ describe("game sessions", function () {
       expect((await player.post("/api/game/stop", { sessionId: id })).json()).to.deep.equal(statistics);
     });
 
-    it("is for the owner only", async () => {
+    it("admits only the owner", async () => {
       const id = await fixture.running();
       expectErrorResponse(
         await api.anonymous().post("/api/game/stop", { sessionId: id }),

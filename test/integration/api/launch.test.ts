@@ -49,7 +49,7 @@ describe("POST /api/game/launch", function () {
     await fixture.ended(id);
   }
 
-  it("stores the session, creates its object and answers 202", async () => {
+  it("stores the session, creates its object and returns 202", async () => {
     const response = await api.as(user).post(path, { gameSlug: game.slug });
     expect(response.status).to.equal(202);
     const body = response.json<{ sessionId: string; status: string }>();
@@ -69,7 +69,7 @@ describe("POST /api/game/launch", function () {
     await eventually(async () => (await fixture.rowOf(row.id)).crCreatedAt !== null);
   });
 
-  it("refuses strangers, bad input and unknown games in that order", async () => {
+  it("rejects unauthenticated users, invalid input and unknown games, in that order", async () => {
     expectErrorResponse(await api.anonymous().post(path, { gameSlug: "no-such" }), 401, "unauthorized");
     expectErrorResponse(await api.as(user).post(path, {}), 400, "invalid_request");
     expectErrorResponse(
@@ -113,7 +113,7 @@ describe("POST /api/game/launch", function () {
       return { sessionId, stream, shown: shown.quality };
     };
 
-    it("begins with it, and the status says so", async () => {
+    it("starts with it and shows it in the status", async () => {
       const { stream, shown } = await launchedWith({ preset: "dataSaver", fps: 25, startKbps: 900 });
       expect(stream).to.deep.equal({
         ...site,
@@ -152,7 +152,7 @@ describe("POST /api/game/launch", function () {
       expect(shown).to.deep.equal({ preset: "sharp", width: 1280, height: 720, fps: 60, maxKbps: 8000 });
     });
 
-    it("is refused with the field when it is out of range or unknown", async () => {
+    it("is rejected with the field if it is out of range or unknown", async () => {
       for (const [quality, field] of [
         [{ preset: "best" }, "quality.preset"],
         [{ fps: 5 }, "quality.fps"],
@@ -168,7 +168,7 @@ describe("POST /api/game/launch", function () {
       }
     });
 
-    it("is the one that the player keeps when the launch says none, and the site's own without either", async () => {
+    it("defaults to the player's kept quality, then to the site's", async () => {
       const own = await launchedWith();
       expect(own.stream).to.deep.equal({
         ...site,
@@ -212,7 +212,7 @@ describe("POST /api/game/launch", function () {
     });
   });
 
-  it("names the active session that prevents another", async () => {
+  it("returns session_active with the id of the active session", async () => {
     const id = await fixture.launched();
     const response = await api.as(user).post(path, { gameSlug: game.slug });
     expectErrorResponse(response, 409, "session_active");
@@ -232,7 +232,7 @@ describe("POST /api/game/launch", function () {
     );
   });
 
-  it("lets exactly one of fifty parallel launches through", async () => {
+  it("accepts exactly one of fifty parallel launches", async () => {
     const player = api.as(user);
     const responses = await Promise.all(
       Array.from({ length: 50 }, () => player.post(path, { gameSlug: game.slug })),
@@ -265,7 +265,7 @@ describe("POST /api/game/launch", function () {
     });
   });
 
-  it("starts afresh in the lowest empty slot, until there is none", async () => {
+  it("starts fresh in the lowest empty slot until all are in use", async () => {
     await aSaveSlot(api.deps, { user, game, number: 1 });
     await aSaveSlot(api.deps, { user, game, number: 3 });
     const id = await fixture.launched({ fresh: true });
@@ -279,7 +279,7 @@ describe("POST /api/game/launch", function () {
     expect(await fixture.launched({ fresh: false })).to.be.a("string");
   });
 
-  it("continues the requested slot, and does not find another player's", async () => {
+  it("continues the requested slot, but not another player's", async () => {
     const slot = await aSaveSlot(api.deps, { user, game, number: 3 });
     const others = await aSaveSlot(api.deps, { user: await aUser(api.deps), game });
     const elsewhere = await aSaveSlot(api.deps, { user, game: await aGame(api.deps) });
@@ -295,7 +295,7 @@ describe("POST /api/game/launch", function () {
     ).to.equal(slot.id);
   });
 
-  it("waits until the session that owns the slot has stored its last save", async () => {
+  it("returns conflict until the slot's owner has stored its last save", async () => {
     const slot = await aSaveSlot(api.deps, { user, game });
     await aGameSessionRow(
       api.deps,
@@ -309,7 +309,7 @@ describe("POST /api/game/launch", function () {
     );
   });
 
-  it("starts no session from a save that another has taken the place of while it was launched", async () => {
+  it("never starts from a save that was replaced during the launch", async () => {
     const slot = await aSaveSlot(api.deps, { user, game });
     const save = {
       objectKey: "saves/x/imported.tar.gz",
@@ -380,7 +380,7 @@ describe("POST /api/game/launch at its limits", function () {
   });
   after(() => fixture.stop());
 
-  it("answers no_servers with Retry-After while there is no node, and never fills more slots than there are", async () => {
+  it("returns no_servers with Retry-After without nodes, and never exceeds the slots", async () => {
     const nobody = await api.as(await aUser(api.deps)).post(path, { gameSlug: game.slug });
     expectErrorResponse(nobody, 503, "no_servers");
     expect(nobody.headers.get("retry-after")).to.equal("10");
@@ -403,7 +403,7 @@ describe("POST /api/game/launch at its limits", function () {
       expectErrorResponse(await api.as(player).post(path, { gameSlug: game.slug }), 409, "session_active");
   });
 
-  it("counts every launch, also refused ones, and then answers 429 before anything else", async () => {
+  it("counts every launch including refused ones, then returns 429 before any other error", async () => {
     const player = api.as(await aUser(api.deps));
     for (const body of [{}, { gameSlug: "no-such" }, { gameSlug: "no-such" }]) await player.post(path, body);
     const refused = await player.post(path, {});
@@ -428,7 +428,7 @@ describe("POST /api/game/launch on a full cluster", function () {
   });
   after(() => fixture.stop());
 
-  it("waits for the place of a session whose player is free already, until the cluster has ended it", async () => {
+  it("keeps the slot of a session whose player was freed until the cluster has ended it", async () => {
     const { operator, player, game, api } = fixture;
     const id = await fixture.running();
     await api.deps.postgres.pool.query(
@@ -470,7 +470,7 @@ describe("POST /api/game/launch while the cluster is unavailable", function () {
     expectErrorResponse(await api.as(user).post(path, { gameSlug: game.slug }), 503, "no_servers");
   });
 
-  it("leaves its game as popular as it was, and another, also when it is taken back twice", async () => {
+  it("leaves the popularity of games unchanged, even if the launch is uncounted twice", async () => {
     const { prisma, pool } = api.deps.postgres;
     const [user, game, other] = [await aUser(api.deps), await aGame(api.deps), await aGame(api.deps)];
     for (const { id } of [game, other]) {

@@ -11,7 +11,7 @@ import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiCli
 import { StatementLog } from "#test/support/stores/statementLog.ts";
 import { lockLaunches } from "#api/saves/playerSlotQueries.ts";
 
-describe("Launches that come while others are stored", function () {
+describe("launches that arrive while others are stored", function () {
   this.timeout(60_000);
   let fixture: LaunchFixture;
   let api: TestApi;
@@ -105,7 +105,7 @@ describe("Launches that come while others are stored", function () {
     await expectStored(all);
   });
 
-  it("take the last places, and no more than there are", async () => {
+  it("take the last slots and no more", async () => {
     await addNode(4);
     const all = await launches(7);
     expect(await storeTogether(all)).to.deep.equal([
@@ -120,7 +120,7 @@ describe("Launches that come while others are stored", function () {
     await expectStored(all.slice(0, 4));
   });
 
-  it("take the last memory, and no more than there is", async () => {
+  it("take the last memory and no more", async () => {
     // A session of these takes 2 GiB with its saves at most, and more than one.
     await addNode(100, 8 * gibibyte);
     const all = await launches(12);
@@ -134,7 +134,7 @@ describe("Launches that come while others are stored", function () {
     await expectStored(stored);
   });
 
-  it("do not fail with one whose slot was moved meanwhile, and that one begins with what it was moved to", async () => {
+  it("do not fail with one whose slot was moved, which starts from the new save", async () => {
     await addNode(100);
     const [first, a, moved, b] = (await launches(4)) as [
       LaunchToStore,
@@ -209,7 +209,7 @@ describe("Launches that come while others are stored", function () {
     });
   });
 
-  it("do not fail with one that the database refuses, or that is taken back", async () => {
+  it("do not fail with one that the database rejects or that is rolled back", async () => {
     await addNode(100);
     const [first, a, takenBack, b] = (await launches(4)) as [
       LaunchToStore,
@@ -229,7 +229,7 @@ describe("Launches that come while others are stored", function () {
     await expectStored([first, a, b]);
   });
 
-  it("begin with the version that a game got while they waited for it", async () => {
+  it("use the version that a game got while they waited", async () => {
     await addNode(100);
     const [launch] = (await launches(1)) as [LaunchToStore];
     const { postgres } = api.deps;

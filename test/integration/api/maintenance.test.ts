@@ -38,7 +38,7 @@ describe("maintenance", function () {
     await eventually(async () => (await status()) !== null, { what: "the API to know of the maintenance" });
   }
 
-  it("refuses launches in the admin's words, and takes them again afterwards", async () => {
+  it("rejects launches with the admin's message, and accepts them afterwards", async () => {
     await begin({ since, message: "We are back at 14:00." });
     const refused = await fixture.player.post("/api/game/launch", { gameSlug: fixture.game.slug });
     expectErrorResponse(refused, 503, "maintenance");
@@ -52,7 +52,7 @@ describe("maintenance", function () {
     await fixture.launched();
   });
 
-  it("lets sessions that run go on, and answers a repeated launch as the first time", async () => {
+  it("keeps running sessions, and repeats the response of an earlier launch", async () => {
     const headers = { "idempotency-key": "a-launch-before-the-maintenance" };
     const body = { gameSlug: fixture.game.slug };
     const launched = await fixture.player.post("/api/game/launch", body, headers);
@@ -66,7 +66,7 @@ describe("maintenance", function () {
     expect((await stopping).status).to.equal(200);
   });
 
-  it("is told to anybody, with nothing but one line of text of what was written by hand", async () => {
+  it("is public, reduced to one line of text", async () => {
     await begin({ since, message: ` Back\nsoon\u0007 ${"x".repeat(500)}` });
     const told = (await status()) as { since: string; message: string };
     expect(told.since).to.equal(since);
@@ -75,7 +75,7 @@ describe("maintenance", function () {
       .and.have.length(400);
   });
 
-  it("needs no words: a ConfigMap without data is enough", async () => {
+  it("requires no message", async () => {
     await begin({});
     const { creationTimestamp } = (await configMap.get(place())).metadata;
     expect(await status()).to.deep.equal({ since: new Date(creationTimestamp).toISOString(), message: null });

@@ -93,7 +93,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await slotOf(id)).to.include({ sequence: 4 });
   });
 
-  it("leave a launch alone whose object the cluster has, however late the database learns of it", async () => {
+  it("leave a launch alone if its object exists, however late the database learns of it", async () => {
     const id = await running();
     await api.deps.postgres.pool.query(
       "UPDATE game_sessions SET status = 'starting', ready_at = NULL, cr_created_at = NULL, started_at = now() - interval '1 hour' WHERE id = $1",
@@ -105,7 +105,7 @@ describe("recorder, relay and sweeper", function () {
     expect((await operator.session(id)).spec.desiredState).to.equal("Running");
   });
 
-  it("ask the database nothing about a session that says what its row says, and see to one that does not", async () => {
+  it("send no query for a session that agrees with its row, and reconcile one that does not", async () => {
     const id = await running();
     const postgres = connectPostgres({ ...api.deps.config.postgres, logger: api.deps.logger });
     const log = new StatementLog(postgres.pool);
@@ -148,7 +148,7 @@ describe("recorder, relay and sweeper", function () {
     }
   });
 
-  it("take a node's word for when its slot was played only as far as now", async () => {
+  it("cap a slot's play time reported by a node at now", async () => {
     const id = await running();
     const { id: slot } = await slotOf(id);
     await operator.report(id, {
@@ -158,7 +158,7 @@ describe("recorder, relay and sweeper", function () {
     expect((await slotOf(id)).lastPlayedAt.getTime()).to.be.at.most(Date.now());
   });
 
-  it("refuse a save of another player's slot, and of no slot, count it and go on", async () => {
+  it("reject and count a save with the key of another slot or of none, and continue", async () => {
     const id = await running();
     const { id: slot } = await slotOf(id);
     const { id: theirs } = await aSaveSlot(api.deps, { user: await aUser(api.deps), game });
@@ -197,7 +197,7 @@ describe("recorder, relay and sweeper", function () {
     ).to.equal(0);
   });
 
-  it("keep no version for a request that nobody made, and one for each that was", async () => {
+  it("keep one version for each request that was made, and none for invented ones", async () => {
     const id = await running();
     const { id: slot } = await slotOf(id);
     let sequence = 0;
@@ -224,7 +224,7 @@ describe("recorder, relay and sweeper", function () {
     );
   });
 
-  it("record an end once, however often they reconcile, and then remove the object's finalizer", async () => {
+  it("record an end exactly once, then remove the object's finalizer", async () => {
     const id = await running();
     await operator.finish(id, {
       usage: { durationSeconds: 10, cpuSeconds: 5, peakMemoryBytes: 100 * 2 ** 20 },
@@ -254,7 +254,7 @@ describe("recorder, relay and sweeper", function () {
     expect(profile.profileCpuMillicores).to.be.closeTo(700, 1e-6);
   });
 
-  it("let a session that was too short to tell count for no average of its game, and for its highest memory", async () => {
+  it("ignore a very short session for averages, but not for the highest memory", async () => {
     const long = { durationSeconds: 10, cpuSeconds: 10, peakMemoryBytes: 2 ** 20 };
     const short = { durationSeconds: 0.1, cpuSeconds: 5, peakMemoryBytes: 2 ** 30 };
     for (const usage of [long, short]) {
@@ -303,7 +303,7 @@ describe("recorder, relay and sweeper", function () {
     await eventually(async () => (await operator.findSession(id)) === undefined);
   });
 
-  it("record a session as lost whose object was removed by force", async () => {
+  it("record a session as lost if its object was removed by force", async () => {
     const [ran, starting] = [
       await running(),
       await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug }),
@@ -355,7 +355,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await operator.findSession(late)).to.be.undefined;
   });
 
-  it("fail at once a launch whose object the cluster refuses, which holds up none after it", async () => {
+  it("fail a launch at once if the cluster rejects its object, without delaying others", async () => {
     const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     await operator.finish(id);
@@ -383,7 +383,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await fixture.rowOf(refused)).to.include({ status: "error", failureReason: "LaunchFailed" });
   });
 
-  it("stop an idle session, and not one that is kept alive", async () => {
+  it("stop an idle session but not one that is kept alive", async () => {
     const [idle, kept] = [
       await running(),
       await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug }),
@@ -403,7 +403,7 @@ describe("recorder, relay and sweeper", function () {
     expect(await fixture.rowOf(kept)).to.include({ status: "running" });
   });
 
-  it("end an object of the API's that has no row, and keep an admin's", async () => {
+  it("stop an API session without a row, and leave an admin's session alone", async () => {
     const [ours, admins] = ["gs-00000000000000000003", "by-hand"];
     const namespace = api.kube!.sessionsNamespace;
     await operator.sessions.create({

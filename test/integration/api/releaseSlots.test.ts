@@ -48,7 +48,7 @@ describe("releaseSlots", function () {
     });
   }
 
-  it("comes to a session behind a thousand whose slots wait", async () => {
+  it("reaches a session behind a thousand whose slots are held", async () => {
     const { prisma } = api.deps.postgres;
     const user = await aUser(api.deps);
     const over = { slotId: null, status: "stopped", slotReleasedAt: null } as const;

@@ -60,7 +60,7 @@ describe("/api/stream", function () {
     return (user === undefined ? api.anonymous() : api.as(user)).post(path, body, headers);
   }
 
-  it("passes the offer to the session's pod and returns its SDP answer", async () => {
+  it("forwards the offer to the session's pod and returns its SDP answer", async () => {
     const response = await offer(owner, `/api/stream/${id}?client=client-1234&takeover=true`);
     expect(response.status, response.text).to.equal(201);
     expect(response.text).to.equal("v=0 answer");
@@ -75,7 +75,7 @@ describe("/api/stream", function () {
     expect(streamer.seen[0]!.headers).to.not.have.any.keys("cookie");
   });
 
-  it("keeps an offer pending while its session starts, and answers it the moment that runs", async () => {
+  it("keeps an offer pending while its session starts, and answers it once that runs", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{
@@ -95,7 +95,7 @@ describe("/api/stream", function () {
     expect(streamer.seen.map(({ body }) => body)).to.deep.equal(["v=0 offer"]);
   });
 
-  it("refuses the pending offer when the session ends before it ran", async () => {
+  it("rejects the pending offer if the session ends before it ran", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{
@@ -124,7 +124,7 @@ describe("/api/stream", function () {
       (await api.as(player).get(`/api/game/session-status?sessionId=${sessionId}`)).json<{ status: string }>()
         .status;
 
-    it("answers the offer once its streamer runs, to its owner alone, and hangs up", async () => {
+    it("answers the owner's offer once the streamer runs, and hangs up", async () => {
       const path = `/api/stream/${sessionId}`;
       const held = offer(player, path);
       await operator.startStreamer(sessionId, podIp);
@@ -138,7 +138,7 @@ describe("/api/stream", function () {
       expect((await api.as(player).delete(`${path}/connection-1`)).status).to.equal(200);
     });
 
-    it("offers again while the streamer cannot be reached or is not ready", async () => {
+    it("retries the offer while the streamer is unreachable or not ready", async () => {
       streamer.response = {
         status: 503,
         headers: { "content-type": "application/json" },
@@ -180,7 +180,7 @@ describe("/api/stream", function () {
       expect((await stopped).status).to.equal(200);
     });
 
-    it("fails the offer when the session fails before it ran", async () => {
+    it("rejects the offer if the session fails before it ran", async () => {
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
       await operator.finish(sessionId, {
@@ -211,7 +211,7 @@ describe("/api/stream", function () {
     });
   });
 
-  it("passes a hang-up on to the session's pod", async () => {
+  it("forwards a hang-up to the session's pod", async () => {
     streamer.response = { status: 200, headers: {}, body: "" };
     expect((await api.as(owner).delete(`/api/stream/${id}/connection-1`)).status).to.equal(200);
     expect(streamer.seen[0]).to.include({ method: "DELETE", url: "/whep/connection-1" });
@@ -235,7 +235,7 @@ describe("/api/stream", function () {
     expect(response.json()).to.include({ error: "viewer_active" });
   });
 
-  it("does not pass on headers and bodies that a pod must not send to a browser", async () => {
+  it("drops headers and bodies that a pod must not send to a browser", async () => {
     streamer.response = {
       status: 302,
       headers: { location: "https://evil.example", "set-cookie": "a=b" },
@@ -261,7 +261,7 @@ describe("/api/stream", function () {
     expect(page.setCookies.join()).not.to.contain("a=b");
   });
 
-  it("is for the owner of a running session only", async () => {
+  it("admits only the owner of a running session", async () => {
     expectErrorResponse(await offer(undefined), 401, "unauthorized");
     expectErrorResponse(await offer(await aUser(api.deps)), 404, "not_found");
     expectErrorResponse(await offer(owner, "/api/stream/gs-none"), 404, "not_found");
@@ -276,7 +276,7 @@ describe("/api/stream", function () {
     expectErrorResponse(await api.as(owner).delete(`/api/stream/${id}/connection-1`), 409, "not_running");
   });
 
-  it("refuses other types, long offers and odd queries", async () => {
+  it("rejects other content types, long offers and unknown query parameters", async () => {
     expectErrorResponse(
       await offer(owner, undefined, "{}", { "content-type": "application/json" }),
       415,
@@ -288,7 +288,7 @@ describe("/api/stream", function () {
     expect(streamer.seen).to.have.length(0);
   });
 
-  it("asks viewers of a running session to try again where no pod of it is known", async () => {
+  it("returns a retryable error for a running session without a known pod", async () => {
     await operator.withdrawPod(id);
     await eventually(() => api.deps.cluster.gameSession(id)?.status?.podIp === undefined, {
       what: "the pod to be unknown",
@@ -296,7 +296,7 @@ describe("/api/stream", function () {
     await expectTryAgain(api);
   });
 
-  it("asks viewers of a running session to try again at a replica that has yet to read the cluster", async () => {
+  it("returns a retryable error at a replica that has not synced with the cluster", async () => {
     const replica = await TestApi.start({
       database: api.database,
       redisUrl: api.deps.config.redis.url,
@@ -321,7 +321,7 @@ describe("/api/stream", function () {
     expect(streamer.seen).to.have.length(0);
   }
 
-  it("says that a session that starts without a pod has no connection to hang up yet", async () => {
+  it("returns not_ready for a hang-up of a starting session without a pod", async () => {
     const player = api.as(await aUser(api.deps));
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await player.post("/api/game/launch", { gameSlug: slug })).json<{
@@ -330,7 +330,7 @@ describe("/api/stream", function () {
     expectErrorResponse(await player.delete(`/api/stream/${sessionId}/connection-1`), 503, "not_ready");
   });
 
-  it("answers 503 when the pod does not respond", async () => {
+  it("returns 503 if the pod does not respond", async () => {
     const other = await aUser(api.deps);
     const path = `/api/stream/${await launched(other, deadPodIp)}`;
     expectErrorResponse(await offer(other, path), 503, "unavailable");

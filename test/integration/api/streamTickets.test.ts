@@ -204,7 +204,7 @@ describe("tickets to streams", function () {
     const offerWith = (ticket: string, path = `/api/stream/${id}`): Promise<ApiResponse> =>
       api.anonymous().post(path, "v=0 offer", { ...sdp, ...bearing(ticket) });
 
-    it("plays and hangs up, and signs nobody in", async () => {
+    it("plays and hangs up without signing anybody in", async () => {
       const { ticket, role, expiresAt, url } = await ticketFor(owner, { sessionId: id });
       expect({ role, url }).to.deep.equal({ role: "play", url: `${api.url}/api/stream/${id}` });
       expect(Date.parse(expiresAt) - Date.now()).to.be.within(590_000, 600_000);
@@ -226,7 +226,7 @@ describe("tickets to streams", function () {
       );
     });
 
-    it("watches by a ticket to watch, beside the owner's cookie as well", async () => {
+    it("watches with a watch ticket, even next to the owner's cookie", async () => {
       const { ticket } = await ticketFor(owner, { sessionId: id, role: "watch" });
       expect((await offerWith(ticket)).status).to.equal(201);
       expect(
@@ -235,7 +235,7 @@ describe("tickets to streams", function () {
       for (const request of streamer.seen) expect(await ticketOf(request, id)).to.include({ role: "watch" });
     });
 
-    it("to watch uses up its own limit, and none of the player's", async () => {
+    it("counts watchers against their own rate limit", async () => {
       const { ticket } = await ticketFor(owner, { sessionId: id, role: "watch" });
       const { statuses } = await sendTraffic(limits.gameSession.pollsPerMinute + 1, () => offerWith(ticket));
       expect(statuses[429], JSON.stringify(statuses)).to.be.above(0);
@@ -244,7 +244,7 @@ describe("tickets to streams", function () {
       expect((await api.as(owner).get("/api/stream/ice-servers")).status).to.equal(200);
     });
 
-    it("may come from a page of any site, because browsers add no ticket by themselves", async () => {
+    it("accepts tickets from pages of any site", async () => {
       const { ticket } = await ticketFor(owner, { sessionId: id });
       const elsewhere = { ...sdp, origin: "https://player.test", "sec-fetch-site": "cross-site" };
       expect(
@@ -254,7 +254,7 @@ describe("tickets to streams", function () {
       expectErrorResponse(await offer(owner, elsewhere), 403, "forbidden");
     });
 
-    it("is refused when it is forged or expired, and for another session", async () => {
+    it("rejects forged, expired and foreign tickets", async () => {
       const forged = new StreamTickets(new Map([["other", Buffer.alloc(32, 7)]]), api.deps.clock);
       const old = new StreamTickets(api.deps.config.auth.signingKeys, {
         ...api.deps.clock,
@@ -277,7 +277,7 @@ describe("tickets to streams", function () {
       expect(streamer.seen).to.have.length(0);
     });
 
-    it("is given to the owner of an active session only, so many times a minute", async () => {
+    it("issues rate-limited tickets to the owner of an active session only", async () => {
       const stranger = api.as(await aUser(api.deps));
       expectErrorResponse(
         await api.anonymous().post("/api/game/stream-ticket", { sessionId: id }),
@@ -305,7 +305,7 @@ describe("tickets to streams", function () {
       expect(statuses[429], JSON.stringify(statuses)).to.be.above(0);
     });
 
-    it("still opens sessions that were launched before the signing key changed", async () => {
+    it("opens sessions launched before the signing key changed", async () => {
       const rotated = await startReplica(api, {
         env: { SIGNING_KEYS: `new:${randomBytes(32).toString("base64")},${keysOf(api)}` },
       });

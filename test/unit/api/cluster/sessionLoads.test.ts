@@ -20,12 +20,12 @@ describe("SessionLoads.offeredSlots", () => {
   const named = (name: string, changes: Parameters<typeof aGameSession>[0] = {}) =>
     aGameSession({ ...changes, metadata: { name, ...changes.metadata } });
 
-  it("is the sum over the nodes that take sessions", () => {
+  it("sums the slots of schedulable nodes", () => {
     expect(loadsOf().offeredSlots([])).to.equal(0);
     expect(loadsOf().offeredSlots([aNode(2), aNode(3), aNode(5, false), aGameNode("new")])).to.equal(5);
   });
 
-  it("excludes slots of an admin's own sessions, until they end", () => {
+  it("excludes slots of an admin's sessions until they end", () => {
     const foreign = named("foreign", {
       metadata: { finalizers: [] },
       status: aRunningStatus({ nodeName: "node-3" }),
@@ -37,7 +37,7 @@ describe("SessionLoads.offeredSlots", () => {
     expect(loadsOf(foreign, finished, named("ours")).offeredSlots([aNode(3)])).to.equal(2);
   });
 
-  it("includes those that sessions have on nodes that take no others, as a cordoned one, or have none any more", () => {
+  it("includes sessions on nodes that are cordoned or gone", () => {
     const on = (name: string, nodeName: string) => named(name, { status: aRunningStatus({ nodeName }) });
     const sessions = loadsOf(
       on("first", "node-5"),
@@ -71,7 +71,7 @@ describe("SessionLoads", () => {
       ...(status ? { status } : {}),
     });
 
-  it("counts an admin's own sessions, until they end", () => {
+  it("counts an admin's sessions until they end", () => {
     const cache = new ObjectCache<GameSession>();
     const foreign = (status: GameSession["status"]) =>
       aGameSession({

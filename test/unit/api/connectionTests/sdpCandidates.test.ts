@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { withCandidates } from "#api/connectionTests/routes.ts";
 
 describe("withCandidates", () => {
-  it("puts one candidate for each address at the end, the first one first, in the place of those that were there", () => {
+  it("replaces the candidates with one per address, in order of preference", () => {
     const text = withCandidates(
       "v=0\r\na=candidate:1 1 UDP 1 10.0.0.1 9 typ host\r\na=end-of-candidates\r\na=mid:0\r\n",
       ["192.0.2.1", "2001:db8::1", "192.0.2.1"],

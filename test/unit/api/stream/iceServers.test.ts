@@ -5,7 +5,7 @@ import type { ViewerRole } from "#contracts/viewerRole.ts";
 const clock = { now: () => new Date(1_800_000_000_000) };
 
 describe("iceServersFor", () => {
-  it("has none where there is no relay, and no Link", () => {
+  it("returns no servers and no Link without a relay", () => {
     const { iceServers } = iceServersFor(
       { config: { turn: { relay: undefined, lifetimeSeconds: 60 } }, clock },
       "player",
@@ -14,7 +14,7 @@ describe("iceServersFor", () => {
     expect(linkOf(iceServers)).to.equal(undefined);
   });
 
-  it("signs the user's name with its end", () => {
+  it("signs the user's name and the expiry", () => {
     const turn = { relay: { urls: ["turn:a:1"], secret: "north" }, lifetimeSeconds: 60 };
     expect(iceServersFor({ config: { turn }, clock }, "player")).to.deep.equal({
       // openssl dgst -sha1 -hmac north -binary <<< 1800000060:player (without the newline) | base64
@@ -27,7 +27,7 @@ describe("iceServersFor", () => {
 });
 
 describe("iceServersOfViewer", () => {
-  it("has another name for who watches than for who plays", () => {
+  it("uses different names for watchers and players", () => {
     const turn = { relay: { urls: ["turn:a:1"], secret: "north" }, lifetimeSeconds: 60 };
     const nameOf = (role: ViewerRole): string | undefined =>
       iceServersOfViewer({ config: { turn }, clock }, { userId: "player", role }).iceServers[0]?.username;

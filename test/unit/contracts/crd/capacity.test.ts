@@ -39,7 +39,7 @@ describe("shortageOf", () => {
       waiting,
     });
 
-  it("is nothing where a node has room, or says nothing of its memory, or where there is no node", () => {
+  it("returns undefined if a node has room or reports no resources, and without nodes", () => {
     expect(shortage([node("a", { slots: 0 }), node("b")])).to.equal(undefined);
     expect(
       shortage([aGameNode("a", { status: { capacity: { slots: 1, used: 0, schedulable: true } } })], {
@@ -49,7 +49,7 @@ describe("shortageOf", () => {
     expect(shortage([])).to.equal(undefined);
   });
 
-  it("says what sessions have taken on every node that takes sessions", () => {
+  it("returns what sessions have used up on every schedulable node", () => {
     const most = { slots: 1, cpuMillicores: 1000, memoryBytes: 3.5 * gibibyte };
     expect(shortage([node("a"), node("b", { schedulable: false })], { loads: { a: most } })).to.deep.equal({
       lacks: ["memory"],
@@ -68,7 +68,7 @@ describe("shortageOf", () => {
     ).to.deep.include({ lacks: ["memory"] });
   });
 
-  it("says when no node is large enough", () => {
+  it("reports when no node is large enough", () => {
     expect(shortage([node("a")], { needed: { ...session, memoryBytes: 4 * gibibyte } })).to.deep.include({
       lacks: ["memory"],
       isTooLarge: true,
@@ -85,7 +85,7 @@ describe("shortageOf", () => {
     expect(shortage([node("a")], { needed: { ...session, cpuMillicores: 3750 } })).to.equal(undefined);
   });
 
-  it("counts sessions that wait for a node where they will fit", () => {
+  it("counts waiting sessions on a node where they fit", () => {
     const waiting = [{ ...session, memoryBytes: 3 * gibibyte }];
     expect(shortage([node("a")], { waiting })).to.deep.include({ lacks: ["memory"], isTooLarge: false });
     expect(shortage([node("a"), node("b")], { waiting })).to.equal(undefined);

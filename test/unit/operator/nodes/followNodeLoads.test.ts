@@ -66,7 +66,7 @@ describe("followNodeLoads", () => {
     expect(loads.on("node1")).to.deep.equal(noShare);
   });
 
-  it("counts what a pod requests where that is more than its session asked for", () => {
+  it("counts the pod's requests if they exceed the session's", () => {
     const pod = aSessionPod(session("a", aPlacedStatus()));
     cluster.pods.upsert({
       ...pod,
@@ -78,7 +78,7 @@ describe("followNodeLoads", () => {
     expect(loads.on("node1")).to.deep.equal({ ...share, cpuMillicores: 3000 });
   });
 
-  it("counts a session that moves on both nodes, until its former pod has gone", () => {
+  it("counts a moving session on both nodes until its former pod is gone", () => {
     const moving = session("a", aPlacedStatus({ nodeName: "node2" }));
     const former = aSessionPod(moving, { nodeName: "node1" });
     cluster.pods.upsert(former);
@@ -87,14 +87,14 @@ describe("followNodeLoads", () => {
     expect([loads.on("node1").slots, loads.on("node2").slots]).to.deep.equal([0, 2]);
   });
 
-  it("leaves out one session where that is asked for", () => {
+  it("leaves out one session", () => {
     session("a", aPlacedStatus());
     session("b", aPlacedStatus());
     expect(loads.on("node1", "joypod-sessions/a")).to.deep.equal(share);
     expect(loads.on("node1", "joypod-sessions/c").slots).to.equal(4);
   });
 
-  it("begins with what the caches hold already", () => {
+  it("includes what was already cached", () => {
     session("a", aPlacedStatus());
     expect(followNodeLoads(cluster, overhead).on("node1")).to.deep.equal(share);
   });

@@ -37,7 +37,7 @@ describe("Batcher", () => {
     return Promise.allSettled(items.map((item) => batcher.process(item)));
   }
 
-  it("does an item that comes alone at once, and together what comes meanwhile", async () => {
+  it("processes a single item at once, and items that arrive during a batch together", async () => {
     const first = batcher.process("a");
     const others = doAll("b", "c", "d", "e");
     expect(batches.map(({ items }) => items)).to.deep.equal([["a"]]);
@@ -53,7 +53,7 @@ describe("Batcher", () => {
     expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["b", "c", "d"], ["e"]]);
   });
 
-  it("tells each item its own error, all of them that of the batch, and goes on", async () => {
+  it("rejects an item with its own error, all items with a batch's error, and continues", async () => {
     const first = doAll("a");
     const both = doAll("b", "c");
     batches[0]?.fail(new Error("broken"));
@@ -66,7 +66,7 @@ describe("Batcher", () => {
     expect(c).to.deep.equal({ status: "fulfilled", value: "c is done" });
   });
 
-  it("tells those that wait an error that the next batch would meet, too, and goes on with those that come later", async () => {
+  it("rejects waiting items on a lasting error, and processes later ones", async () => {
     const first = doAll("a");
     const others = doAll("b", "c", "d", "e");
     batches[0]?.fail(new Error("the store is unavailable"));
@@ -78,7 +78,7 @@ describe("Batcher", () => {
     expect(batches.map(({ items }) => items)).to.deep.equal([["a"], ["f"]]);
   });
 
-  it("refuses what would wait for too long, or with too many", async () => {
+  it("rejects items that wait too long or exceed the queue limit", async () => {
     const first = batcher.process("a");
     const others = doAll("b", "c", "d", "e");
     const [tooMany] = await doAll("f");

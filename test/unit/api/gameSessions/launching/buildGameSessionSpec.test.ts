@@ -18,24 +18,24 @@ const saved = (bytes: number, unpackedBytes: number | null = null) => ({
 });
 
 describe("saveVolumeBytesFor", () => {
-  it("is the game's save limit, or the default", () => {
+  it("returns the game's save limit or the default", () => {
     expect(saveVolumeBytesFor(64, empty)).to.equal(64 * mebibyte);
     expect(saveVolumeBytesFor(null, empty)).to.equal(volumeBytes.default);
   });
 
-  it("is never below the size of the slot's save, in whole mebibytes", () => {
+  it("is at least the size of the slot's save, in whole mebibytes", () => {
     expect(saveVolumeBytesFor(64, saved(1000, 300 * mebibyte + 1))).to.equal(301 * mebibyte);
     expect(saveVolumeBytesFor(64, saved(1000, 64 * mebibyte))).to.equal(64 * mebibyte);
     expect(saveVolumeBytesFor(64, saved(1000, 1))).to.equal(64 * mebibyte);
   });
 
-  it("has much room for a save whose unpacked size is unknown", () => {
+  it("is generous if the save's unpacked size is unknown", () => {
     expect(saveVolumeBytesFor(16, saved(10))).to.equal(64 * mebibyte);
     expect(saveVolumeBytesFor(16, saved(mebibyte))).to.equal(200 * mebibyte);
     expect(saveVolumeBytesFor(16, saved(200 * mebibyte))).to.equal(1024 * mebibyte);
   });
 
-  it("stays within the maximum of a session, whatever the save's size", () => {
+  it("never exceeds the maximum of a session", () => {
     expect(saveVolumeBytesFor(null, saved(1000, 10 * 2 ** 30))).to.equal(2 * volumeBytes.max);
   });
 });
@@ -71,11 +71,11 @@ function resourcesOf(
 }
 
 describe("resourcesFor", () => {
-  it("returns the site's default for a game of which nothing is known", () => {
+  it("returns the site's default for a game without data", () => {
     expect(resourcesOf({})).to.deep.equal({ cpuMillicores: 500, memoryMb: 1024, limitMb: 1024, gpuShare: 1 });
   });
 
-  it("gives a game what its partner declares, whatever its sessions used", () => {
+  it("prefers declared resources to measured usage", () => {
     const declared = { memoryMb: 4096, cpuMillicores: 2500 };
     for (const profile of [
       {},
@@ -91,7 +91,7 @@ describe("resourcesFor", () => {
     }
   });
 
-  it("reserves what sessions used on average, and some more", () => {
+  it("requests the average usage plus headroom", () => {
     expect(
       resourcesOf({ profile: { cpuMillicores: 800, peakMemoryMb: 1000, highestMemoryMb: 1000 } }),
     ).to.include({ cpuMillicores: 1000, memoryMb: 1250, limitMb: 1500 });
@@ -101,21 +101,21 @@ describe("resourcesFor", () => {
     });
   });
 
-  it("limits memory by the highest peak, however low the average is", () => {
+  it("limits memory by the highest peak, not by the average", () => {
     expect(resourcesOf({ profile: { peakMemoryMb: 100, highestMemoryMb: 4000 } })).to.include({
       memoryMb: 512,
       limitMb: 6000,
     });
   });
 
-  it("limits no game below the site's default", () => {
+  it("never limits a game below the site's default", () => {
     expect(resourcesOf({ profile: { peakMemoryMb: 100, highestMemoryMb: 100 } })).to.include({
       memoryMb: 512,
       limitMb: 1024,
     });
   });
 
-  it("raises the limit of a game that ran out of memory, declared or not, and reserves no more for it", () => {
+  it("raises the limit but not the request of a game that ran out of memory, declared or not", () => {
     expect(
       resourcesOf({ profile: { peakMemoryMb: 900, highestMemoryMb: 1000, memoryFloorMb: 2048 } }),
     ).to.include({ memoryMb: 1125, limitMb: 2048 });
@@ -125,7 +125,7 @@ describe("resourcesFor", () => {
     });
   });
 
-  it("gives no game more than the site's maximum, also one that declared it when that was higher", () => {
+  it("caps resources at the site's maximum, even if declared when that was higher", () => {
     expect(resourcesOf({ declared: { memoryMb: 9000, cpuMillicores: 5000 } })).to.include({
       cpuMillicores: 4000,
       memoryMb: 8192,
@@ -138,7 +138,7 @@ describe("resourcesFor", () => {
     ).to.include({ cpuMillicores: 4000, memoryMb: 8192, limitMb: 8192 });
   });
 
-  it("gives a share of a GPU as declared, up to the site's maximum, and one slot where games render in software", () => {
+  it("returns the declared GPU share up to the site's maximum, and one slot without GPUs", () => {
     expect(resourcesOf({}, "Gpu").gpuShare).to.equal(1);
     expect(resourcesOf({ declared: { gpuShare: 2 } }, "Gpu").gpuShare).to.equal(2);
     expect(resourcesOf({ declared: { gpuShare: 3 } }, "Gpu").gpuShare).to.equal(2);
@@ -150,12 +150,12 @@ describe("pictureFor", () => {
   const of = (pictureWidth: number | null, pictureHeight: number | null) =>
     pictureFor({ ...nothingDeclared, pictureWidth, pictureHeight }, site);
 
-  it("returns what is declared, and nothing where nothing is", () => {
+  it("returns the declared size, or undefined", () => {
     expect(of(1024, 768)).to.deep.equal({ width: 1024, height: 768 });
     expect(of(null, null)).to.equal(undefined);
   });
 
-  it("keeps the picture's shape where the site gives less, in even numbers of pixels", () => {
+  it("keeps the aspect ratio when scaling down, with even dimensions", () => {
     expect(of(3840, 2160)).to.deep.equal({ width: 1920, height: 1080 });
     expect(of(1000, 2160)).to.deep.equal({ width: 500, height: 1080 });
     expect(of(2562, 1440)).to.deep.equal({ width: 1920, height: 1078 });

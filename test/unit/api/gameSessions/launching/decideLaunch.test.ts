@@ -6,7 +6,7 @@ describe("newGameSessionId", () => {
   /** What the network plugin of EKS has one set of rules for, on each node. */
   const withoutLastPart = (id: string): string => id.slice(0, id.lastIndexOf("-"));
 
-  it("makes ids of one form for all sessions without network, and no two the same", () => {
+  it("returns distinct ids with the same prefix for sessions without network", () => {
     const [one, other] = [newGameSessionId("none"), newGameSessionId("none")];
     expect(one)
       .to.match(/^gs-[0-9a-z]{20}$/)
@@ -14,7 +14,7 @@ describe("newGameSessionId", () => {
     expect(withoutLastPart(one)).to.equal(withoutLastPart(other));
   });
 
-  it("tells sessions with internet from those without by more than the last part", () => {
+  it("returns another prefix for sessions with internet access", () => {
     const id = newGameSessionId("internet");
     expect(id).to.match(/^gs-net-[0-9a-z]{20}$/);
     expect(withoutLastPart(id)).to.not.equal(withoutLastPart(newGameSessionId("none")));

@@ -22,7 +22,7 @@ describe("LaunchQueue", () => {
     return { run, end: () => ended.resolve(name), fail: () => ended.reject(new Error(name)) };
   }
 
-  it("lets a player's launches follow each other, also a failed one, and other players' pass", async () => {
+  it("runs a player's launches one after another, even after a failure, and other players' at once", async () => {
     const [a, b, other] = [work("a"), work("b"), work("other")];
     const first = turns.runAfterEarlier("one", a.run).catch((error: unknown) => error);
     const second = turns.runAfterEarlier("one", b.run);
@@ -38,7 +38,7 @@ describe("LaunchQueue", () => {
     expect(await second).to.equal("b");
   });
 
-  it("tells a player's launches what those before them led to, past those that failed", async () => {
+  it("passes the latest result to a player's next launch, skipping failures", async () => {
     const told: (string | undefined)[] = [];
     const launch = (result?: string): Promise<string> =>
       turns.runAfterEarlier<string>("one", (before) => {
@@ -51,7 +51,7 @@ describe("LaunchQueue", () => {
     expect(told).to.deep.equal([undefined, undefined, "stored", "stored", undefined]);
   });
 
-  it("gives up after a while, and lets nobody past those before", async () => {
+  it("times out, and lets no launch overtake earlier ones", async () => {
     const [a, b, c] = [work("a"), work("b"), work("c")];
     const first = turns.runAfterEarlier("one", a.run);
     const second = turns.runAfterEarlier("one", b.run).catch((error: unknown) => error);

@@ -4,7 +4,7 @@ import { saveNoticeOf } from "#api/gameSessions/recording/saveNotice.ts";
 import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 
-describe("The save notice of an ended session", () => {
+describe("saveNoticeOf", () => {
   const told = (
     reason: string,
     isPlayed: boolean,
@@ -17,7 +17,7 @@ describe("The save notice of an ended session", () => {
       isPlayed,
     );
 
-  it("is undefined when the save is stored, or is about to be", () => {
+  it("returns undefined if the save is stored or still pending", () => {
     const harmless = [
       saveReasons.stored,
       saveReasons.unchanged,
@@ -29,7 +29,7 @@ describe("The save notice of an ended session", () => {
       expect([told(reason, true), told(reason, false)], reason).to.deep.equal([undefined, undefined]);
   });
 
-  it("names what is lost, while that can be helped and afterwards", () => {
+  it("states what is lost, during play and afterwards", () => {
     for (const reason of [
       saveReasons.saveTooLarge,
       saveReasons.saveMissing,
@@ -43,7 +43,7 @@ describe("The save notice of an ended session", () => {
     }
   });
 
-  it("says to a player who asked for a save that nothing was saved yet, and omits this after the end", () => {
+  it("says that nothing was saved yet, and omits this after the end", () => {
     expect(told(saveReasons.nothingToSave, true, "False")).to.contain("not saved anything yet");
     expect(told(saveReasons.nothingToSave, false, "False")).to.equal(undefined);
   });

@@ -16,7 +16,7 @@ describe("EventBody", () => {
     expect(texts.join("")).to.equal("ab");
   });
 
-  it("drops a stalled reader, once, and buffers no more than its bound for it", () => {
+  it("disconnects a stalled reader once, and never buffers more than its limit", () => {
     let drops = 0;
     const body = new EventBody(() => drops++);
     const stuck = new Writable({ highWaterMark: 1, write: () => undefined });

@@ -26,7 +26,7 @@ describe("ExpiryMoves", () => {
     moves = new ExpiryMoves(cache, clock);
   });
 
-  it("count from when the session was first seen, and anew from each move, whatever time it says", async () => {
+  it("measures from the first sight of a session, and again from each change, whatever the time is", async () => {
     cache.upsert(aSession(after(60)));
     await clock.advance(5_000);
     expect(moves.unmovedMs("gs-a")).to.equal(5_000);
@@ -36,21 +36,21 @@ describe("ExpiryMoves", () => {
     expect(moves.unmovedMs("gs-a")).to.equal(2_000);
   });
 
-  it("do not count another change of the session as a move", async () => {
+  it("ignores other changes of the session", async () => {
     cache.upsert(aSession(after(60)));
     await clock.advance(5_000);
     cache.upsert(aSession(after(60), { status: aRunningStatus() }));
     expect(moves.unmovedMs("gs-a")).to.equal(5_000);
   });
 
-  it("know of sessions that the cache had before", async () => {
+  it("includes sessions that were already cached", async () => {
     cache.upsert(aSession(after(60)));
     const later = new ExpiryMoves(cache, clock);
     await clock.advance(1_000);
     expect(later.unmovedMs("gs-a")).to.equal(1_000);
   });
 
-  it("forget a session that is gone, and one of its name begins anew", async () => {
+  it("forgets a deleted session, and starts over for a new one of the same name", async () => {
     const first = aSession(after(60));
     cache.upsert(first);
     await clock.advance(5_000);
@@ -61,7 +61,7 @@ describe("ExpiryMoves", () => {
     expect(moves.unmovedMs("gs-a")).to.equal(0);
   });
 
-  it("are none of a session without an expiry, nor of one that is not known", async () => {
+  it("returns 0 for an unknown session or one without an expiry", async () => {
     cache.upsert(aSession(undefined));
     await clock.advance(5_000);
     expect(moves.unmovedMs("gs-a")).to.equal(0);

@@ -117,7 +117,7 @@ describe("GameSessionFeed", () => {
     expect(late.hasEnded()).to.equal(true);
   });
 
-  it("sends nothing for keepalives, and nothing that the last event said", () => {
+  it("sends nothing for keepalives, and nothing that the last event contained", () => {
     const first = follow();
     run(1800);
     run(1900);
@@ -169,7 +169,7 @@ describe("GameSessionFeed", () => {
     expect(elsewhere.names()).to.deep.equal(["expiring"]);
   });
 
-  it("tells a follower that reconnects, here or to another process, once that the idle end it was warned of was put off meanwhile", () => {
+  it("tells a reconnecting follower once, in any process, that the idle end it was warned of was postponed", () => {
     run(200);
     const { events, leave } = follow();
     const lastId = events.at(-1)?.id;
@@ -194,7 +194,7 @@ describe("GameSessionFeed", () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it("writes events as browsers read them, with ids of its own", () => {
+  it("encodes events as server-sent events with ids", () => {
     const { events } = follow();
     const [event] = events;
     expect(event && encodeEvent(event)).to.match(/^id: [\w-]{12}\.\nevent: stage\ndata: \{.*\}\n\n$/);

@@ -21,7 +21,7 @@ import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 const noNode = (): undefined => undefined;
 
 describe("presentLaunchProgress", () => {
-  it("names the launch's current step", () => {
+  it("returns the launch's current step", () => {
     expect(presentLaunchProgress(undefined, noNode)).to.deep.equal({ stage: "scheduling" });
     expect(presentLaunchProgress(aGameSession(), noNode)).to.deep.equal({ stage: "scheduling" });
     expect(stepAfter("Scheduled")).to.equal("downloading");
@@ -30,7 +30,7 @@ describe("presentLaunchProgress", () => {
     expect(stepAfter("Scheduled", "ContentReady", "SaveRestored", "PodReady")).to.equal("connecting");
   });
 
-  it("names no download of a version that the session's node lists as ready, unless the session's condition says that files are missing", () => {
+  it("skips the download of a version that the node lists as ready, unless files are missing", () => {
     const node = aGameNode("node1", { entries: [aCacheEntry()] });
     const progressOf = (status: GameSessionStatus) =>
       presentLaunchProgress(aGameSession({ status }), (name) => (name === "node1" ? node : undefined));
@@ -61,35 +61,35 @@ describe("presentLaunchProgress", () => {
 });
 
 describe("publicEndOf", () => {
-  it("has a public word for every reason of the cluster", () => {
+  it("maps every reason of the cluster", () => {
     const words = StopReason.options.map((reason) => publicEndOf(reason, true)!.endReason);
     expect(words.toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
   });
 
-  it("explains every end of what was played but the player's own wish", () => {
+  it("explains every end of a played session except the player's own stop", () => {
     for (const reason of StopReason.options) {
       expect(publicEndOf(reason, true)!.message === undefined, reason).to.equal(reason === "UserRequested");
     }
   });
 
-  it("says of a launch that the player cancelled what became of their saves, as none was played", () => {
+  it("says that a cancelled launch left the saves unchanged", () => {
     expect(publicEndOf("UserRequested", false)).to.deep.equal({
       endReason: "user_requested",
       message: "The launch was cancelled. Your saves are unchanged.",
     });
   });
 
-  it("tells a launch that failed apart from a game that failed", () => {
+  it("distinguishes a failed launch from a failed game", () => {
     expect(publicEndOf("Failed", false)!.message).not.to.equal(publicEndOf("Failed", true)!.message);
   });
 
-  it("says what can be done about a save that could not be restored", () => {
+  it("says what to do about a save that could not be restored", () => {
     for (const reason of ["ChecksumMismatch", "SaveMissing"])
       expect(publicEndOf("Failed", false, reason)!.message).to.contain("Restore the previous version");
     expect(publicEndOf("Failed", true, "SaveMissing")).to.deep.equal(publicEndOf("Failed", true));
   });
 
-  it("says nothing before there is an end", () => {
+  it("returns undefined before the end", () => {
     expect(publicEndOf(null, true)).to.be.undefined;
     expect(publicEndOf("Nonsense", true)).to.be.undefined;
   });
@@ -100,12 +100,12 @@ const stopping = aGameSession({ spec: { desiredState: "Stopped" }, status: aRunn
 const finished = aGameSession({ status: aRunningStatus({ conditions: [aCondition("Finished")] }) });
 
 describe("currentStatus", () => {
-  it("prefers the cluster's status where the row lags behind", () => {
+  it("prefers the cluster's status if the row lags behind", () => {
     expect(currentStatus({ status: "starting" }, running)).to.equal("running");
     expect(currentStatus({ status: "running" }, stopping)).to.equal("stopping");
   });
 
-  it("shows a session as ended only when its result can be read", () => {
+  it("returns ended only once the result can be read", () => {
     expect(currentStatus({ status: "running" }, finished)).to.equal("stopping");
   });
 
