@@ -196,12 +196,12 @@ export function configWarnings({
   const warnings: string[] = [];
   if (trustedProxies === 0) {
     warnings.push(
-      "BASE_URL is https, so something in front ends TLS, yet TRUSTED_PROXIES is 0: limits per address count all its clients as one. Set it to the number of proxies that append to X-Forwarded-For.",
+      "BASE_URL is https, so a proxy terminates TLS, but TRUSTED_PROXIES is 0: rate limits count all clients as one address. Set it to the number of proxies that append to X-Forwarded-For.",
     );
   }
   if (bcryptCost < limits.auth.bcryptCost) {
     warnings.push(
-      `BCRYPT_COST is ${bcryptCost}: passwords from a stolen database would be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`,
+      `BCRYPT_COST is ${bcryptCost}: passwords from a stolen database could be guessed too fast. Set it to ${limits.auth.bcryptCost} or more.`,
     );
   }
   return warnings;

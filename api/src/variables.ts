@@ -33,18 +33,18 @@ const origin = z
 const databaseUrl = z.url({
   protocol: /^postgres(?:ql)?$/,
   error:
-    "must be a postgres:// address; in the chart it is key url of the secret that postgres.existingSecret names",
+    "must be a postgres:// address; in the chart, key url of the secret named by postgres.existingSecret",
 });
 const redisUrl = z
   .url({
     protocol: /^rediss?$/,
     error:
-      "must be a redis:// or rediss:// address; in the chart it is key url of the secret that redis.existingSecret names",
+      "must be a redis:// or rediss:// address; in the chart, key url of the secret named by redis.existingSecret",
     abort: true,
   })
   .refine(
     hasDecodableUser,
-    "must have a percent sign of its user or password written as %25; in the chart it is key url of the secret that redis.existingSecret names",
+    "must encode a percent sign in its user or password as %25; in the chart, key url of the secret named by redis.existingSecret",
   );
 
 const keyBytesMin = 32;
@@ -71,7 +71,7 @@ function hasDecodableUser(address: string): boolean {
 }
 
 const signingKeys = z
-  .string("must be set; in the chart it is key signingKeys of the secret that api.existingSecret names")
+  .string("must be set; in the chart, key signingKeys of the secret named by api.existingSecret")
   .transform((text, context) => {
     const keys = new Map<string, Buffer>();
     for (const pair of listed(text)) {
@@ -80,13 +80,13 @@ const signingKeys = z
       const isWeak = key.length < keyBytesMin || isPlaceholder(key.toString("latin1"));
       if (kid === undefined || keys.has(kid) || isWeak) {
         context.addIssue(
-          `must be kid:base64 pairs, of which the first signs, each of at least ${keyBytesMin} random bytes: make one with 'openssl rand -base64 32'`,
+          `must be kid:base64 pairs of at least ${keyBytesMin} random bytes each; the first one signs. Create one with 'openssl rand -base64 32'`,
         );
         return z.NEVER;
       }
       keys.set(kid, key);
     }
-    if (keys.size === 0) context.addIssue("must hold at least one key");
+    if (keys.size === 0) context.addIssue("must contain at least one key");
     return keys;
   });
 
@@ -101,7 +101,7 @@ const testSigningKey = z
     if (text === "") return undefined;
     const seed = Buffer.from(text, "base64");
     if (seed.length === 32) return ticketSigningKey(seed);
-    context.addIssue("must be base64 of 32 random bytes: make one with 'openssl rand -base64 32'");
+    context.addIssue("must be base64 of 32 random bytes. Create one with 'openssl rand -base64 32'");
     return z.NEVER;
   });
 
@@ -138,10 +138,10 @@ const streamCodecs = z
   .default("H264,VP8")
   .transform(listed)
   .pipe(z.array(StreamCodec))
-  .refine((codecs) => new Set(codecs).size === codecs.length, "must name no codec twice")
+  .refine((codecs) => new Set(codecs).size === codecs.length, "must not contain a codec twice")
   .refine(
     (codecs) => softwareCodecs.some((codec) => codecs.includes(codecEncodingNames[codec])),
-    "must name H264 or VP8 too, which every node encodes and every browser decodes",
+    "must include H264 or VP8, which every node encodes and every browser decodes",
   );
 
 /** Variables of the database. */
@@ -172,12 +172,10 @@ export const Variables = z
     DEFAULT_AVATAR_URL: z.string().trim().default(""),
     SIGNING_KEYS: signingKeys,
     PASSWORD_PEPPER: z
-      .string(
-        "must be set; in the chart it is key passwordPepper of the secret that api.existingSecret names",
-      )
+      .string("must be set; in the chart, key passwordPepper of the secret named by api.existingSecret")
       .refine(
         (text) => text.length >= 16 && !isPlaceholder(text),
-        "must be at least 16 characters of random text: make one with 'openssl rand -base64 32'",
+        "must be at least 16 random characters. Create one with 'openssl rand -base64 32'",
       ),
     BCRYPT_COST: whole(limits.auth.bcryptCost, 4, 16),
     PASSWORD_WORKERS: whole(Math.max(1, Math.min(4, availableParallelism() - 1)), 1, 32),
@@ -253,7 +251,7 @@ export const Variables = z
       context.addIssue({
         code: "custom",
         path: ["TURN_SECRET"],
-        message: `must be what the relay of TURN_URLS knows, at least ${relaySecretMin} characters of random text: make one with 'openssl rand -base64 48'`,
+        message: `must be the secret of the relay in TURN_URLS: at least ${relaySecretMin} random characters. Create one with 'openssl rand -base64 48'`,
       });
     }
   });

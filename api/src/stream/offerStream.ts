@@ -77,7 +77,7 @@ async function sendOffer(
     const keys = { gameSession: offer.sessionId, status: response.status };
     logger.warn(
       keys,
-      "A streamer refused the API's ticket: its key is another one, or the clocks of API and node differ by more than ten minutes.",
+      "A streamer rejected the API's ticket: its key differs, or the clocks of API and node differ by more than ten minutes.",
     );
   }
   return response;

@@ -49,7 +49,7 @@ export function ticketForStreamer(
   if (issued !== undefined) return issued.ticket;
   logger.warn(
     { gameSession: grant.sessionId },
-    "No ticket can be signed for a game session: the signing key that it was launched with is not among SIGNING_KEYS any more.",
+    "No ticket can be signed for a game session: the key it was launched with is no longer in SIGNING_KEYS.",
   );
   throw unavailable("This session can no longer be joined. Stop it and launch the game again.");
 }

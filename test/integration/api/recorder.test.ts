@@ -187,7 +187,7 @@ describe("recorder, relay and sweeper", function () {
       expect(await slotOf(id), objectKey).to.include({ objectKey: null, generation: 0 });
     }
     expect(api.logLines.join(""))
-      .to.contain("The recorder refuses a save")
+      .to.contain("The recorder rejected a save")
       .and.contain(`"objectKey":"${stolen}"`);
     await operator.report(id, { save: aSave(slot, 2) });
     await eventually(async () => expect(await slotOf(id)).to.include({ sequence: 2 }));

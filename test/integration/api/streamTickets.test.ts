@@ -173,7 +173,7 @@ describe("tickets to streams", function () {
       expectErrorResponse(await offer(owner), 503, "unavailable");
     }
     expect(
-      api.logLines.filter((line) => line.includes(id) && line.includes("refused the API's ticket")),
+      api.logLines.filter((line) => line.includes(id) && line.includes("rejected the API's ticket")),
     ).to.have.length(2);
   });
 

@@ -20,7 +20,7 @@ const environment = {
 };
 
 describe("readConfig", () => {
-  it("needs only the required variables and has a default for the rest", () => {
+  it("requires only the required variables and has defaults for the rest", () => {
     const config = readConfig(environment);
     expect(config).to.deep.include({
       port: 8080,
@@ -36,7 +36,7 @@ describe("readConfig", () => {
     expect(config.gameSession).to.include({ profile: "Software", idleTimeoutSeconds: 1800 });
   });
 
-  it("takes the limits per network address from the site, which may have many players behind one", () => {
+  it("reads the limits per network address", () => {
     const limitsWith = (variables: Record<string, string>): number[] => {
       const { authReads, authPosts, signInFailures } = policiesOf(
         readConfig({ ...environment, ...variables }),
@@ -53,7 +53,7 @@ describe("readConfig", () => {
     ).to.deep.equal([3000, 2000, 1000]);
   });
 
-  it("reads what games get, processors in thousandths", () => {
+  it("reads the resources of games, with processors in millicores", () => {
     expect(readConfig(environment).siteResources).to.deep.equal({
       normal: { memoryMb: 1024, cpuMillicores: 500 },
       most: { memoryMb: 16_384, cpuMillicores: 4000, gpuShare: 1, width: 1920, height: 1080 },
@@ -68,7 +68,7 @@ describe("readConfig", () => {
     expect([normal, most.cpuMillicores]).to.deep.equal([{ memoryMb: 2048, cpuMillicores: 1500 }, 8000]);
   });
 
-  it("sends no game, whatever it declares, in more than the maximum that the site sets for streams", () => {
+  it("caps a game's picture at the site's maximum for streams", () => {
     const sentIn = (variables: Record<string, string>) =>
       pictureFor(
         { memoryMb: null, cpuMillicores: null, gpuShare: null, pictureWidth: 1920, pictureHeight: 1080 },
@@ -86,7 +86,7 @@ describe("readConfig", () => {
     expect(sentIn({})).to.deep.equal({ width: 1920, height: 1080 });
   });
 
-  it("keeps the order of the signing keys, of which the first signs", () => {
+  it("keeps the order of the signing keys", () => {
     const second = "b:bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=";
     expect([
       ...readConfig({
@@ -96,7 +96,7 @@ describe("readConfig", () => {
     ]).to.deep.equal(["b", "a"]);
   });
 
-  it("lets players ask for what is sent anyway, for 1080p where GPUs render, or for what the site says", () => {
+  it("bounds streams by the default size, by 1080p with GPUs, or by the configured maximum", () => {
     const streamOf = (variables: Record<string, string>) =>
       readConfig({ ...environment, ...variables }).gameSession.stream;
     const site = {
@@ -132,7 +132,7 @@ describe("readConfig", () => {
     });
   });
 
-  it("sends H.264 and VP8, or what the site lists, in its order", () => {
+  it("defaults to H.264 and VP8, and keeps the order of configured codecs", () => {
     expect(readConfig(environment).gameSession.codecs).to.deep.equal(["H264", "VP8"]);
     expect(readConfig({ ...environment, STREAM_CODECS: "AV1, H265,H264" }).gameSession.codecs).to.deep.equal([
       "AV1",
@@ -141,7 +141,7 @@ describe("readConfig", () => {
     ]);
   });
 
-  it("tests connections only with an address and a key", () => {
+  it("enables connection tests only with an address and a key", () => {
     const CONNECTION_TEST_URL = "http://responders:8080";
     const CONNECTION_TEST_SIGNING_KEY = Buffer.alloc(32, 7).toString("base64");
     expect(readConfig(environment).connectionTest).to.equal(undefined);
@@ -198,7 +198,7 @@ describe("readConfig", () => {
     });
   }
 
-  it("says how a percent sign of the Redis password is written, and takes it written so", () => {
+  it("explains how to encode a percent sign of the Redis password, and accepts it", () => {
     expect(() => readConfig({ ...environment, REDIS_URL: "redis://:50%off@redis:6379" }))
       .to.throw("%25")
       .with.property("message")
@@ -217,13 +217,13 @@ describe("readConfig", () => {
 });
 
 describe("configWarnings", () => {
-  it("warns of a missing number of proxies when TLS must end in front", () => {
+  it("warns about missing TRUSTED_PROXIES with an https BASE_URL", () => {
     expect(configWarnings(readConfig(environment)).join()).to.contain("TRUSTED_PROXIES");
     expect(configWarnings(readConfig({ ...environment, TRUSTED_PROXIES: "1" }))).to.be.empty;
     expect(configWarnings(readConfig({ ...environment, BASE_URL: "http://play.test" }))).to.be.empty;
   });
 
-  it("warns of a low password cost where the site has real players", () => {
+  it("warns about a low password cost with an https BASE_URL", () => {
     const cheap = { ...environment, TRUSTED_PROXIES: "1", BCRYPT_COST: "11" };
     expect(configWarnings(readConfig(cheap)).join())
       .to.contain("BCRYPT_COST is 11")
@@ -232,7 +232,7 @@ describe("configWarnings", () => {
   });
 });
 
-describe("authorities of stores' certificates", () => {
+describe("certificate authorities of stores", () => {
   let folder: string;
   let file: string;
 
@@ -242,7 +242,7 @@ describe("authorities of stores' certificates", () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("ask the database for its name and certificate, however the address asks for TLS", () => {
+  it("verify the database's name and certificate, whatever the address asks for", () => {
     for (const query of [
       "",
       "?sslmode=require",
@@ -267,7 +267,7 @@ describe("authorities of stores' certificates", () => {
     expect(readConfig(environment).postgres.url, "as it is without one").to.equal(environment.DATABASE_URL);
   });
 
-  it("are refused where nothing would be checked against them", () => {
+  it("are rejected if nothing would be verified with them", () => {
     for (const query of ["sslmode=disable", "sslmode=no-verify", "ssl=false"]) {
       expect(
         () =>
@@ -283,7 +283,7 @@ describe("authorities of stores' certificates", () => {
     expect(() => readConfig({ ...environment, S3_CA_FILE: file })).to.throw("begin that with https://");
   });
 
-  it("are refused where their file is missing or holds none", () => {
+  it("are rejected if their file is missing or contains none", () => {
     const empty = join(folder, "ca.crt");
     writeFileSync(empty, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
     expect(() => readConfig({ ...environment, DATABASE_CA_FILE: empty })).to.throw(
@@ -299,7 +299,7 @@ describe("keys of the object store", () => {
   const { S3_ACCESS_KEY, S3_SECRET_KEY, ...keyless } = environment;
   const token = { AWS_WEB_IDENTITY_TOKEN_FILE: "/run/token" };
 
-  it("may be temporary ones of a web identity, by AWS' own token service or the store's", () => {
+  it("may be temporary ones of a web identity, from AWS or the store", () => {
     expect(
       readConfig({ ...keyless, ...token, AWS_ROLE_ARN: "arn:aws:iam::1:role/a" }).objectStore.webIdentity,
     ).to.deep.equal({
@@ -329,7 +329,7 @@ describe("keys of the object store", () => {
     );
   });
 
-  it("are read without the line end that a file of a secret has, and are none if that is all", () => {
+  it("are read without a trailing newline, and count as missing if empty", () => {
     const lines = { S3_ACCESS_KEY: "access\n", S3_SECRET_KEY: "secret\r\n" };
     expect(readConfig({ ...environment, ...lines }).objectStore).to.include({
       accessKey: "access",
@@ -342,7 +342,7 @@ describe("keys of the object store", () => {
     ).to.equal("/run/token");
   });
 
-  it("that are missing are named with the key of the chart's secret, without the others' values", () => {
+  it("are named with the key of the chart's secret if missing, without other values", () => {
     const wrong: [Record<string, string | undefined>, RegExp][] = [
       [keyless, /S3_ACCESS_KEY[^]*S3_SECRET_KEY|accessKey[^]*secretKey/],
       [
@@ -359,19 +359,19 @@ describe("keys of the object store", () => {
       ],
       [
         { ...environment, DATABASE_URL: undefined },
-        /url of the secret that postgres\.existingSecret names[^]*DATABASE_URL/,
+        /url of the secret named by postgres\.existingSecret[^]*DATABASE_URL/,
       ],
       [
         { ...environment, REDIS_URL: undefined },
-        /url of the secret that redis\.existingSecret names[^]*REDIS_URL/,
+        /url of the secret named by redis\.existingSecret[^]*REDIS_URL/,
       ],
       [
         { ...environment, PASSWORD_PEPPER: undefined },
-        /passwordPepper of the secret that api\.existingSecret names[^]*PASSWORD_PEPPER/,
+        /passwordPepper of the secret named by api\.existingSecret[^]*PASSWORD_PEPPER/,
       ],
       [
         { ...environment, SIGNING_KEYS: undefined },
-        /signingKeys of the secret that api\.existingSecret names[^]*SIGNING_KEYS/,
+        /signingKeys of the secret named by api\.existingSecret[^]*SIGNING_KEYS/,
       ],
     ];
     for (const [variables, message] of wrong) expect(() => readConfig(variables)).to.throw(message);

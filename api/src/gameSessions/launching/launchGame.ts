@@ -67,7 +67,10 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
     await gameSessionWriter.create(id, spec);
   } catch (error) {
     if (error instanceof KubeError && error.status === 422)
-      logger.error({ err: error, gameSession: id }, "The Kubernetes API refused the spec of a game session.");
+      logger.error(
+        { err: error, gameSession: id },
+        "The Kubernetes API rejected the spec of a game session.",
+      );
     if (!(await recordLaunchFailure(deps, id, "The cluster rejected the session."))) return;
     throw noServers("The game servers cannot be reached right now. Try again in a moment.", { cause: error });
   }

@@ -50,7 +50,7 @@ async function recordLateSave(
   metrics.saveConflictStored();
   logger.warn(
     { gameSession, slot: slotId, sequence },
-    "The recorder kept a save as a conflict copy: its session does not own the slot any longer.",
+    "The recorder kept a save as a conflict copy: its session no longer owns the slot.",
   );
 }
 
@@ -72,7 +72,7 @@ async function isRemoved(
   } catch (error) {
     logger.warn(
       { err: error, objectKey: save.objectKey },
-      "The recorder could not look for a late save; it counts as stored.",
+      "The recorder could not check a late save; it counts as stored.",
     );
     return false;
   }
@@ -103,7 +103,7 @@ export async function recordRequestedSave(
   if (isRecorded)
     logger.info(
       { gameSession: id, slot: slotId, sequence: save.sequence },
-      "The recorder kept a save that its player asked for.",
+      "The recorder kept a requested save.",
     );
 }
 
@@ -180,7 +180,7 @@ export function credibleSave(
     metrics.saveRefused();
     logger.warn(
       { gameSession: row.id, slot: row.slotId, objectKey: save.objectKey, node: status.nodeName },
-      "The recorder refuses a save whose key is not one of its session's slot.",
+      "The recorder rejected a save whose key does not belong to its session's slot.",
     );
     return undefined;
   }

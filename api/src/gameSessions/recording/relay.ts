@@ -50,12 +50,12 @@ async function relayOldest(
     // A retry would be rejected again and delay the launches behind it.
     logger.error(
       { err: error, gameSession: id },
-      "The Kubernetes API refused a game session that its launch had not created.",
+      "The Kubernetes API rejected a game session that the relay tried to create.",
     );
     return { failedId: id, message: "The cluster rejected the session." };
   }
   await updateGameSessionCreated(transaction, id);
-  logger.info({ gameSession: id }, "The relay created a game session that its launch had not.");
+  logger.info({ gameSession: id }, "The relay created a missing game session.");
   return "created";
 }
 

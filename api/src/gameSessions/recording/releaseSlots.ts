@@ -39,7 +39,7 @@ export async function freePlayers({ postgres, logger }: Pick<Deps, "postgres" | 
   for (const id of await updateSlowStopsEnded(postgres.pool, slowStopSeconds)) {
     logger.warn(
       { gameSession: id },
-      "A game session takes long to end: its player may play again, its slot waits for it.",
+      "A game session takes long to end. Its player can play again; its slot stays reserved.",
     );
   }
 }
@@ -76,7 +76,7 @@ export async function releaseSlots(
     else
       deps.logger.warn(
         keys,
-        "The recorder released the slot of a game session whose saves it could not read: what is stored of it becomes a conflict copy.",
+        "The recorder released the slot of a game session whose saves it could not read. Its stored saves become conflict copies.",
       );
     released.push(session.id);
   }
@@ -112,7 +112,7 @@ async function bringUpToDate(
     (error) => {
       deps.logger.error(
         { err: error, gameSession: id, slot: slotId },
-        "A session's saves could not be listed or read; its slot waits for them.",
+        "A session's saves could not be listed or read; its slot stays reserved.",
       );
     },
   );

@@ -179,7 +179,7 @@ export class GameSessionEvents {
           this.#take(row);
         }
       } catch (error) {
-        logger.warn({ err: error }, "The API could not read the followed game sessions; it tries again.");
+        logger.warn({ err: error }, "The API could not read the followed game sessions; it retries.");
       }
     }
     this.#isReading = false;

@@ -73,7 +73,7 @@ async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: stri
   void extendInCluster(deps, id, keepalive, false).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, gameSession: id },
-      "The API could not extend a game session in the cluster; the next keepalive tries again.",
+      "The API could not extend a game session in the cluster; the next keepalive retries.",
     );
   });
   return keepalive.expiresAt;

@@ -1,5 +1,13 @@
 import { type GameSession, isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
-import type { GameSessionsResponse, GameSessionStatusResponse, KeepaliveResponse, LaunchResponse, StopPendingResponse, StopResponse, GameSessionEndReason } from "#contracts/http/gameSessions.ts";
+import type {
+  GameSessionsResponse,
+  GameSessionStatusResponse,
+  KeepaliveResponse,
+  LaunchResponse,
+  StopPendingResponse,
+  StopResponse,
+  GameSessionEndReason,
+} from "#contracts/http/gameSessions.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { launchStepOf } from "#contracts/crd/launchStep.ts";
 import { StopReason } from "#contracts/crd/gameSessionSpec.ts";

@@ -24,7 +24,7 @@ export async function sweepIdle({
   if (gapSeconds > maxGapSeconds)
     logger.info(
       { seconds: gapSeconds },
-      "Idle game sessions were not looked for during this time; all begin their idle timeout anew.",
+      "Idle game sessions were not checked during this time; all restart their idle timeout.",
     );
   const silent: string[] = [];
   for (const { id, expiresAt } of idle) {
