@@ -234,6 +234,9 @@ const rooms = {
     // The stream, which works without any page, and the API's calls.
     "stream",
     "client",
+    // The page's text.
+    "i18n.ts",
+    "locales",
     "styles",
   ],
   kube: [

@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { lazy, Suspense, useEffect } from "react";
 import { Navigate, Outlet, Route, Routes, useLocation } from "react-router";
 import { useQueryClient } from "@tanstack/react-query";
@@ -11,15 +12,13 @@ import { PlayFrame } from "./play/PlayFrame.tsx";
 import { SignInPage } from "./signIn/SignInPage.tsx";
 import { useAuth } from "./signIn/useAuth.ts";
 
-/**
- * Bundles of their own, for what is not seen on each visit: the code for streaming, for example, is loaded
- * when a game is played.
- */
+/** Separate bundles for pages that most visits do not open, such as the code for streaming. */
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"));
 const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
 /** The pages and who may see them. */
 export function App() {
+  const { t } = useTranslation();
   return (
     <Routes>
       <Route path="/signin" element={<SignInPage />} />
@@ -30,7 +29,7 @@ export function App() {
             <Suspense
               fallback={
                 <PlayFrame>
-                  <Spinner label="Loading…" />
+                  <Spinner label={t("loading")} />
                 </PlayFrame>
               }
             >
@@ -49,18 +48,16 @@ export function App() {
   );
 }
 
-/**
- * Shows its routes to signed-in players, and sends everybody else to the sign-in page, which leads back
- * afterwards.
- */
+/** Shows its routes to signed-in players, and sends everybody else to the sign-in page, which leads back. */
 function SignedIn() {
+  const { t } = useTranslation();
   const { auth, refresh } = useAuth();
   const { pathname, search } = useLocation();
   switch (auth.state) {
     case "loading":
       return (
         <PlayFrame>
-          <Spinner label="Loading…" />
+          <Spinner label={t("loading")} />
         </PlayFrame>
       );
     case "signedIn":
@@ -78,14 +75,14 @@ function SignedIn() {
         <PlayFrame>
           <Notice
             tone="problem"
-            title="Joypod could not be reached"
+            title={t("unreachable")}
             actions={
               <button
                 type="button"
                 className="button button-primary"
                 onClick={() => void refresh().catch(() => undefined)}
               >
-                Try again
+                {t("retry")}
               </button>
             }
           >
@@ -96,7 +93,7 @@ function SignedIn() {
   }
 }
 
-/** The pages of one player: another one, who signed in in another tab, finds nothing of them. */
+/** The pages of one player. Nothing of them remains when another player signs in in another tab. */
 function PlayersPages() {
   const client = useQueryClient();
   useEffect(() => () => forgetCatalog(client), [client]);

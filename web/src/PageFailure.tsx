@@ -1,12 +1,10 @@
 import { Component, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
 import { useLocation } from "react-router";
 import { PlayFrame } from "./play/PlayFrame.tsx";
 import { Notice } from "./components/Notice.tsx";
 
-/**
- * Says what can be done where a page fails to show, until another page is gone to: without it the window
- * would be empty.
- */
+/** Shows a notice in place of a page that threw an error, until the player opens another page. */
 export function PageFailure({ children }: { children: ReactNode }) {
   const { pathname } = useLocation();
   return <FailureBoundary pathname={pathname}>{children}</FailureBoundary>;
@@ -25,33 +23,38 @@ interface BoundaryState {
 class FailureBoundary extends Component<BoundaryProps, BoundaryState> {
   override state = { hasFailed: false, pathname: this.props.pathname };
 
-  /** Called by React with what a page has thrown. */
+  /** Called by React with the error that a page has thrown. */
   static getDerivedStateFromError(): Partial<BoundaryState> {
     return { hasFailed: true };
   }
 
-  /** Called by React before each render: what failed was the page at another address. */
+  /** Called by React before each render: a page at another address has not failed. */
   static getDerivedStateFromProps({ pathname }: BoundaryProps, state: BoundaryState): BoundaryState | null {
     return pathname === state.pathname ? null : { hasFailed: false, pathname };
   }
 
   override render(): ReactNode {
     if (!this.state.hasFailed) return this.props.children;
-    return (
-      <PlayFrame>
-        <Notice
-          tone="problem"
-          title="This page could not be shown"
-          isPage
-          actions={
-            <button type="button" className="button button-primary" onClick={() => window.location.reload()}>
-              Reload
-            </button>
-          }
-        >
-          <p>A game that runs goes on meanwhile.</p>
-        </Notice>
-      </PlayFrame>
-    );
+    return <FailureNotice />;
   }
+}
+
+function FailureNotice() {
+  const { t } = useTranslation();
+  return (
+    <PlayFrame>
+      <Notice
+        tone="problem"
+        title={t("pageFailure.title")}
+        isPage
+        actions={
+          <button type="button" className="button button-primary" onClick={() => window.location.reload()}>
+            {t("pageFailure.reload")}
+          </button>
+        }
+      >
+        <p>{t("pageFailure.text")}</p>
+      </Notice>
+    </PlayFrame>
+  );
 }

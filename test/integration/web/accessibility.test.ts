@@ -107,7 +107,7 @@ describe("everybody can use", function () {
 
   it("a page that does not exist", async () => {
     await signInAt("/no/such/page");
-    await page.getByText("There is nothing here").waitFor();
+    await page.getByText("Page not found").waitFor();
     await expectAccessible(page);
   });
 

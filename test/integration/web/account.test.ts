@@ -91,7 +91,7 @@ describe("the account page", () => {
 
   async function fillPassword(password: string, repeated = password): Promise<void> {
     await page.getByLabel("New password", { exact: true }).fill(password);
-    await page.getByLabel("New password once more").fill(repeated);
+    await page.getByLabel("Repeat the new password").fill(repeated);
     await page.getByRole("button", { name: "Save password" }).click();
   }
 
@@ -102,7 +102,7 @@ describe("the account page", () => {
     await fillPassword(newPassword, "something else");
     await page.getByRole("alert").getByText("not the same").waitFor();
     await fillPassword("Password1");
-    await page.getByRole("alert").getByText("one of the most common").waitFor();
+    await page.getByRole("alert").getByText("too common and easy to guess").waitFor();
     await fillPassword(newPassword);
     await page
       .getByRole("status")
@@ -237,7 +237,7 @@ describe("the account page", () => {
   it("shows nothing of a player to the next one who has signed in in another tab, not even until the next one's own is there", async () => {
     await openAccount();
     await page.getByRole("radio", { name: "Sharp" }).click();
-    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+    await page.getByRole("status").getByText("Saved for your next game.").waitFor();
     const next = await aUser(api.deps);
     await signInBeside(tab, next);
     await page.route("**/api/account/**", () => undefined); // There is no response.
@@ -248,7 +248,7 @@ describe("the account page", () => {
 
   it("keeps what it shows, and says what went wrong, while Joypod cannot be reached", async () => {
     await openAccount();
-    const quality = page.getByRole("group", { name: "Quality of the picture" });
+    const quality = page.getByRole("group", { name: "Picture quality" });
     await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
     await tab.context.setOffline(true);
     // It may be taken back before anybody could see it checked.
@@ -258,7 +258,7 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Try again" }).click();
     await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
     await quality.getByRole("radio", { name: "Sharp" }).click();
-    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+    await page.getByRole("status").getByText("Saved for your next game.").waitFor();
   });
 
   it("says so where the browser has no WebRTC to test the connection with", async () => {
@@ -269,7 +269,7 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Test my connection" }).click();
     await page
       .getByRole("status")
-      .getByText("This browser cannot show the game: it has no WebRTC, or WebRTC is switched off in it.")
+      .getByText("This browser cannot show the game: it has no WebRTC, or WebRTC is switched off.")
       .waitFor();
   });
 
@@ -284,7 +284,7 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Unlink Example" }).click();
     await page.getByLabel("Your password").fill(user.password);
     await page.getByRole("button", { name: "Confirm" }).click();
-    await page.getByRole("status").getByText("does not sign in to your account any more").waitFor();
+    await page.getByRole("status").getByText("You can no longer sign in with").waitFor();
     await page.getByRole("button", { name: "Link Example" }).waitFor();
   });
 
@@ -316,7 +316,7 @@ describe("the account page", () => {
     await page.goto("/account");
     await page.getByRole("button", { name: "Sign in with Example" }).click();
     await page.getByRole("button", { name: "Unlink Example" }).click();
-    await page.getByRole("alert").getByText("Nothing else signs in to your account").waitFor();
+    await page.getByRole("alert").getByText("This is your only way to sign in.").waitFor();
     await growOld();
     await page.getByRole("button", { name: "Set a password" }).click();
     await fillPassword(newPassword);

@@ -294,9 +294,9 @@ describe("the catalogue's pages", () => {
 
   it("show a message for a game or page that does not exist", async () => {
     await page.goto("/games/no-such-game");
-    await page.getByText("This game is not here").waitFor();
+    await page.getByText("This game is not available").waitFor();
     await page.goto("/no/such/page");
-    await page.getByText("There is nothing here").waitFor();
+    await page.getByText("Page not found").waitFor();
   });
 
   it("offer a new game in place of a slot that was deleted elsewhere, once a launch has failed", async () => {

@@ -62,7 +62,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
   async function deleteSlot(number: number): Promise<void> {
     await button(`Delete slot ${number}`).click();
     await button("Delete it").click();
-    await said(`Slot ${number} was deleted and is empty now.`);
+    await said(`Slot ${number} was deleted and is now empty.`);
   }
 
   /** Begins an upload into the first empty slot, and returns what lets it reach the API. */
@@ -157,7 +157,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       await page.getByRole("button", { name: /^Restore the save of/ }).click();
       await setDeletedAt(new Date());
       await button("Restore it").click();
-      await page.getByText("Its saves can be downloaded or deleted, but not played.").waitFor();
+      await page.getByText("You can download or delete its saves, but not play them.").waitFor();
       await openSaves(1);
       await expectAccessible(page);
       const [download] = await Promise.all([
@@ -174,11 +174,11 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       await button("Rename slot 1").click();
       await page.getByLabel("Name of slot 1").fill("The end");
       await button("Save name").click();
-      await said("Slot 1 has its new name.");
+      await said("Slot 1 has been renamed.");
       await button("Delete slot 1").click();
       await button("Delete it").click();
       await page.getByRole("list", { name: "Save slots" }).waitFor({ state: "detached" });
-      await page.getByText("This game is not here").waitFor();
+      await page.getByText("This game is not available").waitFor();
     });
 
     it("are there for who opens its page, and nobody else", async () => {
@@ -192,7 +192,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       const looked = page.waitForResponse("**/api/games/kept/saves");
       await signInAs(page, fixture.user);
       expect((await looked).status()).to.equal(404);
-      await page.getByText("This game is not here").waitFor();
+      await page.getByText("This game is not available").waitFor();
       expect(await page.getByRole("heading", { name: "Your saves" }).count()).to.equal(0);
     });
   });
@@ -253,10 +253,10 @@ describe("the saves on a game's page, which change meanwhile,", function () {
         what: "the API to know of the maintenance",
       });
       await page.evaluate("dispatchEvent(new Event('focus'))");
-      await dialog.getByRole("status").getByText("Joypod is being worked on").waitFor();
+      await dialog.getByRole("status").getByText("Joypod is under maintenance").waitFor();
       expect(await replace.isEnabled(), "a new game in maintenance").to.equal(false);
       await dialog.getByRole("button", { name: "Only delete it" }).click();
-      await said("Slot 2 was deleted and is empty now.");
+      await said("Slot 2 was deleted and is now empty.");
       expect(await labels()).to.deep.equal(["Slot 1", null, "Slot 3"]);
     } finally {
       await maintenance.delete(name);

@@ -35,12 +35,12 @@ describe("the quality of the picture on the account page", () => {
     await tab.close({ failed: this.currentTest?.state === "failed" });
   });
 
-  const quality = (): Locator => page.getByRole("group", { name: "Quality of the picture" });
+  const quality = (): Locator => page.getByRole("group", { name: "Picture quality" });
 
   it("is kept as the player chooses it, by keyboard too", async () => {
     await quality().getByRole("radio", { name: "Auto" }).focus();
     await page.keyboard.press("ArrowDown");
-    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+    await page.getByRole("status").getByText("Saved for your next game.").waitFor();
     await page.getByRole("combobox", { name: "Frames" }).selectOption("30 per second");
     await eventually(async () => {
       const {
@@ -75,7 +75,7 @@ describe("the quality of the picture on the account page", () => {
       await quality().getByRole("radio", { name, checked: true }).waitFor();
     }
     goOn.resolve(undefined);
-    await page.getByRole("status").getByText("Kept for your next game.").waitFor();
+    await page.getByRole("status").getByText("Saved for your next game.").waitFor();
     expect(await quality().getByRole("radio", { name: "Data saver" }).isChecked()).to.equal(true);
   });
 });

@@ -171,7 +171,7 @@ describe("a launch on the play page", function () {
     await page.getByRole("button", { name: "Save and stop" }).click();
     const failure = page
       .getByRole("alert")
-      .filter({ hasText: "The game goes on, because it could not be stopped." });
+      .filter({ hasText: "The game keeps running, because it could not be stopped." });
     await failure.waitFor();
     expect(await lack.isVisible()).to.equal(true);
     await page.clock.runFor(10_000);

@@ -32,7 +32,7 @@ describe("the pages in maintenance", function () {
 
   it("show the admin's words as soon as a launch is refused, and before a sign-in", async () => {
     const { page } = tab;
-    const notice = page.getByRole("status").filter({ hasText: "Joypod is being worked on." });
+    const notice = page.getByRole("status").filter({ hasText: "Joypod is under maintenance." });
     await page.goto(`/games/${fixture.game.slug}`);
     await signInAs(page, fixture.user);
     await page.getByRole("button", { name: "Play", exact: true }).waitFor();
@@ -45,7 +45,7 @@ describe("the pages in maintenance", function () {
       what: "the API to know of the maintenance",
     });
     await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.getByRole("alert").filter({ hasText: "no game can be started just now" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "no game can be started right now" }).waitFor();
     await notice.filter({ hasText: "We are back at 14:00." }).waitFor();
     await page.context().clearCookies();
     await page.goto("/signin");

@@ -85,19 +85,19 @@ describe("the saves on a game's page", function () {
     await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2) });
     await fixture.aVersion(slotId, "elsewhere", { kind: "conflict", storedAt: daysAgo(1) });
     await open();
-    await card(1).getByText("A save from another device or server came late.").waitFor();
+    await card(1).getByText("A save from another device or server arrived late.").waitFor();
     await openSaves(1);
     await eventually(async () => (await versions(1).count()) === 3);
     const texts = await versions(1).allInnerTexts();
     expect(texts[0])
-      .to.match(/From another device or server, came late · 1 day ago · 1 KB/)
+      .to.match(/Arrived late from another device or server · 1 day ago · 1 KB/)
       .and.to.contain("Restore")
       .and.not.contain("Current");
     expect(texts[1])
       .to.match(/Current\s[\s\S]*Played · 2 days ago/)
       .and.not.contain("Restore");
     expect(texts[2])
-      .to.match(/You asked for it · 3 days ago/)
+      .to.match(/Saved by you · 3 days ago/)
       .and.to.contain("Restore");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -129,7 +129,7 @@ describe("the saves on a game's page", function () {
     expect((await fixture.slot(slotId)).versions).to.have.length(2);
     await restore.press("Enter");
     await button("Restore it").click();
-    await said("is again the save of slot 1");
+    await said("is now the save of slot 1");
     await eventually(async () => (await versions(1).count()) === 3);
     expect(await versions(1).nth(0).innerText()).to.match(/Current[\s\S]*Restored · just now/);
     const row = await fixture.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
@@ -150,14 +150,14 @@ describe("the saves on a game's page", function () {
     await button("Restore it").click();
     await page
       .getByRole("alert")
-      .getByText("That save is missing or damaged. The one before it can be read.")
+      .getByText("That save is missing or damaged. The previous one can be read.")
       .waitFor();
     await versions(1).nth(1).getByText("This save is missing or damaged.").waitFor();
     await page
       .getByRole("dialog")
       .getByRole("button", { name: /^Restore the save of/ })
       .click();
-    await said("is again the save of slot 1");
+    await said("is now the save of slot 1");
     const row = await fixture.api.deps.postgres.prisma.saveSlot.findUniqueOrThrow({ where: { id: slotId } });
     expect(row.objectKey).to.equal(first.objectKey);
   });
@@ -201,10 +201,10 @@ describe("the saves on a game's page", function () {
     await button("Delete slot 1").click();
     expect(await labels()).to.deep.equal(["Before the boss", "Before the boss (copy)", null]);
     await button("Delete it").click();
-    await said("Slot 1 was deleted and is empty now.");
+    await said("Slot 1 was deleted and is now empty.");
     await card(1).getByText("Empty slot").waitFor();
     expect(await labels()).to.deep.equal([null, "Before the boss (copy)", null]);
-    expect(await focused(page.getByText("Slot 1 was deleted and is empty now."))).to.equal(true);
+    expect(await focused(page.getByText("Slot 1 was deleted and is now empty."))).to.equal(true);
   });
 
   it("take the focus to what was said once, and not again when the player has gone on", async () => {
@@ -212,7 +212,7 @@ describe("the saves on a game's page", function () {
     await openWithOne();
     await button("Delete slot 1").click();
     await button("Delete it").click();
-    const told = page.getByText("Slot 1 was deleted and is empty now.");
+    const told = page.getByText("Slot 1 was deleted and is now empty.");
     await eventually(() => focused(told));
     await page.locator("header.header").click({ position: { x: 3, y: 3 } });
     await page.clock.runFor(61_000); // The slots tell anew how long ago things were.
@@ -225,7 +225,7 @@ describe("the saves on a game's page", function () {
     await choose(1, Buffer.from("this is no archive"));
     await card(1).getByRole("alert").getByText("This file is not a save.").waitFor();
     await choose(1, aTarGz([{ name: "zeros", body: Buffer.alloc(16 * mebibyte + 1) }]));
-    await card(1).getByRole("alert").getByText("may have at most 16 MB").waitFor();
+    await card(1).getByRole("alert").getByText("can have at most 16 MB").waitFor();
     await choose(1, aSave("uploaded"));
     await said("The upload is now the save of slot 1.");
     await eventually(async () =>
@@ -256,7 +256,7 @@ describe("the saves on a game's page", function () {
     await choose(1, aSave("second"));
     await told.waitFor({ state: "detached" });
     response.resolve(undefined);
-    await card(1).getByRole("alert").getByText("Joypod is not available just now.").waitFor();
+    await card(1).getByRole("alert").getByText("Joypod is not available right now.").waitFor();
     expect(await told.count()).to.equal(0);
     await choose(1, aSave("third"));
     await told.waitFor();
@@ -280,7 +280,7 @@ describe("the saves on a game's page", function () {
     expect(await name.inputValue()).to.equal("Before the boss");
     await tab.context.setOffline(false);
     await button("Save name").click();
-    await said("Slot 1 has its new name.");
+    await said("Slot 1 has been renamed.");
     expect(await labels()).to.include("Before the boss");
   });
 
@@ -310,7 +310,7 @@ describe("the saves on a game's page", function () {
     await page
       .getByRole("dialog")
       .getByRole("alert")
-      .getByText("Joypod is not available just now.")
+      .getByText("Joypod is not available right now.")
       .waitFor();
     expect(await focused(button("Delete it"))).to.equal(true);
     await page.keyboard.press("Escape");
@@ -336,7 +336,7 @@ describe("the saves on a game's page", function () {
     await launches.operator.finish(id, { conditions: [aCondition("SavePersisted", { status: "Unknown" })] });
     await launches.ended(id);
     await page.clock.runFor(pollMs);
-    await card(1).getByText("The last save of this slot is still on its way from the game server.").waitFor();
+    await card(1).getByText("The last save of this slot is still being stored.").waitFor();
     expect(await button("Continue slot 1").count()).to.equal(0);
     expect(await button("Continue slot 2").isEnabled()).to.equal(true);
     await fixture.api.deps.postgres.prisma.gameSession.update({

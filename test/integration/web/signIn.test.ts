@@ -99,7 +99,7 @@ describe("signing in on the page", () => {
       route.fulfill({ status: 503, contentType: "application/json", body: '{"error":"unavailable"}' }),
     );
     await signInAs(page, user);
-    await page.getByRole("alert").getByText("Joypod is not available just now").waitFor();
+    await page.getByRole("alert").getByText("Joypod is not available right now").waitFor();
     await page.unroute("**/api/auth/session");
     await signInAs(page, user);
     await page.getByRole("heading", { name: "Games" }).waitFor();

@@ -47,7 +47,7 @@ describe("a copy of a save that takes minutes", function () {
 
   const copyButton = (): Locator => page.getByRole("button", { name: "Copy slot 1 to an empty slot" });
   const copied = (): Promise<void> =>
-    page.getByRole("status").getByText("was copied into an empty slot.").waitFor();
+    page.getByRole("status").getByText("was copied to an empty slot.").waitFor();
   const labels = async (): Promise<(string | null)[]> =>
     (await fixture.saves()).slots.map(({ label }) => label);
 

@@ -1,3 +1,5 @@
+import { t } from "../i18n.ts";
+import { useTranslation } from "react-i18next";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -24,22 +26,21 @@ interface SignInMethodsProps {
   onProblem: (problem: unknown) => void;
 }
 
-/** The ways to sign in and what can be done to them, with what came of the last change. */
+/** The sign-in methods with their actions, and the result of the last change. */
 export function AccountMethods({ methods, user }: { methods: SignInMethodsResponse; user: AuthSessionUser }) {
+  const { t } = useTranslation("account");
   const client = useQueryClient();
   const { attempt, pending } = useReauthentication();
   const [problem, setProblem] = useState<unknown>();
   const [announcement, announce] = useAnnouncement();
-  /**
-   * Whether something was done here, after which it is old what came of the provider that led to this page.
-   */
+  /** True after the first action here: the result of a linking that led to this page is outdated then. */
   const [hasBegun, setHasBegun] = useState(false);
   const [isSettingPassword, setIsSettingPassword] = useState(false);
   const unlinking = useMutation({
     mutationFn: ({ id, name }: { id: string; name: string }) =>
       attempt(async (currentPassword) => {
         await unlinkProvider(user.id, id, currentPassword);
-        announce(`${name} does not sign in to your account any more.`);
+        announce(t("methods.unlinked", { provider: name }));
       }),
     onError: setProblem,
     onSettled: () => client.invalidateQueries({ queryKey: ["signInMethods"] }),
@@ -95,20 +96,17 @@ export function AccountMethods({ methods, user }: { methods: SignInMethodsRespon
 }
 
 function problemText(problem: unknown): string {
-  return isApiError(problem, "conflict")
-    ? "Nothing else signs in to your account yet. Set a password, or link another provider first."
-    : sentenceFor(problem);
+  return isApiError(problem, "conflict") ? t("account:methods.lastMethod") : sentenceFor(problem);
 }
 
 function passwordNews(ended: number): string {
-  if (ended === 0) return "Your new password is set.";
-  return ended === 1
-    ? "Your new password is set. One other browser was signed out."
-    : `Your new password is set. ${ended} other browsers were signed out.`;
+  if (ended === 0) return t("account:password.saved");
+  return t("account:password.savedElsewhere", { count: ended });
 }
 
-/** Says whether the provider that led back here was linked. */
+/** Reports whether the provider that led back here was linked. */
 function LinkingResult({ providers }: Pick<SignInMethodsResponse, "providers">) {
+  const { t } = useTranslation("account");
   const [query] = useSearchParams();
   const error = query.get("error");
   if (error !== null)
@@ -120,15 +118,12 @@ function LinkingResult({ providers }: Pick<SignInMethodsResponse, "providers">) 
   const linked = providers.find(({ id, isLinked }) => isLinked && id === query.get("linked"));
   return linked === undefined ? null : (
     <p className="message" role="status">
-      From now on you can sign in with {linked.name} too.
+      {t("methods.nowLinked", { provider: linked.name })}
     </p>
   );
 }
 
-/**
- * Every way to sign in, and whether it signs in to this account; a provider that does not can be linked, one
- * that does unlinked.
- */
+/** Every sign-in method; providers can be linked to this account and unlinked. */
 function SignInMethods({
   methods: { hasPassword, providers },
   user,
@@ -138,44 +133,49 @@ function SignInMethods({
   onUnlink,
   onProblem,
 }: SignInMethodsProps) {
+  const { t } = useTranslation("account");
   const { redirectingTo, redirect } = useProviderRedirect(onProblem, { player: user.id, attempt });
   return (
-    <ul className="methods" aria-label="Sign-in methods">
+    <ul className="methods" aria-label={t("methods.title")}>
       <li className="method">
         <div className="method-text">
-          <strong>E-mail and password</strong>
+          <strong>{t("methods.emailAndPassword")}</strong>
           <span>{user.email}</span>
         </div>
-        {hasPassword ? <Linked word="Password set" /> : <span className="method-state">No password</span>}
+        {hasPassword ? (
+          <Linked>{t("methods.passwordSet")}</Linked>
+        ) : (
+          <span className="method-state">{t("methods.noPassword")}</span>
+        )}
         <ActionButton className="button" isBusy={isBusy} onClick={onPassword}>
-          {hasPassword ? "Change password" : "Set a password"}
+          {hasPassword ? t("methods.changePassword") : t("methods.setPassword")}
         </ActionButton>
       </li>
       {providers.map((provider) => (
         <li key={provider.id} className="method">
           <div className="method-text">
             <strong>{provider.name}</strong>
-            <span>{provider.isLinked ? "Signs in to this account" : "Not linked yet"}</span>
+            <span>{provider.isLinked ? t("methods.signsIn") : t("methods.notLinked")}</span>
           </div>
-          {provider.isLinked && <Linked word="Linked" />}
+          {provider.isLinked && <Linked>{t("methods.linked")}</Linked>}
           {provider.isLinked ? (
             <ActionButton
               className="button"
-              aria-label={`Unlink ${provider.name}`}
+              aria-label={t("methods.unlinkProvider", { provider: provider.name })}
               isBusy={isBusy}
               onClick={() => onUnlink(provider)}
             >
-              Unlink
+              {t("methods.unlink")}
             </ActionButton>
           ) : (
             <ActionButton
               className="button"
-              aria-label={`Link ${provider.name}`}
+              aria-label={t("methods.linkProvider", { provider: provider.name })}
               isBusy={isBusy || redirectingTo !== undefined}
               onClick={() => redirect(provider, `/account?${new URLSearchParams({ linked: provider.id })}`)}
             >
               <Icon name="link" />
-              {redirectingTo === provider.id ? "Going there…" : "Link"}
+              {redirectingTo === provider.id ? t("methods.redirecting") : t("methods.link")}
             </ActionButton>
           )}
         </li>
@@ -184,23 +184,18 @@ function SignInMethods({
   );
 }
 
-function Linked({ word }: { word: string }) {
+function Linked({ children }: { children: string }) {
   return (
     <span className="method-state method-linked">
       <Icon name="check" />
-      {word}
+      {children}
     </span>
   );
 }
 
-/**
- * Returns why a provider's account was not linked, by the `error` in the address that the provider led back
- * to.
- */
+/** Returns why a provider's account was not linked, from the `error` in the address it led back to. */
 function linkingMessage(error: string): string {
-  if (error === "OAuthAccountNotLinked")
-    return "That account signs in to another player's account already, so it cannot be linked to yours.";
-  if (error === "SessionRequired")
-    return "You were signed out, or somebody else was signed in, while you were there. Please try again.";
+  if (error === "OAuthAccountNotLinked") return t("account:methods.linkedElsewhere");
+  if (error === "SessionRequired") return t("account:methods.signedOut");
   return sentenceForSignIn(error, null);
 }

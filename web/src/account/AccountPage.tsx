@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { listSignInMethods } from "../client/auth.ts";
 import { ReadState } from "../components/Notice.tsx";
@@ -19,16 +20,15 @@ import { useNow } from "../components/useNow.ts";
 
 const queryKey = ["signIns"];
 
-const unknownDevice = "Unknown device";
-
 const minuteMs = 60_000;
 
 /**
- * How the player can sign in, where they are, how their games look, and how their connection is. Linking
- * leads to the provider and back here, with `linked` or `error` in the address.
+ * The player's sign-in methods, picture quality, sign-ins and connection. Linking leads to the provider and
+ * back here, with `linked` or `error` in the address.
  */
 export default function AccountPage() {
-  useTitle("Your account");
+  const { t } = useTranslation("account");
+  useTitle(t("title"));
   const { auth } = useAuth();
   const methods = useQuery({
     queryKey: ["signInMethods"],
@@ -37,11 +37,11 @@ export default function AccountPage() {
   if (auth.state !== "signedIn") return null;
   return (
     <div className="account">
-      <h1>Your account</h1>
+      <h1>{t("title")}</h1>
       <section aria-labelledby="methods-title">
-        <h2 id="methods-title">Sign-in methods</h2>
-        <p className="muted">Whichever you use, you find the same games and saves.</p>
-        <ReadState query={methods} what="Your sign-in methods" />
+        <h2 id="methods-title">{t("methods.title")}</h2>
+        <p className="muted">{t("methods.about")}</p>
+        <ReadState query={methods} failureTitle={t("methods.loadFailed")} />
         {methods.data !== undefined && <AccountMethods methods={methods.data} user={auth.user} />}
       </section>
       <PictureQuality />
@@ -51,22 +51,21 @@ export default function AccountPage() {
   );
 }
 
-/** The quality that the player's games begin with. */
+/** The picture quality of the player's next games. */
 function PictureQuality() {
+  const { t } = useTranslation("account");
   const choice = useQualityChoice();
   const keeping = useKeepQuality();
   const [announcement, announce] = useAnnouncement();
   const keep = (quality: QualityRequest): void => {
     announce("");
-    keeping.mutate(quality, { onSuccess: () => announce("Kept for your next game.") });
+    keeping.mutate(quality, { onSuccess: () => announce(t("quality.saved")) });
   };
   return (
     <section aria-labelledby="quality-title">
-      <h2 id="quality-title">Picture quality</h2>
-      <p className="muted">
-        Of the games that you start from now on. While you play, the game controls change it at once.
-      </p>
-      <ReadState query={choice} what="Your picture quality" />
+      <h2 id="quality-title">{t("quality.title")}</h2>
+      <p className="muted">{t("quality.about")}</p>
+      <ReadState query={choice} failureTitle={t("quality.loadFailed")} />
       {choice.data !== undefined && (
         <QualityForm value={choice.data.quality} maximum={choice.data.maximum} onChange={keep} />
       )}
@@ -80,27 +79,29 @@ function PictureQuality() {
   );
 }
 
-/** Where the player of this id is signed in, with buttons to sign out there. */
+/** The devices on which the player with this id is signed in, with buttons to sign them out. */
 function SignIns({ player }: { player: string }) {
+  const { t } = useTranslation("account");
   const client = useQueryClient();
   const signIns = useQuery({ queryKey, queryFn: ({ signal }) => listSignIns(signal) });
   const onSettled = (): Promise<void> => client.invalidateQueries({ queryKey });
   const [announcement, announce] = useAnnouncement();
   const endingOne = useMutation({
-    // It may have ended by itself meanwhile.
+    // The sign-in may have ended since the list was read.
     mutationFn: ({ signInId }: SignIn) =>
       endSignIn(player, signInId).catch((error: unknown) =>
         isApiError(error, "not_found") ? undefined : Promise.reject(error as Error),
       ),
-    onSuccess: (_nothing, { device }) => announce(`${device ?? unknownDevice} is signed out.`),
+    onSuccess: (_nothing, { device }) =>
+      announce(t("signIns.signedOut", { device: device ?? t("signIns.unknownDevice") })),
     onSettled,
   });
   const endingOthers = useMutation({
     mutationFn: () => endOtherSignIns(player),
-    onSuccess: () => announce("You are signed out everywhere else."),
+    onSuccess: () => announce(t("signIns.signedOutOthers")),
     onSettled,
   });
-  // What was said of the one is not said beside the other.
+  // Only the result of the last action is shown.
   const endOne = (signIn: SignIn): void => {
     announce("");
     endingOthers.reset();
@@ -113,21 +114,21 @@ function SignIns({ player }: { player: string }) {
   };
   const isBusy = endingOne.isPending || endingOthers.isPending;
   const problem = endingOne.error ?? endingOthers.error;
-  // This device first, then the one used last.
+  // This device first, then the most recently used one.
   const listed = signIns.data?.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent)) ?? [];
   return (
     <section aria-labelledby="sign-ins-title">
-      <h2 id="sign-ins-title">Where you are signed in</h2>
-      <p className="muted">Do you not know one of them? Sign it out, and change your password.</p>
+      <h2 id="sign-ins-title">{t("signIns.title")}</h2>
+      <p className="muted">{t("signIns.about")}</p>
       {problem !== null && (
         <p className="message message-problem" role="alert">
           {sentenceFor(problem)}
         </p>
       )}
       {announcement}
-      <ReadState query={signIns} what="Your sign-ins" />
+      <ReadState query={signIns} failureTitle={t("signIns.loadFailed")} />
       {signIns.data !== undefined && (
-        <ul className="methods" aria-label="Sign-ins">
+        <ul className="methods" aria-label={t("signIns.list")}>
           {listed.map((signIn) => (
             <SignInItem key={signIn.signInId} signIn={signIn} isBusy={isBusy} onEnd={() => endOne(signIn)} />
           ))}
@@ -137,7 +138,7 @@ function SignIns({ player }: { player: string }) {
         <div className="actions">
           <ActionButton className="button" isBusy={isBusy} onClick={endOthers}>
             <Icon name="leave" />
-            Sign out everywhere else
+            {t("signIns.signOutOthers")}
           </ActionButton>
         </div>
       )}
@@ -154,26 +155,34 @@ function SignInItem({
   isBusy: boolean;
   onEnd: () => void;
 }) {
+  const { t } = useTranslation("account");
   const now = useNow(minuteMs);
-  const name = device ?? unknownDevice;
-  const place = network === null ? "Network unknown" : `Network ${network}`;
+  const name = device ?? t("signIns.unknownDevice");
+  const place = network === null ? t("signIns.unknownNetwork") : t("signIns.network", { network });
+  const signedIn = timeAgo(signedInAt, now);
   return (
     <li className="method">
       <div className="method-text">
         <strong>{name}</strong>
         <span>
-          {place} · {isCurrent ? "in use" : `last used ${timeAgo(lastUsedAt, now)}`} · signed in{" "}
-          {timeAgo(signedInAt, now)}
+          {isCurrent
+            ? t("signIns.current", { network: place, signedIn })
+            : t("signIns.other", { network: place, lastUsed: timeAgo(lastUsedAt, now), signedIn })}
         </span>
       </div>
       {isCurrent ? (
         <span className="method-state method-linked">
           <Icon name="check" />
-          This device
+          {t("signIns.thisDevice")}
         </span>
       ) : (
-        <ActionButton className="button" aria-label={`Sign out ${name}`} isBusy={isBusy} onClick={onEnd}>
-          Sign out
+        <ActionButton
+          className="button"
+          aria-label={t("signIns.signOutDevice", { device: name })}
+          isBusy={isBusy}
+          onClick={onEnd}
+        >
+          {t("signIns.signOut")}
         </ActionButton>
       )}
     </li>

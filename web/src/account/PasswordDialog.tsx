@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useId, useState, type SyntheticEvent } from "react";
 import { useMutation } from "@tanstack/react-query";
 import { limits } from "#contracts/limits.ts";
@@ -12,7 +13,7 @@ interface PasswordDialogProps {
   hasPassword: boolean;
   user: AuthSessionUser;
   attempt: Attempt;
-  /** The password is set, and so many other sign-ins ended. */
+  /** Called when the password is set, with the number of other sign-ins that ended. */
   onDone: (endedSignIns: number) => void;
   onDismiss: () => void;
 }
@@ -21,6 +22,7 @@ const { passwordMinLength, passwordMaxLength } = limits.auth;
 
 /** Sets or changes the password. */
 export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }: PasswordDialogProps) {
+  const { t } = useTranslation(["account", "common"]);
   const formId = useId();
   const [isDifferent, setIsDifferent] = useState(false);
   const setting = useMutation({
@@ -39,7 +41,7 @@ export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }
 
   return (
     <Dialog
-      title={hasPassword ? "Change your password" : "Set a password"}
+      title={hasPassword ? t("password.changeTitle") : t("password.setTitle")}
       isBusy={setting.isPending}
       onDismiss={onDismiss}
       actions={
@@ -50,22 +52,19 @@ export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }
             className="button button-primary"
             isBusy={setting.isPending}
           >
-            {setting.isPending ? "Saving…" : "Save password"}
+            {setting.isPending ? t("common:saving") : t("password.save")}
           </ActionButton>
           <button type="button" className="button" disabled={setting.isPending} onClick={onDismiss}>
-            Cancel
+            {t("common:cancel")}
           </button>
         </>
       }
     >
-      <p>
-        At least {passwordMinLength} characters, and none of the common ones. You stay signed in here and are
-        signed out everywhere else.
-      </p>
+      <p>{t("password.rules", { minLength: passwordMinLength })}</p>
       <form id={formId} onSubmit={submit}>
         {isDifferent && (
           <p className="message message-problem" role="alert">
-            The two passwords are not the same.
+            {t("password.mismatch")}
           </p>
         )}
         {!isDifferent && setting.isError && (
@@ -73,10 +72,10 @@ export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }
             {sentenceFor(setting.error)}
           </p>
         )}
-        {/* For password managers, which ask whose password it is. */}
+        {/* Tells password managers whose password this is. */}
         <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
         <label className="field">
-          <span>New password</span>
+          <span>{t("password.new")}</span>
           <input
             name="new-password"
             type="password"
@@ -88,7 +87,7 @@ export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }
           />
         </label>
         <label className="field">
-          <span>New password once more</span>
+          <span>{t("password.repeat")}</span>
           <input
             name="repeated"
             type="password"

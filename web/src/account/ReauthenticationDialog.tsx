@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useId, useState, type SyntheticEvent, useCallback } from "react";
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
@@ -9,16 +10,16 @@ import { useProviderRedirect, type Attempt } from "../signIn/useProviderRedirect
 /** A change that waits for the player's password. */
 interface PendingChange {
   /**
-   * Makes the change with this password. Throws what another try with a password may help against, such as
-   * reauthentication_required for a wrong one.
+   * Makes the change with this password. Throws errors that another attempt may resolve, such as
+   * reauthentication_required for a wrong password.
    */
   confirm: (currentPassword: string) => Promise<void>;
-  /** Leaves it undone. */
+  /** Cancels the change. */
   dismiss: () => void;
 }
 
-/** Errors that leave the change waiting for a password; any other belongs to the change itself. */
-const repeatable = [
+/** Errors after which the player can try again with a password; any other is an error of the change. */
+const retryableCodes = [
   "reauthentication_required",
   "locked",
   "rate_limited",
@@ -34,7 +35,8 @@ interface ReauthenticationDialogProps {
 }
 
 /**
- * Asks who is there before a change of how one signs in: for the password or, without one, to sign in anew.
+ * Asks for proof of identity before a change of the sign-in methods: the password or, for an account without
+ * one, another sign-in with a provider.
  */
 export function ReauthenticationDialog({
   change,
@@ -53,6 +55,7 @@ export function ReauthenticationDialog({
 }
 
 function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChange }) {
+  const { t } = useTranslation(["account", "common"]);
   const formId = useId();
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>();
@@ -72,21 +75,21 @@ function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChang
 
   return (
     <Dialog
-      title="Confirm that it is you"
+      title={t("confirm.title")}
       isBusy={isBusy}
       onDismiss={dismiss}
       actions={
         <>
           <ActionButton type="submit" form={formId} className="button button-primary" isBusy={isBusy}>
-            {isBusy ? "Checking…" : "Confirm"}
+            {isBusy ? t("confirm.checking") : t("confirm.confirm")}
           </ActionButton>
           <button type="button" className="button" disabled={isBusy} onClick={dismiss}>
-            Cancel
+            {t("common:cancel")}
           </button>
         </>
       }
     >
-      <p>You signed in a while ago. Enter your present password to go on.</p>
+      <p>{t("confirm.byPassword")}</p>
       <form id={formId} onSubmit={(event) => void submit(event)}>
         {problem !== undefined && (
           <p className="message message-problem" role="alert">
@@ -94,7 +97,7 @@ function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChang
           </p>
         )}
         <label className="field">
-          <span>Your password</span>
+          <span>{t("confirm.password")}</span>
           <input
             name="password"
             type="password"
@@ -118,12 +121,13 @@ function ProviderDialog({
   player: string;
   onDismiss: () => void;
 }) {
+  const { t } = useTranslation(["account", "common"]);
   const [problem, setProblem] = useState<unknown>();
   const { redirectingTo, redirect } = useProviderRedirect(setProblem, { player });
   const isBusy = redirectingTo !== undefined;
   return (
     <Dialog
-      title="Confirm that it is you"
+      title={t("confirm.title")}
       isBusy={isBusy}
       onDismiss={onDismiss}
       actions={
@@ -135,16 +139,16 @@ function ProviderDialog({
               isBusy={isBusy}
               onClick={() => redirect(provider, "/account")}
             >
-              Sign in again with {provider.name}
+              {t("confirm.signInAgain", { provider: provider.name })}
             </ActionButton>
           ))}
           <button type="button" className="button" disabled={isBusy} onClick={onDismiss}>
-            Cancel
+            {t("common:cancel")}
           </button>
         </>
       }
     >
-      <p>You signed in a while ago. Sign in again, and then make the change within five minutes.</p>
+      <p>{t("confirm.byProvider")}</p>
       {problem !== undefined && (
         <p className="message message-problem" role="alert">
           {sentenceFor(problem)}
@@ -154,10 +158,7 @@ function ProviderDialog({
   );
 }
 
-/**
- * Returns a function that makes a change of the account, and the change for which the player has to show
- * first that it is them.
- */
+/** Returns a function that changes the account, and the change that waits for proof of identity, if any. */
 export function useReauthentication(): { attempt: Attempt; pending: PendingChange | undefined } {
   const [pending, setPending] = useState<PendingChange>();
   const attempt = useCallback<Attempt>(async (change) => {
@@ -173,7 +174,7 @@ export function useReauthentication(): { attempt: Attempt; pending: PendingChang
           await change(currentPassword);
           resolve(true);
         } catch (error) {
-          if (isApiError(error, ...repeatable)) throw error;
+          if (isApiError(error, ...retryableCodes)) throw error;
           reject(error instanceof Error ? error : new Error("The change failed.", { cause: error }));
         }
         setPending(undefined);

@@ -1,3 +1,5 @@
+import { t } from "../i18n.ts";
+import { useTranslation } from "react-i18next";
 import { useCallback, useEffect, useRef, type ReactNode, useState } from "react";
 import { useSearchParams } from "react-router";
 import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
@@ -9,7 +11,7 @@ import { Icon } from "../components/Icon.tsx";
 
 const typingPauseMs = 250;
 
-const sorts = { title: "A to Z", popular: "Most played", createdAt: "Newest" } as const;
+const sorts = ["title", "popular", "createdAt"] as const;
 
 interface CatalogFilterBarProps {
   filters: CatalogFilters;
@@ -18,8 +20,9 @@ interface CatalogFilterBarProps {
   onChange: (change: Partial<CatalogFilters>) => void;
 }
 
-/** All games, narrowed by the filters in the address. */
+/** All games that match the filters in the address. */
 export function CatalogPage() {
+  const { t } = useTranslation("catalog");
   useTitle(undefined);
   const [filters, changeFilters] = useFilters();
   const catalog = useCatalog(filters);
@@ -28,14 +31,14 @@ export function CatalogPage() {
   return (
     <>
       <div className="page-head">
-        <h1>Games</h1>
+        <h1>{t("title")}</h1>
         <p className="muted" role="status">
           {countText(catalog)}
         </p>
       </div>
       <CatalogFilterBar filters={filters} tags={tags} onChange={changeFilters} />
       {catalog.state === "failed" && catalog.games.length === 0 ? (
-        <LoadFailure what="The games" error={catalog.error} onRetry={catalog.loadMore} />
+        <LoadFailure title={t("loadFailed")} error={catalog.error} onRetry={catalog.loadMore} />
       ) : (
         <GameGrid catalog={catalog} empty={<NothingFound filters={filters} onClear={clear} />} />
       )}
@@ -54,8 +57,7 @@ function useFilters(): [CatalogFilters, (change: Partial<CatalogFilters>) => voi
   };
   const change = useCallback(
     (changed: Partial<CatalogFilters>) => {
-      // The player opened a game before the search box reported what was typed: a change of the address would
-      // lead back here.
+      // The player may open a game before the search box reports: changing the address would lead back here.
       if (location.pathname !== "/") return;
       setQuery((before) => changedQuery(before, changed), { replace: true, preventScrollReset: true });
     },
@@ -78,9 +80,10 @@ function changedQuery(
 }
 
 function GameGrid({ catalog: { games, state }, empty }: { catalog: Catalog; empty: ReactNode }) {
+  const { t } = useTranslation("catalog");
   if (games.length === 0 && state === "ready") return empty;
   return (
-    <ul className="grid" aria-label="Games" aria-busy={state === "loading"}>
+    <ul className="grid" aria-label={t("title")} aria-busy={state === "loading"}>
       {games.length === 0
         ? Array.from({ length: 8 }, (_card, place) => (
             <li key={place}>
@@ -103,34 +106,32 @@ function NothingFound({
   filters: CatalogFilters;
   onClear: () => void;
 }) {
+  const { t } = useTranslation("catalog");
   if (search === "" && tag === "")
     return (
-      <Notice title="No games yet">
-        <p>As soon as a partner uploads a game it appears here.</p>
+      <Notice title={t("empty.title")}>
+        <p>{t("empty.text")}</p>
       </Notice>
     );
   return (
     <Notice
-      title="Nothing found"
+      title={t("nothingFound.title")}
       actions={
         <button type="button" className="button" onClick={onClear}>
-          Show all games
+          {t("nothingFound.showAll")}
         </button>
       }
     >
       <p>
-        No game matches{" "}
-        {[search !== "" && `“${search}”`, tag !== "" && `the tag “${tag}”`].filter(Boolean).join(" and ")}.
+        {t(`nothingFound.${tag === "" ? "search" : search === "" ? "tag" : "searchAndTag"}`, { search, tag })}
       </p>
     </Notice>
   );
 }
 
-/**
- * Loads the next page when the end of the list comes into view; the button does the same for players who do
- * not scroll.
- */
+/** Loads the next page when the end of the list becomes visible, and has a button for that. */
 function MoreGames({ catalog: { state, hasMore, games, error, loadMore } }: { catalog: Catalog }) {
+  const { t } = useTranslation("catalog");
   const end = useRef<HTMLDivElement>(null);
   const isWaiting = state === "ready" && hasMore;
   useEffect(() => {
@@ -145,13 +146,13 @@ function MoreGames({ catalog: { state, hasMore, games, error, loadMore } }: { ca
     return () => observer.disconnect();
   }, [isWaiting, loadMore]);
   if (state === "failed" && games.length > 0)
-    return <LoadFailure what="More games" error={error} onRetry={loadMore} />;
+    return <LoadFailure title={t("loadMoreFailed")} error={error} onRetry={loadMore} />;
   return (
     <div ref={end} className="more">
-      {state === "loadingMore" && <Spinner label="Loading more games…" />}
+      {state === "loadingMore" && <Spinner label={t("loadingMore")} />}
       {isWaiting && (
         <button type="button" className="button" onClick={loadMore}>
-          Load more games
+          {t("loadMore")}
         </button>
       )}
     </div>
@@ -160,26 +161,27 @@ function MoreGames({ catalog: { state, hasMore, games, error, loadMore } }: { ca
 
 function countText({ state, total }: Catalog): string {
   if (state === "loading" || state === "failed") return "";
-  return total === 1 ? "1 game" : `${total} games`;
+  return t("catalog:count", { count: total });
 }
 
-/** Search box, order and tags of the catalogue. */
+/** The search box, order and tags of the catalogue. */
 function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarProps) {
+  const { t } = useTranslation("catalog");
   return (
     <search className="filters">
       <SearchBox value={filters.search} onChange={(search) => onChange({ search })} />
       <label className="sort">
-        <span>Sort by</span>
+        <span>{t("filters.sortBy")}</span>
         <select value={filters.sort} onChange={({ target }) => onChange({ sort: asSort(target.value) })}>
-          {Object.entries(sorts).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
+          {sorts.map((sort) => (
+            <option key={sort} value={sort}>
+              {t(`filters.${sort}`)}
             </option>
           ))}
         </select>
       </label>
       {tags.length > 0 && (
-        <div className="tags" role="group" aria-label="Tags">
+        <div className="tags" role="group" aria-label={t("filters.tags")}>
           {["", ...tags].map((tag) => (
             <button
               key={tag}
@@ -188,7 +190,7 @@ function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarProps) {
               aria-pressed={isSameTag(filters.tag, tag)}
               onClick={() => onChange({ tag })}
             >
-              {tag === "" ? "All" : tag}
+              {tag === "" ? t("filters.allTags") : tag}
             </button>
           ))}
         </div>
@@ -197,13 +199,14 @@ function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarProps) {
   );
 }
 
-/** Returns the order of that name; the default one if there is none. */
+/** Returns the sort order with this name, or the default one. */
 function asSort(value: string | null): CatalogFilters["sort"] {
   return value === "popular" || value === "createdAt" ? value : "title";
 }
 
-/** Reports what was typed as soon as the player pauses. */
+/** Reports the typed text as soon as the player pauses. */
 function SearchBox({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const { t } = useTranslation("catalog");
   const [text, setText] = useState(value);
   const reported = useRef(value);
   useEffect(() => {
@@ -226,8 +229,8 @@ function SearchBox({ value, onChange }: { value: string; onChange: (value: strin
       <Icon name="search" />
       <input
         type="search"
-        aria-label="Search games"
-        placeholder="Search games and developers"
+        aria-label={t("filters.search")}
+        placeholder={t("filters.searchHint")}
         autoComplete="off"
         maxLength={limits.catalog.searchMaxLength}
         value={text}

@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { memo } from "react";
 import { Link } from "react-router";
 import type { GameListItem } from "#contracts/http/catalog.ts";
@@ -8,9 +9,7 @@ import { toggleFavorite } from "../client/catalog.ts";
 import { Icon } from "../components/Icon.tsx";
 import { keepFavorite } from "./useCatalog.ts";
 
-/**
- * One game of the catalogue. The whole card is a link to the game; the favourite button lies on top of it.
- */
+/** One game of the catalogue. The whole card links to the game; the favourite button is on top of it. */
 export const GameCard = memo(function GameCard({ game }: { game: GameListItem }) {
   return (
     <article className="card">
@@ -31,7 +30,7 @@ export const GameCard = memo(function GameCard({ game }: { game: GameListItem })
   );
 });
 
-/** A placeholder of a card's shape, shown while the games are loaded. */
+/** A placeholder in the shape of a card, shown while games are loading. */
 export function CardSkeleton() {
   return (
     <div className="card card-skeleton" aria-hidden="true">
@@ -45,8 +44,8 @@ export function CardSkeleton() {
 }
 
 /**
- * Marks a game as a favourite: at once on the page, then on the server. A failure turns the mark back, and is
- * told below.
+ * Marks a game as a favourite: first on the page, then on the server. After a failure it restores the former
+ * state and shows the reason.
  */
 export function FavoriteButton({
   gameId,
@@ -57,6 +56,7 @@ export function FavoriteButton({
   title: string;
   isFavorite: boolean;
 }) {
+  const { t } = useTranslation("catalog");
   const toggle = useMutation<boolean, Error, boolean>({
     mutationFn: () => toggleFavorite(gameId),
     onSuccess: (isNow, _wasMarked, _before, { client }) => keepFavorite(client, gameId, isNow),
@@ -69,8 +69,8 @@ export function FavoriteButton({
         type="button"
         className="favorite"
         aria-pressed={isMarked}
-        aria-label={`Favourite: ${title}`}
-        title={isMarked ? "Remove from favourites" : "Add to favourites"}
+        aria-label={t("favorite.label", { title })}
+        title={isMarked ? t("favorite.remove") : t("favorite.add")}
         aria-disabled={toggle.isPending}
         onClick={() => toggle.isPending || toggle.mutate(isMarked)}
       >

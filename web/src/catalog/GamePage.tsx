@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { Link, useParams } from "react-router";
 import { useQuery } from "@tanstack/react-query";
 import type { GameDetail } from "#contracts/http/catalog.ts";
@@ -19,32 +20,31 @@ import { parseUrl } from "../client/browser.ts";
 import { dateText, languageNames } from "../components/format.ts";
 import { useState } from "react";
 
-/**
- * One game: its description, the player's slots to continue or begin it, and a test of their connection
- * before that.
- */
+/** One game: its description, the player's save slots, and a connection test. */
 export function GamePage() {
   const { slug = "" } = useParams();
-  // The key makes a new page of each game, so that no launch of another one remains.
+  // With a key per game, no state of another game remains.
   return <Game key={slug} slug={slug} />;
 }
 
 function Game({ slug }: { slug: string }) {
+  const { t } = useTranslation("catalog");
   const game = useQuery({ queryKey: ["game", slug], queryFn: ({ signal }) => readGame(slug, signal) });
   const launch = useLaunch();
   useTitle(game.data?.title);
   if (game.data === null) return <NoGame slug={slug} />;
-  // What is typed, uploaded or tested on the page outlives a failed look at what changed.
+  // Input, uploads and tests on the page survive a failed refresh.
   if (game.data !== undefined) return <GameView game={game.data} launch={launch} />;
-  if (game.isPending) return <Spinner label="Loading the game…" />;
-  return <LoadFailure what="The game" error={game.error} onRetry={() => void game.refetch()} />;
+  if (game.isPending) return <Spinner label={t("game.loading")} />;
+  return <LoadFailure title={t("game.loadFailed")} error={game.error} onRetry={() => void game.refetch()} />;
 }
 
 /**
- * Says that there is no such game, and gives those who have played it their saves: these stay when it is
- * taken out of the catalogue.
+ * Reports that there is no such game, and shows the player's saves of it, which remain when a game is removed
+ * from the catalogue.
  */
 function NoGame({ slug }: { slug: string }) {
+  const { t } = useTranslation(["catalog", "common"]);
   const { data, error } = useSaves(slug);
   const isGone = isApiError(error, "not_found");
   const hasSaves = !isGone && data?.slots.some(isUsed) === true;
@@ -52,17 +52,14 @@ function NoGame({ slug }: { slug: string }) {
     <>
       <Notice
         isPage
-        title="This game is not here"
+        title={t("game.gone")}
         actions={
           <Link className="button" to="/">
-            All games
+            {t("common:allGames")}
           </Link>
         }
       >
-        <p>
-          It may have been taken out of the catalogue.
-          {hasSaves && " Its saves can be downloaded or deleted, but not played."}
-        </p>
+        <p>{hasSaves ? t("game.goneWithSaves") : t("game.goneText")}</p>
       </Notice>
       {(hasSaves || (error !== null && !isGone)) && (
         <div className="game">
@@ -74,10 +71,11 @@ function NoGame({ slug }: { slug: string }) {
 }
 
 function SlotsSection(actions: SlotActions) {
+  const { t } = useTranslation("catalog");
   const error = actions.launch?.error ?? null;
   return (
     <section className="game-slots" aria-labelledby="slots-title">
-      <h2 id="slots-title">Your saves</h2>
+      <h2 id="slots-title">{t("game.saves")}</h2>
       {error !== null && <LaunchFailure error={error} />}
       <SaveSlots {...actions} />
     </section>
@@ -85,8 +83,9 @@ function SlotsSection(actions: SlotActions) {
 }
 
 function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
+  const { t } = useTranslation(["catalog", "common"]);
   const { request, isLaunching, error } = launch;
-  // Play names no slot: what comes of a launch stands beside the button that was pressed for it.
+  // “Play” names no slot. A failed launch is reported next to the button that started it.
   const choice = request?.saveSlotId !== undefined || request?.fresh === true ? request : undefined;
   return (
     <article className="game">
@@ -95,7 +94,7 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
       </div>
       <Link className="back" to="/">
         <Icon name="back" />
-        All games
+        {t("common:allGames")}
       </Link>
       <header className="game-head">
         <div className="game-art">
@@ -124,9 +123,9 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
       <ConnectionTest />
       <div className="game-about">
         <section aria-labelledby="about-title">
-          <h2 id="about-title">About</h2>
+          <h2 id="about-title">{t("game.about")}</h2>
           {game.description === "" ? (
-            <p className="muted">The developer wrote no description.</p>
+            <p className="muted">{t("game.noDescription")}</p>
           ) : (
             <p className="prose">{game.description}</p>
           )}
@@ -140,8 +139,8 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
 }
 
 /**
- * Continues the slot that was played last, or begins a new game. Which one that is the API knows: a slot that
- * is on the page may be gone by the click.
+ * Continues the slot that was played last, or starts a new game. The API chooses the slot: one that the page
+ * shows may have been deleted since.
  */
 function PlayButton({
   game: { slug, saveSlots },
@@ -152,7 +151,8 @@ function PlayButton({
   launch: Launch;
   isPressed: boolean;
 }) {
-  const label = saveSlots.some(({ id }) => id !== null) ? "Continue playing" : "Play";
+  const { t } = useTranslation(["catalog", "common"]);
+  const label = saveSlots.some(({ id }) => id !== null) ? t("game.continue") : t("game.play");
   return (
     <ActionButton
       className="button button-primary button-large"
@@ -160,21 +160,22 @@ function PlayButton({
       onClick={() => start({ gameSlug: slug })}
     >
       <Icon name="play" />
-      {isPressed ? "Launching…" : label}
+      {isPressed ? t("common:launching") : label}
     </ActionButton>
   );
 }
 
-/** The short facts beside the description. Facts that the developer did not give are not shown. */
+/** Short facts next to the description, without those that the developer left out. */
 function GameFacts({ game }: { game: GameDetail }) {
+  const { t } = useTranslation("catalog");
   const facts = [
-    ["Released", dateText(game.releaseDate)],
-    ["Rating", game.contentRating],
-    ["Languages", languageNames(game.languages)],
+    [t("facts.released"), dateText(game.releaseDate)],
+    [t("facts.rating"), game.contentRating],
+    [t("facts.languages"), languageNames(game.languages)],
   ].filter(([, value]) => value !== "");
   const hasWebsite = isWebAddress(game.website);
   return (
-    <aside className="facts" aria-label="Facts">
+    <aside className="facts" aria-label={t("facts.title")}>
       {(facts.length > 0 || hasWebsite) && (
         <dl>
           {facts.map(([name, value]) => (
@@ -185,7 +186,7 @@ function GameFacts({ game }: { game: GameDetail }) {
           ))}
           {hasWebsite && (
             <div>
-              <dt>Website</dt>
+              <dt>{t("facts.website")}</dt>
               <dd>
                 <a href={game.website} target="_blank" rel="noopener noreferrer">
                   {new URL(game.website).host} <Icon name="link" />
@@ -196,7 +197,7 @@ function GameFacts({ game }: { game: GameDetail }) {
         </dl>
       )}
       {game.tags.length > 0 && (
-        <ul className="tags" aria-label="Tags">
+        <ul className="tags" aria-label={t("filters.tags")}>
           {game.tags.map((tag) => (
             <li key={tag}>
               <Link className="tag" to={`/?${new URLSearchParams({ tag })}`}>
@@ -210,25 +211,26 @@ function GameFacts({ game }: { game: GameDetail }) {
   );
 }
 
-/** Partners write these addresses: only web addresses become links. */
+/** Partners enter these addresses: only web addresses become links. */
 function isWebAddress(address: string): boolean {
   return /^https?:\/\//i.test(address) && parseUrl(address) !== undefined;
 }
 
-/** Pictures of the game in a strip that scrolls sideways. A picture that does not load is not shown. */
+/** Pictures of the game in a strip that scrolls horizontally, without those that do not load. */
 function Screenshots({ title, addresses }: { title: string; addresses: readonly string[] }) {
+  const { t } = useTranslation("catalog");
   const [broken, setBroken] = useState<readonly string[]>([]);
   const shown = [...new Set(addresses)].filter((address) => !broken.includes(address));
   if (shown.length === 0) return null;
   return (
     <section aria-labelledby="screenshots-title">
-      <h2 id="screenshots-title">Screenshots</h2>
+      <h2 id="screenshots-title">{t("game.screenshots")}</h2>
       <ul className="screenshots" tabIndex={0} aria-labelledby="screenshots-title">
         {shown.map((address, place) => (
           <li key={address}>
             <img
               src={address}
-              alt={`${title}, picture ${place + 1}`}
+              alt={t("game.screenshot", { title, number: place + 1 })}
               loading="lazy"
               decoding="async"
               onError={() => setBroken((before) => [...before, address])}

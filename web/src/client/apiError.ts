@@ -1,5 +1,6 @@
 import { signInErrorSentences } from "#contracts/http/auth.ts";
 import type { ErrorCode, ServerLack } from "#contracts/http/errors.ts";
+import { t } from "../i18n.ts";
 
 /**
  * The API's error codes, and three more: no response at all, a response that breaks the contract, and an
@@ -48,59 +49,57 @@ export function isApiError(error: unknown, ...codes: ApiErrorCode[]): error is A
   return error instanceof ApiError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Sentences that need no wait. */
-const sentences: Partial<Record<ApiErrorCode, string>> = {
-  unreachable: "Joypod did not answer. Check your connection and try again.",
+/** The sentences of contracts for two codes: the API's own sign-in pages show them too. */
+const signInSentences: Partial<Record<ApiErrorCode, string>> = {
   provider_unavailable: signInErrorSentences.OAuthSignin,
-  unauthorized: "You are signed out. Sign in again to go on.",
   invalid_credentials: signInErrorSentences.CredentialsSignin,
-  not_found: "This does not exist, or no longer.",
-  no_empty_slot: "All save slots of this game are in use. Continue one of them, or replace one.",
-  not_running: "The game is not running, so there is nothing to save.",
-  payload_too_large: "This file is too large.",
-  invalid_archive: "This file is not a save. Choose one that was downloaded here (.tar.gz).",
-  unreadable_save: "This save is missing or damaged. Restore an earlier one of its slot.",
-  request_timeout: "This took too long. Check your connection and try again.",
-  maintenance: "Joypod is being worked on, and no game can be started just now. Try again later.",
-  session_active: "You are already playing a game.",
-  reauthentication_required: "That is not your password.",
-  common_password: "That password is one of the most common ones, which are guessed first. Choose another.",
-  csrf: "This page was open for too long. Reload it and try again.",
-  not_implemented: "This Joypod cannot do that yet.",
 };
 
-const lackWords: Record<ServerLack, string> = {
-  gpu: "enough of a GPU",
-  memory: "enough memory",
-  processors: "enough processors",
-};
+/** Codes whose sentence depends on nothing else. */
+const plainCodes = [
+  "unreachable",
+  "unauthorized",
+  "not_found",
+  "no_empty_slot",
+  "not_running",
+  "payload_too_large",
+  "invalid_archive",
+  "unreadable_save",
+  "request_timeout",
+  "maintenance",
+  "session_active",
+  "reauthentication_required",
+  "common_password",
+  "csrf",
+  "not_implemented",
+] as const satisfies readonly ApiErrorCode[];
 
 /** Returns a sentence for the player: what went wrong and what to do about it. */
 export function sentenceFor(error: unknown): string {
-  if (!(error instanceof ApiError)) return "Something went wrong in this page. Reload it and try again.";
-  const wait =
-    error.retryAfterSeconds === undefined ? "in a moment" : `in ${waitText(error.retryAfterSeconds)}`;
+  if (!(error instanceof ApiError)) return t("errors:page");
+  const wait = waitText(error.retryAfterSeconds);
   switch (error.code) {
     case "locked":
-      return `Too many failed sign-ins. For your safety this account is locked; try again ${wait}.`;
     case "rate_limited":
-      return `That was too often in a short time. Try again ${wait}.`;
-    case "no_servers":
-      return `${error.lack === undefined ? "All game servers are busy" : `No game server has ${lackWords[error.lack]} left for this game`}. Try again ${wait}.`;
     case "slot_in_use":
-      return `This slot is being played, or its last save is still on its way. Stop the game, or try again ${wait}.`;
-    // What is in the way differs, and the API's own sentence says it.
+    case "unavailable":
+      return t(`errors:${error.code}`, { wait });
+    case "no_servers":
+      return t(`errors:no_servers.${error.lack ?? "all"}`, { wait });
+    // Conflicts have different causes, which only the API's message names.
     case "conflict":
       return error.message;
-    case "unavailable":
-      return `Joypod is not available just now. Try again ${wait}.`;
-    default:
-      return sentences[error.code] ?? "Something went wrong on our side. Try again in a moment.";
+    default: {
+      const plain = plainCodes.find((code) => code === error.code);
+      return plain === undefined ? (signInSentences[error.code] ?? t("errors:server")) : t(`errors:${plain}`);
+    }
   }
 }
 
-/** Returns a wait in words: seconds below two minutes, then minutes rounded up. */
-export function waitText(seconds: number): string {
-  if (seconds < 120) return seconds === 1 ? "1 second" : `${seconds} seconds`;
-  return `${Math.ceil(seconds / 60)} minutes`;
+/** Returns a wait in words, such as `in 5 seconds`: seconds below two minutes, then minutes rounded up. */
+export function waitText(seconds: number | undefined): string {
+  if (seconds === undefined) return t("errors:wait.moment");
+  return seconds < 120
+    ? t("errors:wait.seconds", { count: seconds })
+    : t("errors:wait.minutes", { minutes: Math.ceil(seconds / 60) });
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
 import { sentenceFor } from "../client/apiError.ts";
 import { Icon } from "./Icon.tsx";
 import type { UseQueryResult } from "@tanstack/react-query";
@@ -29,15 +30,24 @@ export function Notice({
   );
 }
 
-/** Says what could not be loaded and why, with a button to try again. */
-export function LoadFailure({ what, error, onRetry }: { what: string; error: unknown; onRetry: () => void }) {
+/** Reports that something could not be loaded and why, with a button to try again. */
+export function LoadFailure({
+  title,
+  error,
+  onRetry,
+}: {
+  title: string;
+  error: unknown;
+  onRetry: () => void;
+}) {
+  const { t } = useTranslation();
   return (
     <Notice
       tone="problem"
-      title={`${what} could not be loaded`}
+      title={title}
       actions={
         <button className="button" type="button" onClick={onRetry}>
-          Try again
+          {t("retry")}
         </button>
       }
     >
@@ -46,19 +56,20 @@ export function LoadFailure({ what, error, onRetry }: { what: string; error: unk
   );
 }
 
-/** Says why what is shown could not be read anew, with a button to try again. */
+/** Reports why the data on the page could not be refreshed, with a button to try again. */
 export function RefreshFailure({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  const { t } = useTranslation();
   return (
     <p className="message message-problem" role="alert">
       {sentenceFor(error)}{" "}
       <button type="button" className="text-button" onClick={onRetry}>
-        Try again
+        {t("retry")}
       </button>
     </p>
   );
 }
 
-/** Says that something is being loaded or done. */
+/** Shows that something is being loaded or done. */
 export function Spinner({ label }: { label: string }) {
   return (
     <div className="spinner" role="status">
@@ -68,23 +79,21 @@ export function Spinner({ label }: { label: string }) {
   );
 }
 
-/**
- * Says that something is read for the first time, or why it could not be read, or not anew; nothing beside
- * what is right. What was read once stays in use.
- */
+/** Shows the first loading of a query, or why loading or refreshing it failed; nothing otherwise. */
 export function ReadState({
   query: { data, error, refetch },
-  what,
+  failureTitle,
 }: {
   query: Pick<UseQueryResult, "data" | "error" | "refetch">;
-  what: string;
+  failureTitle: string;
 }) {
+  const { t } = useTranslation();
   const retry = (): void => void refetch();
   if (error !== null)
     return data === undefined ? (
-      <LoadFailure what={what} error={error} onRetry={retry} />
+      <LoadFailure title={failureTitle} error={error} onRetry={retry} />
     ) : (
       <RefreshFailure error={error} onRetry={retry} />
     );
-  return data === undefined ? <Spinner label="Loading…" /> : null;
+  return data === undefined ? <Spinner label={t("loading")} /> : null;
 }

@@ -1,17 +1,19 @@
+import { language, t } from "../i18n.ts";
+
 /** Returns how long ago a moment was: `just now`, `5 minutes ago`, `3 days ago`; after two weeks the date. */
 export function timeAgo(moment: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(moment)) / 1_000);
-  if (seconds < 60) return "just now";
-  const format = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+  if (seconds < 60) return t("time.justNow");
+  const format = new Intl.RelativeTimeFormat(language, { numeric: "always" });
   if (seconds < 3_600) return format.format(-Math.floor(seconds / 60), "minute");
   if (seconds < 86_400) return format.format(-Math.floor(seconds / 3_600), "hour");
   if (seconds < 14 * 86_400) return format.format(-Math.floor(seconds / 86_400), "day");
-  return new Date(moment).toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" });
+  return new Date(moment).toLocaleDateString(language, { day: "numeric", month: "long", year: "numeric" });
 }
 
 /** Returns a moment as the player's clock shows it, such as `Mar 10, 2026, 21:40`. */
 export function momentText(moment: string): string {
-  return new Date(moment).toLocaleString("en", {
+  return new Date(moment).toLocaleString(language, {
     day: "numeric",
     month: "short",
     year: "numeric",
@@ -25,8 +27,9 @@ export function momentText(moment: string): string {
 export function durationText(seconds: number): string {
   const whole = Math.round(seconds);
   const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor((whole % 3_600) / 60)];
-  if (hours > 0) return `${hours} h ${minutes} min`;
-  return minutes > 0 ? `${minutes} min ${whole % 60} s` : `${whole} s`;
+  if (hours > 0) return t("time.hours", { hours, minutes });
+  const rest = whole % 60;
+  return minutes > 0 ? t("time.minutes", { minutes, seconds: rest }) : t("time.seconds", { seconds: rest });
 }
 
 /** Returns minutes and seconds for a countdown, such as `4:05`; never less than `0:00`. */
@@ -40,7 +43,7 @@ export function dateText(date: string): string {
   const time = Date.parse(date);
   return Number.isNaN(time)
     ? ""
-    : new Date(time).toLocaleDateString("en", {
+    : new Date(time).toLocaleDateString(language, {
         day: "numeric",
         month: "long",
         year: "numeric",
@@ -61,7 +64,7 @@ export function sizeText(bytes: number): string {
 
 /** Returns the names of language tags, such as `English`. A tag without a known name stands for itself. */
 export function languageNames(tags: readonly string[]): string {
-  const names = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
+  const names = new Intl.DisplayNames(language, { type: "language", fallback: "code" });
   return tags
     .map((tag) => {
       try {

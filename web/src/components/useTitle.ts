@@ -1,8 +1,10 @@
 import { useEffect } from "react";
+import { useTranslation } from "react-i18next";
 
-/** Sets the window's title; `undefined` stands for the plain name of the site. */
+/** Sets the title of the window; without one, the name of the site. */
 export function useTitle(title: string | undefined): void {
+  const { t } = useTranslation();
   useEffect(() => {
-    document.title = title === undefined ? "Joypod" : `${title} · Joypod`;
-  }, [title]);
+    document.title = title === undefined ? t("brand") : t("tabTitle", { title });
+  }, [t, title]);
 }

@@ -1,39 +1,37 @@
+import { t } from "../i18n.ts";
+import { useTranslation } from "react-i18next";
 import { useId } from "react";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { timeAgo } from "../components/format.ts";
 import { useNow } from "../components/useNow.ts";
-import { TestBrokeOff, NoWebRtc } from "./runConnectionTest.ts";
+import { TestInterrupted, NoWebRtc } from "./runConnectionTest.ts";
 import { useConnectionTest, type TestProgress } from "./useConnectionTest.ts";
-import { type TestResult, usedPath, type Decoder, type PathFigures, type PathResult } from "./testResult.ts";
+import { type TestResult, usedPath, type Decoder, type PathFigures } from "./testResult.ts";
 import { verdictOf, bitrateText, percentText } from "./verdict.ts";
 
-/** The test's own limit is no figure of the connection. */
+/**
+ * From this share of the test's limit on, the measured bandwidth says more about the test than the
+ * connection.
+ */
 const nearLimit = 0.9;
 
 const codecNames = { h264: "H.264", h265: "H.265", av1: "AV1", vp8: "VP8" } as const;
 
-const placeTexts = new Map<Decoder["isHardware"], string>([
-  [true, " in hardware"],
-  [false, " in software"],
-  [null, ""],
-]);
-
 const minuteMs = 60_000;
 
-/** Tests the way to the game servers, and says in a sentence what will work and what to try. */
+/** Tests the connection to the game servers, and tells what will work and what to try. */
 export function ConnectionTest() {
+  const { t } = useTranslation("connectionTest");
   const { result, progress, error, start, cancel } = useConnectionTest();
   const titleId = useId();
   const isRunning = progress !== undefined;
   return (
     <section className="connection-test" aria-labelledby={titleId}>
-      <h2 id={titleId}>Your connection</h2>
-      <p className="muted">
-        The test takes up to half a minute and sends about 5 MB. Your next game starts with what it finds.
-      </p>
-      {/* There from the beginning: what changes in it is read out. */}
+      <h2 id={titleId}>{t("title")}</h2>
+      <p className="muted">{t("about")}</p>
+      {/* Always on the page, because screen readers read out only changes in an existing region. */}
       <div role="status">
         {isRunning && <p className="message">{progressText(progress)}</p>}
         {!isRunning && error !== null && <p className="message message-problem">{problemText(error)}</p>}
@@ -48,11 +46,11 @@ export function ConnectionTest() {
       <div className="actions">
         <ActionButton className="button" isBusy={isRunning} onClick={start}>
           <Icon name="chart" />
-          {isRunning ? "Testing…" : startText(result)}
+          {isRunning ? t("testing") : result === undefined ? t("start") : t("startAgain")}
         </ActionButton>
         {isRunning && (
           <button type="button" className="button" onClick={cancel}>
-            Cancel the test
+            {t("cancel")}
           </button>
         )}
       </div>
@@ -73,72 +71,59 @@ function TestVerdict({ result }: { result: TestResult }) {
   );
 }
 
-/** Outside of what is read out, because it changes with every minute. */
+/** Outside the region that is read out, because it changes every minute. */
 function TestAge({ result }: { result: TestResult }) {
+  const { t } = useTranslation("connectionTest");
   const now = useNow(minuteMs);
-  return <p className="muted">Tested {timeAgo(result.testedAt, now)}</p>;
-}
-
-function startText(result: TestResult | undefined): string {
-  return result === undefined ? "Test my connection" : "Test my connection again";
+  return <p className="muted">{t("testedAt", { time: timeAgo(result.testedAt, now) })}</p>;
 }
 
 function progressText({ way, step }: TestProgress): string {
-  const name = way === "direct" ? "the direct way" : "the way by relay";
-  switch (step) {
-    case "connecting":
-      return `Trying ${name} to a game server…`;
-    case "loss":
-      return `Counting lost packets on ${name}…`;
-    case "bandwidth":
-      return `Measuring how much ${name} carries…`;
-  }
+  return t(`connectionTest:progress.${way}.${step}`);
 }
 
 function problemText(error: Error): string {
-  if (isApiError(error, "unavailable"))
-    return "This Joypod has no game server that tests connections just now. You can play all the same.";
-  if (isApiError(error, "no_servers"))
-    return "Other players test their connection just now. Try again in a few seconds.";
-  if (error instanceof TestBrokeOff)
-    return "The test broke off: the network was gone for a moment, or you started another test. Try again.";
-  if (error instanceof NoWebRtc) return error.message;
+  if (isApiError(error, "unavailable")) return t("connectionTest:problem.unavailable");
+  if (isApiError(error, "no_servers")) return t("connectionTest:problem.busy");
+  if (error instanceof TestInterrupted) return t("connectionTest:problem.interrupted");
+  if (error instanceof NoWebRtc) return t("errors:noWebRtc");
   return sentenceFor(error);
 }
 
-/** What a test measured, figure by figure. */
+/** The measured values of a test. */
 function TestFigures({ result }: { result: TestResult }) {
+  const { t } = useTranslation("connectionTest");
   const used = usedPath(result)?.figures;
   return (
     <dl className="test-figures">
       <div>
-        <dt>Direct, by UDP</dt>
-        <dd>{pathText(result.direct)}</dd>
+        <dt>{t("figures.direct")}</dt>
+        <dd>{t(`figures.${result.direct.state}`)}</dd>
       </div>
       <div>
-        <dt>By relay (TURN)</dt>
-        <dd>{pathText(result.relay)}</dd>
+        <dt>{t("figures.relay")}</dt>
+        <dd>{t(`figures.${result.relay.state}`)}</dd>
       </div>
       {used !== undefined && (
         <div>
-          <dt>Round trip</dt>
+          <dt>{t("figures.roundTrip")}</dt>
           <dd>{roundTripText(used)}</dd>
         </div>
       )}
       {used !== undefined && (
         <div>
-          <dt>Lost packets</dt>
+          <dt>{t("figures.loss")}</dt>
           <dd>{percentText(used.loss)}</dd>
         </div>
       )}
       {used?.bandwidthKbps !== undefined && (
         <div>
-          <dt>Bandwidth</dt>
+          <dt>{t("figures.bandwidth")}</dt>
           <dd>{bandwidthText(used)}</dd>
         </div>
       )}
       <div>
-        <dt>Decoding</dt>
+        <dt>{t("figures.decoding")}</dt>
         <dd>{decodersText(result.decoders)}</dd>
       </div>
     </dl>
@@ -146,31 +131,23 @@ function TestFigures({ result }: { result: TestResult }) {
 }
 
 function bandwidthText({ bandwidthKbps = 0, limitKbps = Infinity }: PathFigures): string {
+  const bandwidth = bitrateText(bandwidthKbps);
   return bandwidthKbps >= nearLimit * limitKbps
-    ? `${bitrateText(bandwidthKbps)} or more`
-    : bitrateText(bandwidthKbps);
+    ? t("connectionTest:figures.bandwidthOrMore", { bandwidth })
+    : bandwidth;
 }
 
 function roundTripText({ roundTripMs }: PathFigures): string {
   return `${roundTripMs < 10 ? roundTripMs : Math.round(roundTripMs)} ms`;
 }
 
-function pathText({ state }: PathResult): string {
-  switch (state) {
-    case "works":
-      return "Works";
-    case "blocked":
-      return "Blocked";
-    case "absent":
-      return "Not offered here";
-    case "untested":
-      return "Not tested";
-  }
+function decodersText(decoders: readonly Decoder[]): string {
+  if (decoders.length === 0) return t("connectionTest:figures.noDecoder");
+  return decoders.map(decoderText).join(", ");
 }
 
-function decodersText(decoders: readonly Decoder[]): string {
-  if (decoders.length === 0) return "None";
-  return decoders
-    .map(({ codec, isHardware }) => `${codecNames[codec]}${placeTexts.get(isHardware) ?? ""}`)
-    .join(", ");
+function decoderText({ codec, isHardware }: Decoder): string {
+  const name = codecNames[codec];
+  if (isHardware === null) return name;
+  return t(`connectionTest:figures.${isHardware ? "hardware" : "software"}`, { codec: name });
 }

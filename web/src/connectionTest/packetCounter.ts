@@ -1,4 +1,4 @@
-/** As long as the way is full for this time, the rate is known. */
+/** The path has to be full for this long to measure its rate. */
 const windowMs = 1_000;
 
 /** Counts the packets of one burst by their numbers. */
@@ -19,9 +19,8 @@ export class PacketCounter {
   }
 
   /**
-   * Returns the most that arrived in any whole second, in kbit/s; of shorter bursts what arrived in all. The
-   * transport begins slowly and holds back after each loss: what the way carries shows while it is full, not
-   * in the mean.
+   * Returns the highest rate of any whole second, in kbit/s, or the mean rate of a shorter burst. The
+   * transport starts slowly and backs off after each loss, so the mean would underestimate the path.
    */
   kbps(): number {
     let most = 0;

@@ -1,25 +1,25 @@
 import { ApiError, isApiError } from "../client/apiError.ts";
 import { postConnectionTest, readIceServers } from "../client/connectionTests.ts";
-import { cannotStream, canStream } from "../stream/canStream.ts";
+import { canStream } from "../stream/canStream.ts";
 import { networkKind, type TestResult, type PathResult, type Decoder } from "./testResult.ts";
 import { PathBlocked, TestConnection, type TestConnectionOptions } from "./testConnection.ts";
 import { codecEncodingNames, softwareCodecs, VideoCodec } from "#contracts/videoCodec.ts";
 
-/** The picture that games send by default. */
+/** The default picture of games. */
 const picture = { width: 1_280, height: 720, bitrate: 8_000_000, framerate: 60 };
 
-/** What is being measured. */
+/** The current measurement. */
 export type TestStep = "connecting" | "loss" | "bandwidth";
 
 interface MeasureOptions extends TestConnectionOptions {
-  /** Whether the burst of three seconds is sent, too. */
+  /** Whether the burst of three seconds is sent as well. */
   withBandwidth: boolean;
   onStep: (step: TestStep) => void;
 }
 
-/** Packets stopped to go the way in the middle of a test. */
-export class TestBrokeOff extends Error {
-  override readonly name = "TestBrokeOff";
+/** Packets stopped arriving in the middle of a test. */
+export class TestInterrupted extends Error {
+  override readonly name = "TestInterrupted";
 }
 
 export interface RunOptions {
@@ -27,19 +27,19 @@ export interface RunOptions {
   onStep: (way: "direct" | "relay", step: TestStep) => void;
 }
 
-/** The browser has no WebRTC, so that there is nothing to test. */
+/** The browser has no WebRTC, so there is nothing to test. */
 export class NoWebRtc extends Error {
   override readonly name = "NoWebRtc";
 }
 
 /**
- * Tests the ways to a game server one after the other, so that none takes bandwidth from another: first by
- * UDP alone, then by a relay, where there is one. The bandwidth is measured on the way that a game would
- * take. Throws ApiError when no server answers, and NoWebRtc in a browser without it; once the direct way
- * works, a relay's test that breaks off or is not answered does not end it without a result.
+ * Tests the paths to a game server one after the other, so that they do not compete for bandwidth: first
+ * directly by UDP, then through a relay if there is one. The bandwidth is measured on the path that a game
+ * would take. Throws ApiError when no server answers, and NoWebRtc in a browser without WebRTC. If the direct
+ * path works, a failed test of the relay is reported as `untested`.
  */
 export async function runConnectionTest({ signal, onStep }: RunOptions): Promise<TestResult> {
-  if (!canStream()) throw new NoWebRtc(cannotStream);
+  if (!canStream()) throw new NoWebRtc();
   const [iceServers, decoders] = await Promise.all([readIceServers(signal), findDecoders()]);
   const measure = (way: "direct" | "relay", withBandwidth: boolean) =>
     measurePath({
@@ -55,9 +55,9 @@ export async function runConnectionTest({ signal, onStep }: RunOptions): Promise
     iceServers.length === 0
       ? ({ state: "absent" } as const)
       : await measure("relay", direct.state !== "works").catch((error: unknown) => {
-          // What was found of the way that a game would take counts by itself.
+          // The result for the path that a game would take is enough.
           const isOfRelay =
-            error instanceof TestBrokeOff ||
+            error instanceof TestInterrupted ||
             (error instanceof ApiError && !isApiError(error, "unauthorized"));
           if (direct.state !== "works" || signal.aborted || !isOfRelay) throw error;
           return { state: "untested" } as const;
@@ -66,8 +66,8 @@ export async function runConnectionTest({ signal, onStep }: RunOptions): Promise
 }
 
 /**
- * Measures one way to a game server. Throws what `sdpAnswer` throws, TestBrokeOff, and AbortError when the
- * signal is aborted.
+ * Measures one path to a game server. Throws the errors of `sdpAnswer`, TestInterrupted, and AbortError when
+ * the signal is aborted.
  */
 async function measurePath({ withBandwidth, onStep, ...options }: MeasureOptions): Promise<PathResult> {
   const connection = new TestConnection(options);
@@ -80,9 +80,9 @@ async function measurePath({ withBandwidth, onStep, ...options }: MeasureOptions
     onStep("bandwidth");
     return { state: "works", figures: { ...figures, ...(await connection.measureBandwidth()) } };
   } catch (error) {
-    // A way that packets went and then did not says nothing of walls: another test of the player's may have
-    // ended this one.
-    throw error instanceof PathBlocked ? new TestBrokeOff() : error;
+    // Packets that stop after the start do not mean a firewall: another test of the player may have ended
+    // this one.
+    throw error instanceof PathBlocked ? new TestInterrupted() : error;
   } finally {
     connection.close();
   }
@@ -99,8 +99,8 @@ async function opens(connection: TestConnection): Promise<boolean> {
 }
 
 /**
- * Returns which of the streamers' codecs this browser decodes, best first: those in hardware before others,
- * else in the streamers' order.
+ * Returns the codecs of the streamers that this browser decodes: those with a hardware decoder first,
+ * otherwise in the order of the streamers.
  */
 async function findDecoders(): Promise<Decoder[]> {
   const found = await Promise.all(
@@ -110,8 +110,8 @@ async function findDecoders(): Promise<Decoder[]> {
 }
 
 /**
- * A browser that does not tell, as Firefox before 123, has those that WebRTC demands of each (RFC 7742):
- * every node encodes the same.
+ * Browsers without `getCapabilities`, such as Firefox before 123, have the codecs that WebRTC requires (RFC
+ * 7742), which every node encodes.
  */
 function knownCodecs(): readonly VideoCodec[] {
   if (!("getCapabilities" in RTCRtpReceiver)) return softwareCodecs;
@@ -125,7 +125,7 @@ function mimeTypeOf(codec: VideoCodec): string {
   return `video/${codecEncodingNames[codec]}`;
 }
 
-/** Browsers tell it as decoding that saves power; null where they do not tell. */
+/** Browsers report hardware decoding as power efficient. Returns null if the browser does not report it. */
 async function isHardware(codec: VideoCodec): Promise<boolean | null> {
   try {
     const { supported, powerEfficient } = await navigator.mediaCapabilities.decodingInfo({
@@ -134,6 +134,6 @@ async function isHardware(codec: VideoCodec): Promise<boolean | null> {
     });
     return supported ? powerEfficient : null;
   } catch {
-    return null; // This browser answers no questions about WebRTC.
+    return null; // This browser reports nothing about WebRTC.
   }
 }

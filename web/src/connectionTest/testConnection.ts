@@ -3,9 +3,9 @@ import { PacketCounter } from "./packetCounter.ts";
 
 const connectDeadlineMs = 6_000;
 const pingEveryMs = 50;
-/** Packets that were sent before the burst's end was told may come after that. */
+/** Packets may arrive after the message about the end of their burst. */
 const stragglersMs = 300;
-/** After a burst's own time its end has to have come. */
+/** Time for the end of a burst to arrive, after the duration of the burst. */
 const patienceMs = 1_500;
 
 export interface TestConnectionOptions {
@@ -17,7 +17,7 @@ export interface TestConnectionOptions {
   signal: AbortSignal;
 }
 
-/** Packets did not get through to the server, or stopped to. */
+/** Packets do not get through to the server, or no longer do. */
 export class PathBlocked extends Error {
   override readonly name = "PathBlocked";
 }
@@ -48,8 +48,8 @@ export class TestConnection {
   }
 
   /**
-   * Resolves once packets go both ways. Throws PathBlocked when they do not in time, and what `sdpAnswer`
-   * throws.
+   * Resolves once packets get through both ways. Throws PathBlocked after a timeout, and errors of
+   * `sdpAnswer`.
    */
   async open(): Promise<void> {
     const { sdpAnswer, signal } = this.#options;
@@ -65,9 +65,7 @@ export class TestConnection {
     await this.#within(connectDeadlineMs, opened);
   }
 
-  /**
-   * Counts lost packets and measures the round trip at the same time, for two seconds. Throws PathBlocked.
-   */
+  /** Counts lost packets and measures the round trip for two seconds. Throws PathBlocked. */
   async measureLoss(): Promise<{ loss: number; roundTripMs: number }> {
     const trips: number[] = [];
     const sentAt = new Map<number, number>();
@@ -92,7 +90,7 @@ export class TestConnection {
     }
   }
 
-  /** Measures for three seconds what the way carries from the server. Throws PathBlocked. */
+  /** Measures the bandwidth from the server for three seconds. Throws PathBlocked. */
   async measureBandwidth(): Promise<{ bandwidthKbps: number; limitKbps: number }> {
     const { counter, limitKbps } = await this.#burst("bandwidth", connectionTest.bandwidthMs);
     return { bandwidthKbps: Math.round(counter.kbps()), limitKbps };
@@ -120,7 +118,7 @@ export class TestConnection {
     }
   }
 
-  /** Resolves with what the responder tells at the burst's end. */
+  /** Resolves with the responder's summary at the end of the burst. */
   #sent(burst: TestBurst, signal: AbortSignal): Promise<{ packets: number; limitKbps: number }> {
     return new Promise((resolve) =>
       this.#listen((notice) => {
@@ -133,7 +131,7 @@ export class TestConnection {
     if (this.#control.readyState === "open") this.#control.send(JSON.stringify(request));
   }
 
-  /** Calls `onNotice` with what the responder tells, until the signal aborts. */
+  /** Calls `onNotice` with the responder's messages until the signal aborts. */
   #listen(onNotice: (notice: TestNotice) => void, signal: AbortSignal): void {
     this.#control.addEventListener(
       "message",
@@ -145,11 +143,13 @@ export class TestConnection {
     );
   }
 
-  /** The promise's value, if it comes in time and before the connection fails or the test is given up. */
+  /**
+   * Returns the promise's value. Throws after `ms`, when the connection fails and when the test is cancelled.
+   */
   #within<T>(ms: number, promise: Promise<T>): Promise<T> {
     const { signal } = this.#options;
     return new Promise((resolve, reject) => {
-      signal.throwIfAborted(); // A listener hears nothing of what has been.
+      signal.throwIfAborted(); // A listener would miss an earlier abort.
       const onState = (): void => {
         if (this.#peer.connectionState === "failed" || this.#peer.connectionState === "closed")
           end(new PathBlocked("The connection failed."));

@@ -2,41 +2,39 @@ import { z } from "zod";
 import { VideoCodec } from "#contracts/videoCodec.ts";
 import { usingStorage } from "../client/browser.ts";
 
-/** What a launch is told of the connection; the player's own choice of quality stays beside it. */
+/** The part of a launch request that the connection test decides; the player's quality is added to it. */
 interface LaunchStart {
   startKbps?: number;
 }
 
-/**
- * What a stream starts with of what the way carries: sound, repairs and others in the house need the rest.
- */
+/** Share of the bandwidth that a stream starts with. Sound, repairs and other users need the rest. */
 const startShare = 0.6;
 
 const startBounds = { min: 300, max: 8_000 };
 
-/** With more loss the way may be full already. */
+/** Above this loss the path may be congested already. */
 const highLoss = 0.02;
 
 const storageKey = "joypod.connectionTest";
 
 const freshMs = 24 * 3_600_000;
 
-/** What was measured on one way to a game server. */
+/** The measurements of one path to a game server. */
 export const PathFigures = z.object({
   /** Median round trip. */
   roundTripMs: z.number(),
   /** Share of packets from the server that did not arrive, from 0 to 1. */
   loss: z.number(),
-  /** What arrived in the last seconds of the burst; absent on a way whose bandwidth was not measured. */
+  /** Bandwidth from the server; absent if it was not measured on this path. */
   bandwidthKbps: z.number().optional(),
-  /** What the server sends at most in a test: the bandwidth may be higher than this. */
+  /** The most that the server sends in a test; the bandwidth may be higher. */
   limitKbps: z.number().optional(),
 });
 export type PathFigures = z.infer<typeof PathFigures>;
 
 /**
- * One way to a game server: it works, packets do not get through, there is no such way here, or its test came
- * to no end.
+ * One path to a game server: it works, packets do not get through, the installation does not have it, or its
+ * test was interrupted.
  */
 export const PathResult = z.discriminatedUnion("state", [
   z.object({ state: z.literal("works"), figures: PathFigures }),
@@ -46,15 +44,15 @@ export const PathResult = z.discriminatedUnion("state", [
 ]);
 export type PathResult = z.infer<typeof PathResult>;
 
-/** How this browser decodes a codec; hardware is null where the browser does not say. */
+/** How this browser decodes a codec; `isHardware` is null if the browser does not report it. */
 export const Decoder = z.object({ codec: VideoCodec, isHardware: z.boolean().nullable() });
 export type Decoder = z.infer<typeof Decoder>;
 
-/** A finished test, as it is kept in the browser. */
+/** A finished test, as the browser stores it. */
 export const TestResult = z.object({
-  /** When it ended, as a time stamp. */
+  /** End of the test, as an ISO time stamp. */
   testedAt: z.string(),
-  /** Kind of the network, as far as the browser tells. */
+  /** Kind of the network, if the browser reports it. */
   network: z.string(),
   direct: PathResult,
   relay: PathResult,
@@ -63,7 +61,7 @@ export const TestResult = z.object({
 });
 export type TestResult = z.infer<typeof TestResult>;
 
-/** The way that a game would take, and its figures; undefined when there is none. */
+/** Returns the path that a game would take, with its figures; undefined if no path works. */
 export function usedPath({
   direct,
   relay,
@@ -73,7 +71,7 @@ export function usedPath({
   return undefined;
 }
 
-/** Returns the kind of network that the browser is on, such as `wifi`; `unknown` where it does not say. */
+/** Returns the kind of network, such as `wifi`; `unknown` if the browser does not report it. */
 export function networkKind(): string {
   const connection: unknown = Reflect.get(navigator, "connection");
   if (typeof connection !== "object" || connection === null) return "unknown";
@@ -81,25 +79,22 @@ export function networkKind(): string {
   return typeof kind === "string" ? kind : "unknown";
 }
 
-/** Keeps the result in this browser, in the place of an earlier one. */
+/** Stores the result in this browser and replaces an earlier one. */
 export function storeTestResult(result: TestResult): void {
-  // In a browser without storage, or with a full one, the result counts for as long as the page shows it.
+  // Without usable storage the result is valid for as long as the page shows it.
   usingStorage(
     () => localStorage,
     (items) => items.setItem(storageKey, JSON.stringify(result)),
   );
 }
 
-/**
- * Returns the last result that still counts: no older than a day, and of the network that the browser is on;
- * else undefined.
- */
+/** Returns the last result if it is at most a day old and from the current kind of network. */
 export function readTestResult(now: number = Date.now()): TestResult | undefined {
   const result = TestResult.safeParse(readJson()).data;
   return result !== undefined && isCurrent(result, now, networkKind()) ? result : undefined;
 }
 
-/** Whether a result counts at this time and on this kind of network. */
+/** Returns whether a result is still valid at this time and on this kind of network. */
 export function isCurrent(
   { testedAt, network }: Pick<TestResult, "testedAt" | "network">,
   now: number,
@@ -110,7 +105,7 @@ export function isCurrent(
 }
 
 function readJson(): unknown {
-  // What is no JSON is not ours, and counts as a storage that refuses.
+  // Text that is not JSON counts as no result.
   return usingStorage(
     () => localStorage,
     (items): unknown => JSON.parse(items.getItem(storageKey) ?? "null"),
@@ -118,8 +113,8 @@ function readJson(): unknown {
 }
 
 /**
- * Returns what a launch should begin with after this test; empty where the test says nothing of it. The rate
- * controller goes on from there.
+ * Returns the initial bitrate of a launch after this test; empty if the test did not measure the bandwidth.
+ * The rate controller adapts it from there.
  */
 export function launchQualityFrom(result: TestResult | undefined): LaunchStart {
   const figures = result && usedPath(result)?.figures;

@@ -3,27 +3,27 @@ import { useMutation } from "@tanstack/react-query";
 import { type TestStep, runConnectionTest } from "./runConnectionTest.ts";
 import { readTestResult, storeTestResult, type TestResult } from "./testResult.ts";
 
-/** Where a test is. */
+/** The progress of a test. */
 export interface TestProgress {
   way: "direct" | "relay";
   step: TestStep;
 }
 
 export interface ConnectionTestState {
-  /** The last result that still counts, of this page or an earlier one. */
+  /** The last valid result, of this page or an earlier one. */
   result: TestResult | undefined;
-  /** Undefined while no test goes on. */
+  /** Undefined while no test is running. */
   progress: TestProgress | undefined;
-  /** Why the last test brought no result. */
+  /** Why the last test had no result. */
   error: Error | null;
   start: () => void;
-  /** Ends the test that goes on, without a result. */
+  /** Ends the running test without a result. */
   cancel: () => void;
 }
 
 const firstProgress: TestProgress = { way: "direct", step: "connecting" };
 
-/** Runs connection tests and keeps what they found. A page that is left ends its test. */
+/** Runs connection tests and stores their results. Leaving the page ends its test. */
 export function useConnectionTest(): ConnectionTestState {
   const [result, setResult] = useState(() => readTestResult());
   const [progress, setProgress] = useState<TestProgress>(firstProgress);

@@ -1,3 +1,4 @@
+import { Trans, useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
@@ -8,10 +9,10 @@ import { useEffect, useRef } from "react";
 import { sentenceFor } from "../client/apiError.ts";
 
 /**
- * Asks whether to resume the game that is already played or to stop it for the new one. Shows nothing while
- * there is no conflict.
+ * Asks whether to resume the game that already runs or to stop it for the new one, if there is a conflict.
  */
 export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConflict } }: { launch: Launch }) {
+  const { t } = useTranslation(["launch", "common"]);
   const active = useActiveGameSession();
   const navigate = useNavigate();
   if (conflict === undefined) return null;
@@ -21,16 +22,16 @@ export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConfli
     void navigate(playPath({ sessionId: activeSessionId, gameSlug: other?.gameSlug }));
   return (
     <Dialog
-      title="You are already playing"
+      title={t("conflict.title")}
       isBusy={isStopping}
       onDismiss={dismissConflict}
       actions={
         <>
           <button type="button" className="button button-primary" disabled={isStopping} onClick={resume}>
-            Resume it
+            {t("conflict.resume")}
           </button>
           <ActionButton className="button" isBusy={isStopping} onClick={stopAndStart}>
-            {isStopping ? "Saving and stopping…" : "Stop it and start this one"}
+            {isStopping ? t("conflict.replacing") : t("conflict.replace")}
           </ActionButton>
           <button
             type="button"
@@ -38,27 +39,32 @@ export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConfli
             disabled={isStopping}
             onClick={dismissConflict}
           >
-            Cancel
+            {t("common:cancel")}
           </button>
         </>
       }
     >
       <p>
-        {other === undefined ? "Another game" : <strong>{other.gameTitle}</strong>} is still running, and only
-        one game can run at a time. If you stop it, its progress is saved first.
+        {other === undefined ? (
+          t("conflict.textUnknown")
+        ) : (
+          <Trans
+            t={t}
+            i18nKey="conflict.text"
+            values={{ title: other.gameTitle }}
+            components={{ strong: <strong /> }}
+          />
+        )}
       </p>
     </Dialog>
   );
 }
 
-/**
- * Says why a launch failed, and comes into view for that: on a small window it may begin beyond the edge,
- * away from the button that was pressed.
- */
+/** Shows why a launch failed, and scrolls into view: in a small window it may be outside the visible part. */
 export function LaunchFailure({ error }: { error: Error }) {
   const alert = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
-    // What this returns is a promise in newer browsers, which React would take for the effect's end.
+    // Newer browsers return a promise here, which React would take for a clean-up function.
     alert.current?.scrollIntoView({ block: "nearest" });
   }, []);
   return (

@@ -1,3 +1,4 @@
+import { t } from "../i18n.ts";
 import { queryOptions, useQuery, type QueryClient } from "@tanstack/react-query";
 import type { GameSessionsResponse } from "#contracts/http/gameSessions.ts";
 import { listGameSessions } from "../client/gameSessions.ts";
@@ -13,8 +14,8 @@ const activeGameSessionQuery = queryOptions({
 });
 
 /**
- * Returns the player's active session, if any. It is read now and then and on return to the tab; after a
- * failure the last one stays.
+ * Returns the player's active session, if any. It is read every 30 s and when the tab gets the focus; after a
+ * failure the last result stays.
  */
 export function useActiveGameSession(): ActiveGameSession | undefined {
   return useQuery(activeGameSessionQuery).data ?? undefined;
@@ -26,15 +27,15 @@ export function refreshActiveGameSession(client: QueryClient): void {
 }
 
 /**
- * Returns why no new game would start just now, in a sentence for the player; undefined while the page knows
- * of nothing.
+ * Returns why no new game can start right now, as a sentence for the player; undefined if the page knows
+ * none.
  */
 export function useLaunchObstacle(): string | undefined {
   const maintenance = useMaintenance();
   const active = useActiveGameSession();
-  if (maintenance !== undefined) return "Joypod is being worked on, and no game can be started just now.";
+  if (maintenance !== undefined) return t("launch:obstacle.maintenance");
   if (active === undefined) return undefined;
-  return active.status === "stopping"
-    ? `${active.gameTitle} is still being saved, and only one game can run at a time.`
-    : `${active.gameTitle} is still running, and only one game can run at a time. Stop it first.`;
+  return t(active.status === "stopping" ? "launch:obstacle.saving" : "launch:obstacle.running", {
+    title: active.gameTitle,
+  });
 }

@@ -1,3 +1,4 @@
+import { Trans, useTranslation } from "react-i18next";
 import { Suspense, useEffect, useRef, type RefObject } from "react";
 import { Link, NavigationType, NavLink, Outlet, useLocation, useNavigationType } from "react-router";
 import { useQueryClient, useMutation } from "@tanstack/react-query";
@@ -12,23 +13,24 @@ import { ActionButton } from "../components/ActionButton.tsx";
 import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
 import { useTitle } from "../components/useTitle.ts";
 
-/** The frame of every signed-in page but the play page. */
+/** The frame of every signed-in page except the play page. */
 export function Layout() {
+  const { t } = useTranslation();
   const main = useRef<HTMLElement>(null);
   useTopOfPage(main);
   return (
     <>
       <a className="skip-link" href="#main">
-        Skip to the content
+        {t("skipLink")}
       </a>
       <header className="header">
-        <Link className="brand" to="/" aria-label="Joypod, all games">
+        <Link className="brand" to="/" aria-label={t("home")}>
           <Logo />
-          Joypod
+          {t("brand")}
         </Link>
-        <nav aria-label="Main">
+        <nav aria-label={t("mainNavigation")}>
           <NavLink className="nav-link" to="/" end>
-            Games
+            {t("games")}
           </NavLink>
         </nav>
         <ActiveSessionLink />
@@ -36,7 +38,7 @@ export function Layout() {
       </header>
       <MaintenanceNotice />
       <main id="main" ref={main} tabIndex={-1} className="main">
-        <Suspense fallback={<Spinner label="Loading…" />}>
+        <Suspense fallback={<Spinner label={t("loading")} />}>
           <Outlet />
         </Suspense>
       </main>
@@ -45,8 +47,8 @@ export function Layout() {
 }
 
 /**
- * A link leads to the top of another page, and takes the focus there when it goes away itself. Where Back and
- * Forward lead, the browser knows.
+ * Scrolls to the top when a link leads to another page, and moves the focus there if the link is gone. For
+ * Back and Forward the browser restores both.
  */
 function useTopOfPage(main: RefObject<HTMLElement | null>): void {
   const { pathname } = useLocation();
@@ -61,8 +63,9 @@ function useTopOfPage(main: RefObject<HTMLElement | null>): void {
   }, [main, pathname, way]);
 }
 
-/** Leads back to the game that is running. Every change of the page reads anew whether there is one. */
+/** Links to the running game, if there is one, which is read again with every change of the page. */
 function ActiveSessionLink() {
+  const { t } = useTranslation();
   const active = useActiveGameSession();
   const client = useQueryClient();
   const { pathname } = useLocation();
@@ -72,21 +75,27 @@ function ActiveSessionLink() {
     return (
       <span className="active-session">
         <span className="pulse" aria-hidden="true" />
-        Saving {active.gameTitle}…
+        {t("savingGame", { title: active.gameTitle })}
       </span>
     );
   }
   return (
     <Link className="active-session" to={playPath(active)}>
       <span className="pulse" aria-hidden="true" />
-      <strong>Resume</strong> <span className="active-session-title">{active.gameTitle}</span>
+      <Trans
+        t={t}
+        i18nKey="resume"
+        values={{ title: active.gameTitle }}
+        components={{ strong: <strong />, span: <span className="active-session-title" /> }}
+      />
       <Icon name="play" />
     </Link>
   );
 }
 
-/** Who is signed in, which leads to their account, and the button to sign out. */
+/** The signed-in player, as a link to the account, and the button to sign out. */
 function UserMenu() {
+  const { t } = useTranslation();
   const { auth } = useAuth();
   const client = useQueryClient();
   const signingOut = useMutation({
@@ -103,7 +112,7 @@ function UserMenu() {
         </span>
       )}
       <NavLink className="account-link" to="/account">
-        <span className="visually-hidden">Your account</span>{" "}
+        <span className="visually-hidden">{t("account")}</span>{" "}
         <span className="avatar" aria-hidden="true">
           {image === "" ? firstLetterOf(name === "" ? email : name) : <img src={image} alt="" />}
         </span>
@@ -113,36 +122,37 @@ function UserMenu() {
       </NavLink>
       <ActionButton
         className="button button-quiet"
-        aria-label="Sign out"
+        aria-label={t("signOut")}
         isBusy={signingOut.isPending}
         onClick={() => signingOut.mutate()}
       >
         <Icon name="leave" />
-        <span className="user-leave">Sign out</span>
+        <span className="user-leave">{t("signOut")}</span>
       </ActionButton>
     </div>
   );
 }
 
-/** Returns the first character, whole: half of an emoji shows as nothing. */
+/** Returns the first character; half of a surrogate pair would show as nothing. */
 function firstLetterOf(text: string): string {
   return (Array.from(text)[0] ?? "").toUpperCase();
 }
 
-/** Shown for an address that has no page. */
+/** Shown for an address without a page. */
 export function NotFoundPage() {
-  useTitle("Not found");
+  const { t } = useTranslation();
+  useTitle(t("notFound.tabTitle"));
   return (
     <Notice
       isPage
-      title="There is nothing here"
+      title={t("notFound.title")}
       actions={
         <Link className="button button-primary" to="/">
-          All games
+          {t("allGames")}
         </Link>
       }
     >
-      <p>The address may be mistyped.</p>
+      <p>{t("notFound.text")}</p>
     </Notice>
   );
 }

@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useState } from "react";
 import {
   launchStages,
@@ -9,29 +10,22 @@ import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { useNow } from "../components/useNow.ts";
 
-/** After this the page says that the launch takes longer than usual. */
+/** After this time the page says that the launch takes longer than usual. */
 const longLaunchMs = 30_000;
-
-const stageTitles: Record<LaunchStage, string> = {
-  scheduling: "Finding a server",
-  downloading: "Getting the game ready",
-  restoring: "Restoring your save",
-  booting: "Starting the game",
-  connecting: "Connecting the stream",
-};
 
 interface LaunchProgressProps {
   session: GameSessionStatusResponse;
   isCancelling: boolean;
-  /** Why the last request failed; the launch goes on all the same. */
+  /** Why the last request failed; the launch continues. */
   error: Error | null;
   onCancel: () => void;
 }
 
-/** The stages of a launch, with the present one and its progress. */
+/** The stages of a launch, with the current one and its progress. */
 export function LaunchProgress({ session, isCancelling, error, onCancel }: LaunchProgressProps) {
+  const { t } = useTranslation(["play", "common"]);
   const current = session.stage ?? launchStages[0];
-  // By one clock: that of the player's machine may be hours off.
+  // Measured by the local clock alone, which may be hours off the server's.
   const [openedAt] = useState(() => Date.now());
   const isLong = useNow(1_000) - openedAt > longLaunchMs;
   return (
@@ -43,21 +37,17 @@ export function LaunchProgress({ session, isCancelling, error, onCancel }: Launc
         ))}
       </ol>
       <p className="visually-hidden" role="status">
-        {stageTitles[current]}
+        {t(`launch.${current}`)}
       </p>
       {error !== null && (
         <p className="message message-problem" role="alert">
           {sentenceFor(error)}
         </p>
       )}
-      {isLong && (
-        <p className="muted">
-          This takes longer than usual. Games that are new to a server are fetched first.
-        </p>
-      )}
+      {isLong && <p className="muted">{t("launch.long")}</p>}
       <div className="actions">
         <ActionButton className="button" isBusy={isCancelling} onClick={onCancel}>
-          {isCancelling ? "Cancelling…" : "Cancel"}
+          {isCancelling ? t("launch.cancelling") : t("common:cancel")}
         </ActionButton>
       </div>
     </section>
@@ -73,6 +63,7 @@ function LaunchStep({
   current: LaunchStage;
   progressPercent: number | undefined;
 }) {
+  const { t } = useTranslation("play");
   const distance = launchStages.indexOf(stage) - launchStages.indexOf(current);
   const state = distance < 0 ? "done" : distance === 0 ? "now" : "later";
   const percent = stage === "downloading" && state === "now" ? progressPercent : undefined;
@@ -81,11 +72,11 @@ function LaunchStep({
       <span className="launch-step-mark" aria-hidden="true">
         {state === "done" && <Icon name="check" />}
       </span>
-      <span className="launch-step-title">{stageTitles[stage]}</span>
+      <span className="launch-step-title">{t(`launch.${stage}`)}</span>
       {percent !== undefined && (
         <>
-          <span className="launch-step-percent">{percent} %</span>
-          <progress className="launch-step-bar" max={100} value={percent} aria-label="Download" />
+          <span className="launch-step-percent">{t("launch.percent", { percent })}</span>
+          <progress className="launch-step-bar" max={100} value={percent} aria-label={t("launch.download")} />
         </>
       )}
     </li>

@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useEffect, useState, type RefObject, useRef } from "react";
 import { Link } from "react-router";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
@@ -12,9 +13,9 @@ import { QualityForm } from "../quality/QualityForm.tsx";
 import { nextSizeLine, qualityLine } from "../quality/qualityText.ts";
 import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
 
-/** The bar stays open for this long after the game appears, so that the player sees where it is. */
+/** The bar stays open for this long after the game appears, so that the player notices it. */
 const introMs = 4_000;
-/** What did not work is said, in view, for this long. */
+/** A failed action is reported for this long. */
 const problemMs = 6_000;
 
 interface PlayControlsProps {
@@ -26,10 +27,10 @@ interface PlayControlsProps {
   isHidden: boolean;
   playback: VideoPlayback;
   hasStatistics: boolean;
-  /** Undefined while it is not known, and of streamers that cannot change it. */
+  /** Undefined until it is known, and for streamers that cannot change it. */
   quality: HeldQuality | undefined;
   onQuality: (wish: QualityRequest) => void;
-  /** False while the game does not run, or is just being saved. */
+  /** False while the game is not running or is being saved. */
   canSave: boolean;
   onSave: () => void;
   onStatistics: () => void;
@@ -37,8 +38,8 @@ interface PlayControlsProps {
 }
 
 /**
- * The bar of controls at the top edge. It opens when the pointer is at the edge or the keyboard focus is in
- * it.
+ * The bar of controls at the top edge, which opens when the pointer is at the edge or the focus is in the
+ * bar.
  */
 export function PlayControls({
   menuRef,
@@ -55,6 +56,7 @@ export function PlayControls({
   onStatistics,
   onStop,
 }: PlayControlsProps) {
+  const { t } = useTranslation(["play", "common"]);
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
   const [isChoosing, setIsChoosing] = useState(false);
@@ -68,13 +70,9 @@ export function PlayControls({
     surface.current?.focus({ preventScroll: true });
   };
   const toggleFullscreen = (): void =>
-    attempt(
-      isFullscreen ? leaveFullscreen() : enterFullscreen(root.current),
-      "This browser does not allow full screen here.",
-    );
+    attempt(isFullscreen ? leaveFullscreen() : enterFullscreen(root.current), t("controls.fullScreenFailed"));
   const lock = (): void => {
-    if (surface.current !== null)
-      attempt(lockPointer(surface.current), "The pointer cannot be locked right now. Try again in a second.");
+    if (surface.current !== null) attempt(lockPointer(surface.current), t("controls.lockPointerFailed"));
   };
   const leaveQuality = (): void => {
     setIsChoosing(false);
@@ -86,36 +84,36 @@ export function PlayControls({
       className={`controls${isIntro || playback.isSoundBlocked || problem !== undefined ? " controls-open" : ""}`}
       hidden={isHidden}
       role="toolbar"
-      // Safari focuses no button that is clicked, but what is around it: the focus stays in here.
+      // Safari focuses the element around a clicked button: this keeps the focus inside the bar.
       tabIndex={-1}
-      aria-label="Game controls"
+      aria-label={t("controls.label")}
       onBlur={({ relatedTarget, currentTarget }) => {
         if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
       }}
     >
       <div className="controls-bar">
-        <Link className="control" to="/" title="All games (the game keeps running)" aria-label="All games">
+        <Link className="control" to="/" title={t("controls.allGamesHint")} aria-label={t("common:allGames")}>
           <Icon name="back" />
         </Link>
         <span className="controls-title">{title}</span>
         {canEnterFullscreen() && (
           <Control
             icon={isFullscreen ? "shrink" : "expand"}
-            name={isFullscreen ? "Leave full screen" : "Full screen"}
+            name={isFullscreen ? t("controls.leaveFullScreen") : t("controls.fullScreen")}
             onClick={toggleFullscreen}
           />
         )}
         {canLockPointer() && (
           <Control
             icon="pointer"
-            name="Lock pointer"
-            hint="For games that turn the view with the mouse; Escape frees it"
+            name={t("controls.lockPointer")}
+            hint={t("controls.lockPointerHint")}
             onClick={lock}
           />
         )}
         <Control
           icon={playback.isMuted ? "muted" : "sound"}
-          name={playback.isMuted ? "Unmute" : "Mute"}
+          name={playback.isMuted ? t("controls.unmute") : t("controls.mute")}
           onClick={() => {
             playback.toggleMuted();
             surface.current?.focus({ preventScroll: true });
@@ -123,7 +121,7 @@ export function PlayControls({
         />
         <Control
           icon="chart"
-          name="Statistics"
+          name={t("controls.statistics")}
           isPressed={hasStatistics}
           onClick={() => {
             onStatistics();
@@ -133,30 +131,30 @@ export function PlayControls({
         {quality !== undefined && (
           <Control
             icon="sliders"
-            name="Quality"
+            name={t("controls.quality")}
             isExpanded={isChoosing}
             onClick={() => (isChoosing ? leaveQuality() : setIsChoosing(true))}
           />
         )}
         <Control
           icon="save"
-          name="Save now"
-          hint="Keeps the save files of this moment in the slot's history"
+          name={t("controls.saveNow")}
+          hint={t("controls.saveNowHint")}
           isDisabled={!canSave}
           onClick={() => {
             onSave();
             surface.current?.focus({ preventScroll: true });
           }}
         />
-        <Control icon="stop" name="Stop" isDanger onClick={onStop} />
+        <Control icon="stop" name={t("controls.stop")} isDanger onClick={onStop} />
         <span className="controls-chord">{menuChord}</span>
       </div>
       {isChoosing && quality !== undefined && (
         <QualityMenu held={quality} onWish={onQuality} onClose={leaveQuality} />
       )}
-      {/* There from the beginning: what changes in it is read out. */}
+      {/* Always on the page, because screen readers read out only changes in an existing region. */}
       <p className={playback.isSoundBlocked ? "controls-note" : "visually-hidden"} role="status">
-        {playback.isSoundBlocked && "Press any key or click to hear the game."}
+        {playback.isSoundBlocked && t("controls.soundBlocked")}
       </p>
       {problem !== undefined && (
         <p className="controls-note" role="alert">
@@ -203,7 +201,7 @@ function Control({
   );
 }
 
-/** What did not work, for as long as it is worth saying. */
+/** Returns the last failure for a few seconds, and the function that sets it. */
 function useProblem(): [string | undefined, (problem: string | undefined) => void] {
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
@@ -224,7 +222,7 @@ function useIntro(): boolean {
 }
 
 /**
- * Changes the quality of the stream that is played, and keeps the choice for the next game. Escape closes it.
+ * Changes the quality of the running stream, and saves the choice for the next game. Escape closes the menu.
  */
 function QualityMenu({
   held,
@@ -235,6 +233,7 @@ function QualityMenu({
   onWish: (quality: QualityRequest) => void;
   onClose: () => void;
 }) {
+  const { t } = useTranslation(["play", "quality"]);
   const menu = useRef<HTMLDivElement>(null);
   const choice = useQualityChoice();
   const keeping = useKeepQuality();
@@ -243,7 +242,7 @@ function QualityMenu({
   }, []);
   const [wished, setWished] = useState<QualityRequest>();
   const kept = choice.data?.quality ?? {};
-  // This session may have been launched with another one than is kept.
+  // This session may have another preset than the saved choice.
   const value = wished ?? ((kept.preset ?? "auto") === held.preset ? kept : { preset: held.preset });
   const nextSize = choice.data && nextSizeLine(value, held.maximum, choice.data.maximum);
   return (
@@ -251,8 +250,8 @@ function QualityMenu({
       ref={menu}
       className="controls-panel"
       role="group"
-      tabIndex={-1} // So that a click between the choices leaves the focus in the menu.
-      aria-label="Quality of the picture"
+      tabIndex={-1} // A click between the choices leaves the focus in the menu.
+      aria-label={t("quality:legend")}
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
         event.stopPropagation();
@@ -277,7 +276,7 @@ function QualityMenu({
           </>
         )}
       </p>
-      {keeping.isError && <p role="alert">This could not be kept for your next game.</p>}
+      {keeping.isError && <p role="alert">{t("controls.qualityNotSaved")}</p>}
     </div>
   );
 }

@@ -1,8 +1,9 @@
+import { useTranslation } from "react-i18next";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { Logo } from "../components/Icon.tsx";
 
-/** The frame of the play page while there is no picture: before the game, after it, and for an error. */
+/** The frame of the play page without a picture: before and after the game, and for errors. */
 export function PlayFrame({ children }: { children: ReactNode }) {
   return (
     <main className="play-frame" id="main">
@@ -12,26 +13,28 @@ export function PlayFrame({ children }: { children: ReactNode }) {
   );
 }
 
-/** The link home in the corner, wherever there is no picture. */
+/** The link to all games in the corner of pages without a picture. */
 export function PlayBrand() {
+  const { t } = useTranslation(["play", "common"]);
   return (
-    <Link className="brand play-brand" to="/" aria-label="Joypod, all games">
+    <Link className="brand play-brand" to="/" aria-label={t("common:home")}>
       <Logo />
     </Link>
   );
 }
 
-/** Links away from a session: to its game, if that is known, and to all games. */
+/** Links away from a session: to its game, if known, and to all games. */
 export function ExitLinks({ gameSlug }: { gameSlug: string | undefined }) {
+  const { t } = useTranslation(["play", "common"]);
   return (
     <>
       {gameSlug !== undefined && (
         <Link className="button" to={`/games/${gameSlug}`}>
-          Back to the game
+          {t("backToGame")}
         </Link>
       )}
       <Link className="button" to="/">
-        All games
+        {t("common:allGames")}
       </Link>
     </>
   );

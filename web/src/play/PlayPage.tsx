@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useCallback, useEffect } from "react";
 import { useParams, useSearchParams } from "react-router";
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
@@ -17,7 +18,7 @@ import { useGameStream, type GameStreamView } from "./useGameStream.ts";
 /** One game session, from launch to statistics. */
 export default function PlayPage() {
   const { sessionId = "" } = useParams();
-  // The key makes a new page of each session, so that no state of another one remains.
+  // With a key per session, no state of another session remains.
   return <Play key={sessionId} sessionId={sessionId} />;
 }
 
@@ -31,7 +32,7 @@ function Play({ sessionId }: { sessionId: string }) {
   }, [isRunning, setQuery]);
   const { session, refresh } = view;
   const streamUrl = session === undefined || view.isStopping ? undefined : streamUrlOf(session);
-  // A stream breaks off also because its session ends: the status tells which it is.
+  // A stream also breaks off when its session ends or another player signs in: the status tells.
   const onStreamChange = useCallback(
     ({ phase }: StreamState) => {
       if (phase === "waiting" || phase === "ended" || phase === "failed") refresh();
@@ -39,7 +40,7 @@ function Play({ sessionId }: { sessionId: string }) {
     [refresh],
   );
   const stream = useGameStream(streamUrl, onStreamChange);
-  useStreamOfLaterPod(stream, session?.status);
+  useStreamRetry(stream, session?.status);
   useTitle(session?.gameTitle);
   if (session === undefined)
     return (
@@ -57,8 +58,8 @@ function Play({ sessionId }: { sessionId: string }) {
             <Saving title={session.gameTitle} error={view.error} gameSlug={gameSlug} />
           </PlayFrame>
         );
-      // The player's view is there while the session starts, under the launch progress: the picture shows as
-      // soon as the session runs.
+      // The player view is rendered under the launch progress, so that the picture appears as soon as the
+      // session runs.
       const launch = isStarting && (
         <LaunchProgress
           session={session}
@@ -91,8 +92,8 @@ function Play({ sessionId }: { sessionId: string }) {
 }
 
 /**
- * Returns where the offer is posted, or undefined while it cannot be. The API holds the offer of a starting
- * session until its streamer runs, so that the connection is up before the game is.
+ * Returns the address for the offer, or undefined while there is none. The API holds the offer for a starting
+ * session until its streamer runs, so that the connection is up before the game.
  */
 function streamUrlOf({
   status,
@@ -105,10 +106,10 @@ function streamUrlOf({
 }
 
 /**
- * Offers again where the session has its stream yet to come: one that ends while the session starts was of a
- * pod at a former place, and no failure of the start's offers is final for a session that runs.
+ * Retries the stream of a session that is about to have one: a stream that ends during the start belonged to
+ * a pod that was replaced, and a failure during the start is not final once the session runs.
  */
-function useStreamOfLaterPod(
+function useStreamRetry(
   { stream, state: { phase } }: GameStreamView,
   status: PublicStatus | undefined,
 ): void {
@@ -120,10 +121,7 @@ function useStreamOfLaterPod(
   }, [stream, status]);
 }
 
-/**
- * Says that the session is ending, and why that cannot be followed just now: it ends all the same, wherever
- * the player goes.
- */
+/** Shows that the session is ending, or why its status cannot be read. It ends even if the player leaves. */
 function Saving({
   title,
   error,
@@ -133,10 +131,11 @@ function Saving({
   error: Error | null;
   gameSlug: string | undefined;
 }) {
+  const { t } = useTranslation("play");
   return (
     <section className="play-message">
       <h1>{title}</h1>
-      <Spinner label="Saving your progress…" />
+      <Spinner label={t("savingProgress")} />
       {error !== null && (
         <>
           <p className="message message-problem" role="alert">
@@ -158,21 +157,22 @@ function NoSession({
   view: GameSessionView;
   gameSlug: string | undefined;
 }) {
-  if (error === null) return <Spinner label="Looking for your session…" />;
+  const { t } = useTranslation(["play", "common"]);
+  if (error === null) return <Spinner label={t("lookingForSession")} />;
   if (isApiError(error, "not_found")) {
     return (
-      <Notice title="This session is over" actions={<ExitLinks gameSlug={gameSlug} />}>
-        <p>It ended a while ago, or it was never yours.</p>
+      <Notice title={t("over.title")} actions={<ExitLinks gameSlug={gameSlug} />}>
+        <p>{t("over.text")}</p>
       </Notice>
     );
   }
   return (
     <Notice
       tone="problem"
-      title="Your session could not be reached"
+      title={t("unreachable")}
       actions={
         <button type="button" className="button" onClick={refresh}>
-          Try again
+          {t("common:retry")}
         </button>
       }
     >

@@ -1,3 +1,4 @@
+import { Trans, useTranslation } from "react-i18next";
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { sentenceFor } from "../client/apiError.ts";
@@ -28,7 +29,7 @@ interface InputCaptureParts {
   onMenu: () => void;
 }
 
-/** Normally keepalives put off the end long before so little time is left. */
+/** Keepalives normally extend the session long before so little time is left. */
 const warnBelowMs = 3 * 60_000;
 
 interface PlayerViewProps {
@@ -40,7 +41,7 @@ interface PlayerViewProps {
   gameSlug: string | undefined;
 }
 
-/** The game's picture, which fills the window and takes the player's input, with the controls above it. */
+/** The game's picture, which fills the window and takes the player's input, with the controls on top. */
 export function PlayerView({
   launch,
   session,
@@ -48,6 +49,7 @@ export function PlayerView({
   view,
   gameSlug,
 }: PlayerViewProps) {
+  const { t } = useTranslation("play");
   const root = useRef<HTMLElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
@@ -59,10 +61,10 @@ export function PlayerView({
   const saving = useSaveNow(session, gameSlug);
   const isLaunching = Boolean(launch);
   const display = useDisplaySize(quality);
-  const showMenu = useMenu(menu, isLocked);
+  const showMenu = useFocusControls(menu, isLocked);
   const isPlaying = state.phase === "connected" && !isLaunching;
 
-  useFocusOf(surface, menu, isPlaying);
+  useFocusWhilePlaying(surface, menu, isPlaying);
   useInputCapture(isInPlay(state) && !isLaunching, { surface, video, stream, display, onMenu: showMenu });
 
   return (
@@ -77,7 +79,7 @@ export function PlayerView({
         ref={surface}
         className="surface"
         role="application"
-        aria-label={`${session.gameTitle}. Keys go to the game; ${menuChord} leads to the controls.`}
+        aria-label={t("surface", { title: session.gameTitle, chord: menuChord })}
         data-testid="game-surface"
         tabIndex={0}
         inert={isLaunching}
@@ -130,10 +132,7 @@ export function PlayerView({
   );
 }
 
-/**
- * What the player is told above the picture: what became of a save that they asked for, and what is the
- * matter with the session.
- */
+/** The messages on top of the picture: the result of a requested save, and problems of the session. */
 function Notices({
   saving: { notice },
   stopError,
@@ -143,6 +142,7 @@ function Notices({
   stopError: Error | null;
   saveNotice: string | undefined;
 }) {
+  const { t } = useTranslation("play");
   return (
     <>
       <p className={notice?.isProblem === true ? "save-word save-word-problem" : "save-word"} role="status">
@@ -151,7 +151,7 @@ function Notices({
       <div className="player-warnings">
         {stopError !== null && (
           <p className="player-warning" role="alert">
-            The game goes on, because it could not be stopped. {sentenceFor(stopError)}
+            {t("stopFailed", { reason: sentenceFor(stopError) })}
           </p>
         )}
         {saveNotice !== undefined && (
@@ -165,11 +165,11 @@ function Notices({
 }
 
 /**
- * Returns what gives the keyboard to the first button of the controls: at once, or when they are there again
- * where a locked pointer hides them. The browser tells of a lock late, at times only when it has ended, so
- * the document is asked and not what was last rendered.
+ * Returns a function that focuses the first button of the controls: at once, or when a locked pointer no
+ * longer hides them. Browsers report a lock late, sometimes only after its end, so this reads the document
+ * and not the last rendered state.
  */
-function useMenu(menu: RefObject<HTMLElement | null>, isLocked: boolean): () => void {
+function useFocusControls(menu: RefObject<HTMLElement | null>, isLocked: boolean): () => void {
   const isWanted = useRef(false);
   const focusWanted = useCallback(() => {
     if (!isWanted.current || isPointerLocked()) return;
@@ -189,10 +189,8 @@ function useMenu(menu: RefObject<HTMLElement | null>, isLocked: boolean): () => 
   }, [focusWanted]);
 }
 
-/**
- * Focuses the game once it plays. A connection that comes back leaves a player in the controls who is there.
- */
-function useFocusOf(
+/** Focuses the game once it plays, unless the focus is in the controls. */
+function useFocusWhilePlaying(
   surface: RefObject<HTMLElement | null>,
   menu: RefObject<HTMLElement | null>,
   isPlaying: boolean,
@@ -203,10 +201,7 @@ function useFocusOf(
   }, [isPlaying, surface, menu]);
 }
 
-/**
- * Returns whether the pointer is locked. It is given back where no game takes it any more, and the page asks
- * something that is to be clicked.
- */
+/** Returns whether the pointer is locked. Unlocks it when the game has ended or the page shows buttons. */
 function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
   useEffect(() => {
     if (["occupied", "takenOver", "ended", "failed"].includes(phase)) unlockPointer();
@@ -215,8 +210,7 @@ function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
 }
 
 /**
- * Keeps the size that the game's display begins with, which distances are told in, for listeners that outlive
- * a render.
+ * Returns a reference to the size of the game's display, the unit of pointer distances, for event listeners.
  */
 function useDisplaySize(quality: GameStreamView["quality"]): RefObject<Size | undefined> {
   const display = useRef<Size>(undefined);
@@ -226,27 +220,32 @@ function useDisplaySize(quality: GameStreamView["quality"]): RefObject<Size | un
   return display;
 }
 
-/** Warns that the session will soon stop as idle because its keepalives do not get through. */
+/** Warns that the session is about to stop as idle because its keepalives fail. */
 function ExpiryWarning({ expiresAt }: { expiresAt: string | undefined }) {
+  const { t } = useTranslation("play");
   const now = useNow(1_000);
   const left = expiresAt === undefined ? 0 : Date.parse(expiresAt) - now;
-  // A platform may have a shorter idle timeout than usual: then the warning begins at half of the time that
-  // the last keepalive gained.
+  // With a short idle timeout the warning starts at half of the time that the last keepalive gained.
   const [gained, setGained] = useState({ expiresAt, left });
   if (gained.expiresAt !== expiresAt) setGained({ expiresAt, left });
-  // Without any time gained this clock is far ahead of the server's, and its countdown would be wrong.
+  // If the keepalive gained no time, this clock is far ahead of the server's and the countdown would be
+  // wrong.
   if (expiresAt === undefined || gained.left <= 0 || left >= Math.min(warnBelowMs, gained.left / 2))
     return null;
   return (
     <p className="expiry" role="alert">
-      {/* Screen readers are not to read it out every second. */}
-      This session will be saved and stopped in <strong aria-live="off">{countdownText(left)}</strong> unless
-      Joypod hears from this page. Check your connection.
+      {/* Screen readers must not read it out every second. */}
+      <Trans
+        t={t}
+        i18nKey="expiring"
+        values={{ time: countdownText(left) }}
+        components={{ strong: <strong aria-live="off" /> }}
+      />
     </p>
   );
 }
 
-/** Asks whether the game is to be stopped. */
+/** Asks whether to stop the game. */
 function StopDialog({
   title,
   onStop,
@@ -256,32 +255,30 @@ function StopDialog({
   onStop: () => void;
   onDismiss: () => void;
 }) {
+  const { t } = useTranslation("play");
   return (
     <Dialog
-      title={`Stop ${title}?`}
+      title={t("stop.title", { title })}
       onDismiss={onDismiss}
       actions={
         <>
           <button type="button" className="button button-primary" onClick={onStop}>
-            Save and stop
+            {t("stop.confirm")}
           </button>
           <button type="button" className="button" onClick={onDismiss}>
-            Keep playing
+            {t("stop.dismiss")}
           </button>
         </>
       }
     >
-      <p>
-        The game closes and its save files are stored in your slot. What the game itself has not saved yet is
-        lost.
-      </p>
+      <p>{t("stop.text")}</p>
     </Dialog>
   );
 }
 
 /**
- * Takes the player's input while the game is in play, also between two connections: the stream drops it then,
- * but no key acts on the page, and what is held is known to the next connection.
+ * Captures the player's input while the game is in play, including the time between two connections: the
+ * stream drops it then, but keys do not act on the page, and the next connection knows the held keys.
  */
 function useInputCapture(
   isInPlay: boolean,
@@ -297,8 +294,7 @@ function useInputCapture(
       onMenu,
     });
     const stopListening = stream.on("notice", ({ t }) => {
-      // The streamer has released everything: over a silence, or with the connection before the one that says
-      // hello.
+      // The streamer has released all keys: after a silence, or at the end of the connection before this one.
       if (t === "released" || t === "hello") input.pressAgain();
     });
     return () => {

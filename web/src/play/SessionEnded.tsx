@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useEffect, useRef } from "react";
 import type { GameSessionStatusResponse, LaunchRequest, StopResponse } from "#contracts/http/gameSessions.ts";
 import { sentenceFor } from "../client/apiError.ts";
@@ -10,7 +11,7 @@ import { useLaunch } from "../launch/useLaunch.ts";
 import { endMessageOf } from "./endMessage.ts";
 import { ExitLinks } from "./PlayFrame.tsx";
 
-/** Says why the session ended and what it used, and links to what the player may do next. */
+/** Shows why the session ended, what it used, and what the player can do next. */
 export function SessionEnded({
   session,
   statistics,
@@ -20,12 +21,13 @@ export function SessionEnded({
   session: GameSessionStatusResponse;
   statistics: StopResponse | undefined;
   gameSlug: string | undefined;
-  /** With which slot the session was launched. */
+  /** The slot that the session was launched with. */
   choice: SlotChoice;
 }) {
+  const { t } = useTranslation(["play", "common"]);
   const { title, text } = endMessageOf(session);
   const heading = useRef<HTMLHeadingElement>(null);
-  // What had the focus, the game or the button that stopped it, is gone.
+  // The element that had the focus, the game or the stop button, is gone.
   useEffect(() => {
     if (document.activeElement === document.body) heading.current?.focus();
   }, []);
@@ -43,7 +45,7 @@ export function SessionEnded({
         {gameSlug !== undefined && (
           <PlayAgain
             request={{ gameSlug, ...choice }}
-            label={session.status === "error" ? "Try again" : "Play again"}
+            label={session.status === "error" ? t("common:retry") : t("ended.playAgain")}
           />
         )}
         <ExitLinks gameSlug={gameSlug} />
@@ -53,10 +55,11 @@ export function SessionEnded({
 }
 
 function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { statistics: StopResponse }) {
+  const { t } = useTranslation("play");
   const figures = [
-    ["Played", durationText(duration), "duration"],
-    ["Processor time", `${cpuSeconds.toFixed(1)} s`, "cpu"],
-    ["Peak memory", `${Math.round(peakMemoryMb)} MB`, "memory"],
+    [t("ended.played"), durationText(duration), "duration"],
+    [t("ended.processorTime"), t("ended.seconds", { seconds: cpuSeconds.toFixed(1) }), "cpu"],
+    [t("ended.peakMemory"), t("ended.megabytes", { megabytes: Math.round(peakMemoryMb) }), "memory"],
   ] as const;
   return (
     <dl className="figures" data-testid="stop-statistics">
@@ -70,8 +73,9 @@ function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { st
   );
 }
 
-/** Launches the game with the slot of this session. */
+/** Launches the game again with the slot of this session. */
 function PlayAgain({ request, label }: { request: LaunchRequest; label: string }) {
+  const { t } = useTranslation(["play", "common"]);
   const launch = useLaunch();
   return (
     <>
@@ -86,7 +90,7 @@ function PlayAgain({ request, label }: { request: LaunchRequest; label: string }
         onClick={() => launch.start(request)}
       >
         <Icon name="play" />
-        {launch.isLaunching ? "Launching…" : label}
+        {launch.isLaunching ? t("common:launching") : label}
       </ActionButton>
       <LaunchConflict launch={launch} />
     </>

@@ -1,3 +1,5 @@
+import { t } from "../i18n.ts";
+import { useTranslation } from "react-i18next";
 import type { GameStream } from "../stream/gameStream.ts";
 import {
   type StreamStatistics,
@@ -5,13 +7,15 @@ import {
   statisticsBetween,
   type StreamCounters,
 } from "../stream/streamStatistics.ts";
-import { qualityWords } from "../quality/qualityText.ts";
+import { shortQualityLine } from "../quality/qualityText.ts";
 import type { HeldQuality, StreamHello } from "./useGameStream.ts";
 import { useEffect, useState } from "react";
 
 const sampleMs = 1_000;
+/** Shown for a value that is not known. */
+const unknownValue = "–";
 
-/** Figures of the connection, renewed once a second. */
+/** Measurements of the connection, updated every second. */
 export function StatisticsOverlay({
   stream,
   hello,
@@ -21,22 +25,23 @@ export function StatisticsOverlay({
   hello: StreamHello | undefined;
   quality: HeldQuality | undefined;
 }) {
+  const { t } = useTranslation("play");
   const now = useStreamStatistics(stream, true);
   const rows: [string, string, string][] = [
-    ["Resolution", resolutionOf(now), "resolution"],
-    ["Frames", figure(now?.framesPerSecond, "per second"), "fps"],
-    ["Bitrate", figure(now?.bitrateKbps, "kbit/s"), "bitrate"],
-    ["Round trip", figure(now?.roundTripMs, "ms"), "rtt"],
-    ["Jitter buffer", figure(now?.jitterBufferMs, "ms"), "jitter"],
-    ["Decoding", figure(now?.decodeMs, "ms"), "decode"],
-    ["Frames dropped", figure(now?.framesDropped), "dropped"],
-    ["Packets lost", figure(now?.packetsLost), "lost"],
-    ["Codec", now?.codec ?? "–", "codec"],
-    ["Encoder", hello?.encoder ?? "–", "encoder"],
-    ["Quality", quality === undefined ? "–" : qualityWords(quality), "quality"],
+    [t("statistics.resolution"), resolutionOf(now), "resolution"],
+    [t("statistics.fps"), figure(now?.framesPerSecond, "fpsValue"), "fps"],
+    [t("statistics.bitrate"), figure(now?.bitrateKbps, "bitrateValue"), "bitrate"],
+    [t("statistics.rtt"), figure(now?.roundTripMs, "milliseconds"), "rtt"],
+    [t("statistics.jitter"), figure(now?.jitterBufferMs, "milliseconds"), "jitter"],
+    [t("statistics.decode"), figure(now?.decodeMs, "milliseconds"), "decode"],
+    [t("statistics.dropped"), figure(now?.framesDropped), "dropped"],
+    [t("statistics.lost"), figure(now?.packetsLost), "lost"],
+    [t("statistics.codec"), now?.codec ?? unknownValue, "codec"],
+    [t("statistics.encoder"), hello?.encoder ?? unknownValue, "encoder"],
+    [t("statistics.quality"), quality === undefined ? unknownValue : shortQualityLine(quality), "quality"],
   ];
   return (
-    <aside className="statistics" aria-label="Stream statistics" data-testid="stream-statistics">
+    <aside className="statistics" aria-label={t("statistics.label")} data-testid="stream-statistics">
       <dl>
         {rows.map(([name, value, key]) => (
           <div key={key}>
@@ -51,14 +56,18 @@ export function StatisticsOverlay({
 
 function resolutionOf(now: StreamStatistics | undefined): string {
   const { width, height } = now ?? { width: null, height: null };
-  return width === null || height === null ? "–" : `${width} × ${height}`;
+  return width === null || height === null ? unknownValue : `${width} × ${height}`;
 }
 
-function figure(value: number | null | undefined, unit = ""): string {
-  return value === null || value === undefined ? "–" : `${value} ${unit}`.trim();
+function figure(
+  value: number | null | undefined,
+  unit?: "fpsValue" | "bitrateValue" | "milliseconds",
+): string {
+  if (value === null || value === undefined) return unknownValue;
+  return unit === undefined ? String(value) : t(`play:statistics.${unit}`, { value });
 }
 
-/** Returns the connection's statistics, renewed once a second while `isWanted`. */
+/** Returns the connection's statistics, updated every second while `isWanted`. */
 function useStreamStatistics(
   stream: GameStream | undefined,
   isWanted: boolean,

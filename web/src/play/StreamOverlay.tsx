@@ -1,3 +1,5 @@
+import { t } from "../i18n.ts";
+import { useTranslation } from "react-i18next";
 import type { ReactNode } from "react";
 import { Spinner } from "../components/Notice.tsx";
 import type { GameStream } from "../stream/gameStream.ts";
@@ -11,16 +13,14 @@ interface StreamOverlayProps {
   gameSlug: string | undefined;
 }
 
-/**
- * Covers the picture while it cannot be played: connecting, playing in another tab, ended. Shows nothing
- * while the game is played.
- */
+/** Covers the picture while the game cannot be played: connecting, playing in another tab, ended. */
 export function StreamOverlay({ state, hasPicture, stream, gameSlug }: StreamOverlayProps) {
+  const { t } = useTranslation(["play", "common"]);
   switch (state.phase) {
     case "connected":
       return hasPicture ? null : (
         <Overlay>
-          <Spinner label="Waiting for the first picture…" />
+          <Spinner label={t("overlay.firstPicture")} />
         </Overlay>
       );
     case "idle":
@@ -28,60 +28,73 @@ export function StreamOverlay({ state, hasPicture, stream, gameSlug }: StreamOve
       return (
         <Overlay isTranslucent={hasPicture}>
           <Spinner
-            label={state.phase === "connecting" && state.isReconnect ? "Reconnecting…" : "Connecting…"}
+            label={
+              state.phase === "connecting" && state.isReconnect
+                ? t("overlay.reconnecting")
+                : t("overlay.connecting")
+            }
           />
         </Overlay>
       );
     case "waiting":
       return (
         <Overlay isTranslucent={hasPicture}>
-          <Spinner
-            label={state.isReconnect ? "Connection lost. Reconnecting…" : "Not connected yet. Trying again…"}
-          />
+          <Spinner label={state.isReconnect ? t("overlay.lost") : t("overlay.notConnected")} />
         </Overlay>
       );
     case "occupied":
       return (
-        <TakeOverPrompt title="Playing in another tab" stream={stream} action="Play here" gameSlug={gameSlug}>
-          This game is open in another tab or browser of yours. If you play here, it stops there.
+        <TakeOverPrompt
+          title={t("occupied.title")}
+          stream={stream}
+          action={t("occupied.action")}
+          gameSlug={gameSlug}
+        >
+          {t("occupied.text")}
         </TakeOverPrompt>
       );
     case "takenOver":
       return (
         <TakeOverPrompt
-          title="You moved to another tab"
+          title={t("takenOver.title")}
           stream={stream}
-          action="Take it back"
+          action={t("takenOver.action")}
           gameSlug={gameSlug}
         >
-          The game goes on in the other tab or browser.
+          {t("takenOver.text")}
         </TakeOverPrompt>
       );
     case "ended":
       return (
         <Overlay>
-          <Spinner
-            label={
-              state.notice.by === "game"
-                ? "The game has ended. Saving your progress…"
-                : "The session is ending. Saving your progress…"
-            }
-          />
+          <Spinner label={state.notice.by === "game" ? t("overlay.gameEnded") : t("overlay.sessionEnding")} />
         </Overlay>
       );
     case "failed":
       return (
         <Overlay>
-          <h2>The stream is not available</h2>
-          <p role="alert">{state.message}</p>
+          <h2>{t("failed.title")}</h2>
+          <p role="alert">{failureText(state)}</p>
           <div className="actions">
             <button type="button" className="button button-primary" onClick={() => stream?.retry()}>
-              Try again
+              {t("common:retry")}
             </button>
             <ExitLinks gameSlug={gameSlug} />
           </div>
         </Overlay>
       );
+  }
+}
+
+function failureText({ code, message }: Extract<StreamState, { phase: "failed" }>): string {
+  switch (code) {
+    case "unsupported":
+      return t("errors:noWebRtc");
+    case "no_path":
+    case "gave_up":
+      return t(`play:failed.${code}`);
+    default:
+      return message; // Of the API or the streamer.
   }
 }
 
@@ -112,7 +125,7 @@ function TakeOverPrompt({
   );
 }
 
-/** Covers the picture; `isTranslucent` leaves the last one visible. */
+/** Covers the picture; with `isTranslucent` the last picture stays visible. */
 function Overlay({ children, isTranslucent = false }: { children: ReactNode; isTranslucent?: boolean }) {
   return (
     <div className={isTranslucent ? "overlay overlay-translucent" : "overlay"}>

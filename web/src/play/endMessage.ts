@@ -1,45 +1,33 @@
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { t } from "../i18n.ts";
 
 type EndedGameSession = Pick<GameSessionStatusResponse, "status" | "endReason" | "message" | "saveNotice">;
 
-/** Returns why a session ended, as a headline and a sentence for the player. */
+/** Returns why a session ended, as a title and a sentence for the player. */
 export function endMessageOf({ status, endReason, message, saveNotice }: EndedGameSession): {
   title: string;
   text: string;
 } {
   if (status === "error")
-    return {
-      title: "The game did not start",
-      text: message ?? "Something went wrong while it was being launched. Your saves are untouched.",
-    };
-  const saved = saveNotice ?? "Your progress is saved.";
+    return { title: t("play:ended.error.title"), text: message ?? t("play:ended.error.text") };
+  const saved = saveNotice ?? t("play:ended.saved");
   switch (endReason) {
     case "idle_timeout":
-      return {
-        title: "Ended while you were away",
-        text: `Nobody played for a while, so we made room for others. ${saved}`,
-      };
     case "max_duration":
-      return {
-        title: "Time for a break",
-        text: `This session reached the longest time a game can run. ${saved}`,
-      };
     case "game_exited":
-      return { title: "The game has ended", text: `It closed by itself. ${saved}` };
-    case "deleted":
-      return { title: "Ended by an administrator", text: saveNotice ?? message ?? saved };
-    case "server_lost":
       return {
-        title: "The server was lost",
-        text:
-          saveNotice ?? message ?? "The machine that ran the game went away. Your last stored save is kept.",
+        title: t(`play:ended.${endReason}.title`),
+        text: t(`play:ended.${endReason}.text`, { saved }),
       };
+    case "deleted":
+      return { title: t("play:ended.deleted.title"), text: saveNotice ?? message ?? saved };
+    case "server_lost":
     case "failed":
       return {
-        title: "The game broke off",
-        text: saveNotice ?? message ?? "Something went wrong on the server. Your last stored save is kept.",
+        title: t(`play:ended.${endReason}.title`),
+        text: saveNotice ?? message ?? t(`play:ended.${endReason}.text`),
       };
     default:
-      return { title: "See you soon", text: saveNotice ?? message ?? saved };
+      return { title: t("play:ended.other.title"), text: saveNotice ?? message ?? saved };
   }
 }

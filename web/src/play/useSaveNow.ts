@@ -1,3 +1,4 @@
+import { t } from "../i18n.ts";
 import { useEffect, useRef } from "react";
 import { useMutation } from "@tanstack/react-query";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
@@ -6,46 +7,37 @@ import { listSaves, requestSave } from "../client/saves.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 
 /**
- * What came of a wish to save: the version is there, it will show in the slot's history later, or the
- * session's own notice says why there is none.
+ * The outcome of a requested save: the version is stored, it will appear in the slot's history later, or the
+ * notice of the session says why there is none.
  */
 export type SaveOutcome = "saved" | "later" | "notKept";
 
 const pauseMs = 1_500;
 
-/** After this the player is not kept waiting for the word. */
+/** The player waits for the outcome for at most this long. */
 const waitMs = 20_000;
 
 interface RequestedSaveDeps {
   readSaves: () => Promise<SavesResponse>;
   requestSave: () => Promise<void>;
-  /** What the session says of its saves by now; undefined while all is well. */
+  /** Returns the current notice of the session about its saves; undefined if there is no problem. */
   saveNotice: () => string | undefined;
   pause: (ms: number) => Promise<void>;
   now: () => number;
 }
 
-/** For how long the outcome stays on the page. */
+/** The outcome stays on the page for this long. */
 const outcomeMs = 5_000;
-/** What is not kept the session's own notice tells. */
-const outcomeTexts: Record<SaveOutcome, string | undefined> = {
-  saved: "Saved",
-  later: "It will appear in the slot's history.",
-  notKept: undefined,
-};
 
-/** The wish to save while playing, and what has come of it. */
+/** Saving while playing, and its outcome. */
 export interface SaveNow {
   save: () => void;
   isSaving: boolean;
-  /** What to tell the player; undefined when there is nothing (any more). */
+  /** Message for the player, if any. */
   notice: { text: string; isProblem: boolean } | undefined;
 }
 
-/**
- * Saves what is played when the player asks for it. Without the game's slug nobody can see when the save is
- * stored.
- */
+/** Saves the running game on request. Without the game's slug the page cannot see when the save is stored. */
 export function useSaveNow(
   { sessionId, saveNotice }: Pick<GameSessionStatusResponse, "sessionId" | "saveNotice">,
   slug: string | undefined,
@@ -85,15 +77,16 @@ function noticeOf(
   outcome: SaveOutcome | undefined,
   error: Error | null,
 ): SaveNow["notice"] {
-  if (isSaving) return { text: "Saving…", isProblem: false };
+  if (isSaving) return { text: t("common:saving"), isProblem: false };
   if (error !== null) return { text: sentenceFor(error), isProblem: true };
-  const text = outcome === undefined ? undefined : outcomeTexts[outcome];
-  return text === undefined ? undefined : { text, isProblem: false };
+  // The notice of the session explains a save that was not kept.
+  if (outcome === undefined || outcome === "notKept") return undefined;
+  return { text: t(`play:saveNow.${outcome}`), isProblem: false };
 }
 
 /**
- * Asks for a save and waits until a version of that kind is there that was not before, or the session says
- * that there will be none. Throws what asking throws; a failed look only means to look again.
+ * Requests a save and waits until a new requested version appears, or the session reports that there will be
+ * none. Throws errors of the request; a failed read of the saves is repeated.
  */
 export async function saveAndWait({
   readSaves,
@@ -111,7 +104,7 @@ export async function saveAndWait({
     const present = await requestedIds(readSaves);
     if (present?.some((id) => !known.includes(id)) === true) return "saved";
     const notice = saveNotice();
-    if (notice !== undefined && notice !== earlier) return "notKept"; // One from before the wish may be about to go.
+    if (notice !== undefined && notice !== earlier) return "notKept"; // An earlier notice may be about to disappear.
     earlier = notice;
   }
   return saveNotice() === undefined ? "later" : "notKept";
@@ -124,6 +117,6 @@ async function requestedIds(readSaves: RequestedSaveDeps["readSaves"]): Promise<
       versions.filter(({ kind }) => kind === "requested").map(({ id }) => id),
     );
   } catch {
-    return undefined; // The save itself may get through all the same.
+    return undefined; // The save may succeed anyway.
   }
 }

@@ -1,8 +1,9 @@
+import { useTranslation } from "react-i18next";
 import { useId, type ReactNode } from "react";
 import type { QualityRequest, QualityMaximum } from "#contracts/streamQuality.ts";
 import { offeredRates, offeredSizes, presetTexts } from "./qualityText.ts";
 
-/** Chooses a preset, and size and frame rate in place of the preset's own. Each choice is a change. */
+/** Chooses a preset, and a size and frame rate that override it. Every choice calls `onChange`. */
 export function QualityForm({
   value,
   maximum,
@@ -14,6 +15,7 @@ export function QualityForm({
   isDisabled?: boolean;
   onChange: (quality: QualityRequest) => void;
 }) {
+  const { t } = useTranslation("quality");
   const name = useId();
   const size =
     value.width === undefined || value.height === undefined ? "" : `${value.width}x${value.height}`;
@@ -21,10 +23,13 @@ export function QualityForm({
     value: `${width}x${height}`,
     text: `${width} × ${height}`,
   }));
-  const rates = offeredRates(maximum).map((rate) => ({ value: String(rate), text: `${rate} per second` }));
+  const rates = offeredRates(maximum).map((rate) => ({
+    value: String(rate),
+    text: t("framesPerSecond", { fps: rate }),
+  }));
   return (
     <fieldset className="quality" disabled={isDisabled}>
-      <legend className="visually-hidden">Quality of the picture</legend>
+      <legend className="visually-hidden">{t("legend")}</legend>
       {presetTexts(maximum).map(({ preset, name: title, about }) => (
         <label key={preset} className="quality-preset">
           <input
@@ -42,13 +47,13 @@ export function QualityForm({
       ))}
       <div className="quality-details">
         <Choice
-          label="Largest picture"
+          label={t("largestPicture")}
           value={size}
           options={sizes}
           onChange={(chosen) => onChange({ ...value, ...sizeOf(chosen) })}
         />
         <Choice
-          label="Frames"
+          label={t("frames")}
           value={String(value.fps ?? "")}
           options={rates}
           onChange={(chosen) => onChange({ ...value, fps: chosen === "" ? undefined : Number(chosen) })}
@@ -69,7 +74,8 @@ function Choice({
   options: { value: string; text: string }[];
   onChange: (value: string) => void;
 }) {
-  // A choice that was made under another maximum stays visible.
+  const { t } = useTranslation("quality");
+  // A choice from a time with another maximum stays visible.
   const listed =
     value === "" || options.some((option) => option.value === value)
       ? options
@@ -78,7 +84,7 @@ function Choice({
     <label className="field">
       {label}
       <select value={value} onChange={({ target }) => onChange(target.value)}>
-        <option value="">As the preset has it</option>
+        <option value="">{t("presetDefault")}</option>
         {listed.map((option) => (
           <option key={option.value} value={option.value}>
             {option.text}

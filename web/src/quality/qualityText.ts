@@ -1,3 +1,4 @@
+import { t } from "../i18n.ts";
 import {
   type QualityRequest,
   megabytesPerHour,
@@ -10,59 +11,53 @@ import {
   type StreamQuality,
 } from "#contracts/streamQuality.ts";
 
-/** What players read of a preset. */
+/** A preset as players read it. */
 export interface PresetText {
   preset: QualityPreset;
   name: string;
   about: string;
 }
 
-const names: Record<QualityPreset, string> = {
-  auto: "Auto",
-  lowLatency: "Low latency",
-  sharp: "Sharp",
-  dataSaver: "Data saver",
-};
-
-/** Returns the presets as players read them, with what they come to within this maximum. */
+/** Returns the presets as players read them, with the values that apply within this maximum. */
 export function presetTexts(maximum: QualityMaximum): PresetText[] {
   const saver = qualityWithin({ preset: "dataSaver" }, { ...maximum, maxFps: maximum.fps });
   const about: Record<QualityPreset, string> = {
-    auto: "Follows your connection.",
-    lowLatency: `Up to ${maximum.fps} frames per second, with the least delay.`,
-    sharp: "The largest picture, with more detail in motion and a little more delay.",
-    dataSaver: `A small picture that takes at most ${megabytesPerHour(saver.maxKbps)} MB per hour.`,
+    auto: t("quality:autoAbout"),
+    lowLatency: t("quality:lowLatencyAbout", { fps: maximum.fps }),
+    sharp: t("quality:sharpAbout"),
+    dataSaver: t("quality:dataSaverAbout", { megabytes: megabytesPerHour(saver.maxKbps) }),
   };
-  return qualityPresets.map((preset) => ({ preset, name: names[preset], about: about[preset] }));
+  return qualityPresets.map((preset) => ({ preset, name: t(`quality:${preset}`), about: about[preset] }));
 }
 
-/** Returns in a line what holds. */
+/** Returns the quality in one line. */
 export function qualityLine({ preset, width, height, fps, maxKbps }: StreamQuality): string {
-  return `${names[preset]}: ${width} × ${height}, up to ${fps} frames per second, at most ${megabytesPerHour(maxKbps)} MB per hour`;
+  const megabytes = megabytesPerHour(maxKbps);
+  return t("quality:current", { preset: t(`quality:${preset}`), width, height, fps, megabytes });
 }
 
-/** The same in few words, for those who see the size elsewhere. */
-export function qualityWords({ preset, fps, maxKbps }: StreamQuality): string {
-  return `${names[preset]}, ≤ ${fps} per second, ≤ ${maxKbps} kbit/s`;
+/** Returns the quality without its size, for places that show the size anyway. */
+export function shortQualityLine({ preset, fps, maxKbps }: StreamQuality): string {
+  return t("quality:currentShort", { preset: t(`quality:${preset}`), fps, kbps: maxKbps });
 }
 
 /**
- * Returns what a choice changes from the next game on only, when it asks for more than the display of this
- * session has, and the site sends more; undefined otherwise.
+ * Returns the size that the next game starts with, as a sentence, if the choice exceeds the display of this
+ * session and the site allows more; undefined otherwise.
  */
 export function nextSizeLine(
   choice: QualityRequest,
   session: QualityMaximum,
   site: QualityMaximum,
 ): string | undefined {
-  const next = sessionBounds(choice, {
+  const { width, height } = sessionBounds(choice, {
     ...session,
     maxFps: session.fps,
     maxWidth: site.width,
     maxHeight: site.height,
   });
-  return next.width > session.width || next.height > session.height
-    ? `This game keeps the size that it was started with. Your next one starts with up to ${next.width} × ${next.height}.`
+  return width > session.width || height > session.height
+    ? t("quality:nextSize", { width, height })
     : undefined;
 }
 
@@ -77,7 +72,7 @@ const commonSizes = [
 ] as const;
 const commonRates = [30, 60, 90, 120];
 
-/** Returns the sizes that players may choose from, the maximum among them. */
+/** Returns the sizes that players may choose from, including the maximum. */
 export function offeredSizes(maximum: QualityMaximum): { width: number; height: number }[] {
   const smaller = commonSizes
     .map(([width, height]) => ({ width, height }))
@@ -85,7 +80,7 @@ export function offeredSizes(maximum: QualityMaximum): { width: number; height: 
   return [...smaller, { width: maximum.width, height: maximum.height }];
 }
 
-/** Returns the frame rates that players may choose from, the maximum among them. */
+/** Returns the frame rates that players may choose from, including the maximum. */
 export function offeredRates(maximum: QualityMaximum): number[] {
   return [...commonRates.filter((rate) => rate < maximum.fps && rate >= pictureRanges.fps.min), maximum.fps];
 }

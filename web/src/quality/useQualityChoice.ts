@@ -11,20 +11,20 @@ import { useAuth } from "../signIn/useAuth.ts";
 
 const queryKey = ["streamQuality"];
 
-/** Returns the player's kept choice of quality, with the site's maximum. */
+/** Returns the player's saved choice of quality, with the site's maximum. */
 export function useQualityChoice(): UseQueryResult<StreamQualityResponse> {
   return useQuery({ queryKey, queryFn: ({ signal }) => readStreamQuality(signal) });
 }
 
 /**
- * Returns a mutation that keeps a choice for the launches to come. It is on the page at once, and goes back
- * when it could not be kept.
+ * Returns a mutation that saves a choice for later launches. The page shows the choice at once, and the saved
+ * one again after a failure.
  */
 export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error, QualityRequest> {
   const client = useQueryClient();
   const { auth } = useAuth();
   return useMutation({
-    // One after another, so that the last choice is the one that is kept.
+    // One after another, so that the last choice wins.
     scope: { id: "streamQuality" },
     mutationKey: queryKey,
     mutationFn: (quality: QualityRequest) =>
@@ -33,7 +33,7 @@ export function useKeepQuality(): UseMutationResult<StreamQualityResponse, Error
       await client.cancelQueries({ queryKey });
       client.setQueryData<StreamQualityResponse>(queryKey, (shown) => shown && { ...shown, quality });
     },
-    // A choice that waits for this one is on the page already, and stays there.
+    // The page already shows a later choice that is still to be saved.
     onError: () =>
       client.isMutating({ mutationKey: queryKey }) === 1 ? client.invalidateQueries({ queryKey }) : undefined,
   });

@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useState } from "react";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import { LoadFailure, RefreshFailure, Spinner } from "../components/Notice.tsx";
@@ -11,8 +12,9 @@ import { useSaves } from "./useSaves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 
-/** A game's save slots with their histories, and everything that the player can do with them. */
+/** The save slots of a game with their histories and actions. */
 export function SaveSlots(actions: SlotActions) {
+  const { t } = useTranslation("saves");
   const saves = useSaves(actions.slug);
   const retry = (): void => void saves.refetch();
   if (saves.data !== undefined) {
@@ -23,8 +25,8 @@ export function SaveSlots(actions: SlotActions) {
       </>
     );
   }
-  if (saves.isError) return <LoadFailure what="Your saves" error={saves.error} onRetry={retry} />;
-  return <Spinner label="Loading your saves…" />;
+  if (saves.isError) return <LoadFailure title={t("loadFailed")} error={saves.error} onRetry={retry} />;
+  return <Spinner label={t("loading")} />;
 }
 
 function Slots({
@@ -35,16 +37,16 @@ function Slots({
   saves: SavesResponse;
   actions: SlotActions;
 }) {
+  const { t } = useTranslation("saves");
   const now = useNow(60_000);
   const [announcement, announce] = useAnnouncement();
   const [isReplacing, setIsReplacing] = useState(false);
-  // Of no slot: which empty one is the first changes with the others, and all of them may be used before it
-  // has come.
+  // The upload belongs to no slot: the first empty slot may be another one, or none, when the upload arrives.
   const upload = useSaveUpload({ slug, slotId: undefined, saveBytesMax, announce });
   const firstEmpty = slots.find((slot) => !isUsed(slot))?.slotNumber;
   return (
     <>
-      <ol className="slots" aria-label="Save slots">
+      <ol className="slots" aria-label={t("slots")}>
         {slots.map((slot) =>
           isUsed(slot) ? (
             <SlotCard
@@ -72,16 +74,14 @@ function Slots({
           {(upload.percent ?? upload.problem) !== undefined && (
             <UploadSave slotNumber={undefined} upload={upload} />
           )}
-          <p className="muted">
-            All slots of this game are in use. To begin a new game, replace one of them.
-          </p>
+          <p className="muted">{t("full.text")}</p>
           <button
             type="button"
             className="button"
             disabled={launch.isBusy}
             onClick={() => setIsReplacing(true)}
           >
-            Replace a slot…
+            {t("full.replace")}
           </button>
         </div>
       )}
@@ -100,10 +100,7 @@ function Slots({
   );
 }
 
-/**
- * A slot without anything. A new game, and an upload, take the first empty one, so only that one has the
- * buttons for it, if the game is offered.
- */
+/** An empty slot. New games and uploads use the first empty slot, so only that one has buttons for them. */
 function EmptySlot({
   slotNumber,
   isFirst,
@@ -115,8 +112,10 @@ function EmptySlot({
   launch: SlotLaunch | undefined;
   upload: SaveUpload;
 }) {
+  const { t } = useTranslation(["saves", "common"]);
   const isUsable = isFirst && launch !== undefined;
-  const label = launch?.isBusy === true && launch.choice?.fresh === true ? "Launching…" : "New game";
+  const isLaunching = launch?.isBusy === true && launch.choice?.fresh === true;
+  const label = isLaunching ? t("common:launching") : t("empty.newGame");
   return (
     <li className="slot slot-empty">
       <div className="slot-head">
@@ -124,14 +123,14 @@ function EmptySlot({
           {slotNumber}
         </span>
         <div className="slot-text">
-          <strong>Empty slot</strong>
-          <span>Nothing saved yet</span>
+          <strong>{t("empty.title")}</strong>
+          <span>{t("nothingSaved")}</span>
         </div>
         {isUsable && (
           <ActionButton
             className="button"
             isBusy={launch.isBusy}
-            aria-label={`${label} in slot ${slotNumber}`}
+            aria-label={t("empty.inSlot", { action: label, number: slotNumber })}
             onClick={launch.onFresh}
           >
             <Icon name="plus" />

@@ -1,3 +1,4 @@
+import { useTranslation } from "react-i18next";
 import { useRef, useState, type RefObject, useEffect, type SubmitEvent } from "react";
 import { Link } from "react-router";
 import type { SaveVersion } from "#contracts/http/saves.ts";
@@ -32,8 +33,9 @@ interface SlotCardProps {
   announce: (text: string) => void;
 }
 
-/** A slot that is in use: what it is doing, its saves, and what can be done with them. */
+/** A slot that is in use, with its state, saves and actions. */
 export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, announce }: SlotCardProps) {
+  const { t } = useTranslation("saves");
   const [isRenaming, setIsRenaming] = useState(false);
   const [restoring, setRestoring] = useState<SaveVersion>();
   const onRestore = actions.launch === undefined ? undefined : setRestoring;
@@ -53,7 +55,7 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
         ) : (
           <>
             <div className="slot-text">
-              <strong>{slot.label ?? `Slot ${slot.slotNumber}`}</strong>
+              <strong>{slot.label ?? t("slotTitle", { number: slot.slotNumber })}</strong>
               <span>{lastPlayedText(slot, now)}</span>
             </div>
             <MainButton slot={slot} actions={actions} />
@@ -63,8 +65,9 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
       <SlotNotes slot={slot} onRestore={onRestore} />
       <details className="slot-saves">
         <summary>
-          Saves<span className="slot-count">{slot.versions.length}</span>
-          <span className="visually-hidden"> of slot {slot.slotNumber}</span>
+          {t("card.saves")}
+          <span className="slot-count">{slot.versions.length}</span>
+          <span className="visually-hidden">{t("card.ofSlot", { number: slot.slotNumber })}</span>
         </summary>
         <SlotVersions slug={actions.slug} slot={slot} now={now} onRestore={onRestore} />
         <SlotTools
@@ -92,31 +95,37 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
 }
 
 /**
- * Continues the slot, or leads to the session that plays it. One whose last save is on its way cannot be
- * played.
+ * Continues the slot, or links to the session that plays it. There is none while its last save is being
+ * stored.
  */
 function MainButton({
   slot: { id, slotNumber, state },
   actions: { slug, launch },
 }: Pick<SlotCardProps, "slot" | "actions">) {
+  const { t } = useTranslation(["saves", "common"]);
   const active = useActiveGameSession();
   if (state === "storing") return null;
   if (state === "playing") {
     if (active?.gameSlug !== slug) return null;
     return (
-      <Link className="button" to={playPath(active)} aria-label={`Resume slot ${slotNumber}`}>
+      <Link
+        className="button"
+        to={playPath(active)}
+        aria-label={t("card.resumeSlot", { number: slotNumber })}
+      >
         <Icon name="play" />
-        Resume
+        {t("card.resume")}
       </Link>
     );
   }
   if (launch === undefined) return null;
-  const label = launch.isBusy && launch.choice?.saveSlotId === id ? "Launching…" : "Continue";
+  const isLaunching = launch.isBusy && launch.choice?.saveSlotId === id;
+  const label = isLaunching ? t("common:launching") : t("card.continue");
   return (
     <ActionButton
       className="button"
       isBusy={launch.isBusy}
-      aria-label={`${label} slot ${slotNumber}`}
+      aria-label={t("card.continueSlot", { action: label, number: slotNumber })}
       onClick={() => launch.onContinue(id)}
     >
       <Icon name="play" />
@@ -125,7 +134,7 @@ function MainButton({
   );
 }
 
-/** What the slot waits for, and what the player should know of its saves without opening the list. */
+/** What the player should know about the slot without opening the list of its saves. */
 function SlotNotes({
   slot,
   onRestore,
@@ -133,48 +142,36 @@ function SlotNotes({
   slot: UsedSlot;
   onRestore: ((version: SaveVersion) => void) | undefined;
 }) {
+  const { t } = useTranslation("saves");
   const current = currentVersion(slot);
   const isDamaged = current?.isReadable === false;
   const before = isDamaged ? readableBefore(slot.versions, current.id) : undefined;
   return (
     <div className="slot-notes" role="status">
-      {slot.state === "playing" && (
-        <p className="message">
-          This slot is being played. Its saves can be changed when the game is stopped.
-        </p>
-      )}
-      {slot.state === "storing" && (
-        <p className="message">
-          The last save of this slot is still on its way from the game server. The slot opens by itself; you
-          can play the others meanwhile.
-        </p>
-      )}
+      {slot.state === "playing" && <p className="message">{t("note.playing")}</p>}
+      {slot.state === "storing" && <p className="message">{t("note.storing")}</p>}
       {isDamaged && (
         <p className="message message-problem">
-          The current save of this slot cannot be read.{" "}
+          {t("note.damaged")}{" "}
           {before === undefined ? (
-            "There is no earlier one that can."
+            t("note.noEarlier")
           ) : slot.state !== "free" || onRestore === undefined ? (
-            "There is an earlier one."
+            t("note.earlier")
           ) : (
             <button type="button" className="text-button" onClick={() => onRestore(before)}>
-              Restore the one before, of {momentText(before.savedAt)}
+              {t("versions.restorePrevious", { time: momentText(before.savedAt) })}
             </button>
           )}
         </p>
       )}
-      {hasLateCopy(slot) && (
-        <p className="message">
-          A save from another device or server came late. It is kept among the saves of this slot.
-        </p>
-      )}
+      {hasLateCopy(slot) && <p className="message">{t("note.lateCopy")}</p>}
     </div>
   );
 }
 
 /**
- * What can be done with a slot as a whole. One in use can only be renamed, one of a game that is not offered
- * any more only renamed and deleted.
+ * The actions on a slot as a whole. A slot in use can only be renamed; a slot of a game that is no longer
+ * offered can only be renamed and deleted.
  */
 function SlotTools({
   slug,
@@ -195,6 +192,7 @@ function SlotTools({
   onRename: () => void;
   announce: (text: string) => void;
 }) {
+  const { t } = useTranslation(["saves", "common"]);
   const { id: slotId, slotNumber, state } = slot;
   const [isDeleting, setIsDeleting] = useState(false);
   const copy = useSavesChange(slug, announce);
@@ -202,7 +200,7 @@ function SlotTools({
   const startCopy = (): void =>
     copy.mutate({
       work: () => copySlot({ slug, slotId }),
-      done: `The save of ${slotName(slot)} was copied into an empty slot.`,
+      done: t("copy.done", { slot: slotName(slot) }),
     });
   return (
     <div className="slot-tools">
@@ -210,29 +208,29 @@ function SlotTools({
         ref={renameButton}
         type="button"
         className="button button-small"
-        aria-label={`Rename slot ${slotNumber}`}
+        aria-label={t("rename.slot", { number: slotNumber })}
         onClick={onRename}
       >
-        Rename
+        {t("rename.button")}
       </button>
       {isFree && isOffered && hasEmptySlot && currentVersion(slot)?.isReadable === true && (
         <ActionButton
           className="button button-small"
           isBusy={copy.isPending}
-          aria-label={`Copy slot ${slotNumber} to an empty slot`}
+          aria-label={t("copy.slot", { number: slotNumber })}
           onClick={startCopy}
         >
-          {copy.isPending ? "Copying…" : "Copy"}
+          {copy.isPending ? t("copy.copying") : t("copy.button")}
         </ActionButton>
       )}
       {isFree && (
         <button
           type="button"
           className="button button-small button-danger"
-          aria-label={`Delete slot ${slotNumber}`}
+          aria-label={t("delete.slot", { number: slotNumber })}
           onClick={() => setIsDeleting(true)}
         >
-          Delete
+          {t("delete.button")}
         </button>
       )}
       {isFree && isOffered && (
@@ -250,7 +248,7 @@ function SlotTools({
   );
 }
 
-/** Replaces the slot's save by an upload, which ends when the slot is deleted or taken. */
+/** Replaces the slot's save by an upload, which is cancelled when the slot is deleted or played. */
 function UploadIntoSlot({
   slug,
   slot: { id: slotId, slotNumber },
@@ -267,7 +265,7 @@ function UploadIntoSlot({
   );
 }
 
-/** Renames a slot in its place. Escape leaves the name as it is. */
+/** Renames a slot in place. Escape cancels. */
 function SlotNameForm({
   slug,
   slot: { id: slotId, slotNumber, label },
@@ -279,6 +277,7 @@ function SlotNameForm({
   announce: (text: string) => void;
   onEnd: () => void;
 }) {
+  const { t } = useTranslation(["saves", "common"]);
   const [name, setName] = useState(label ?? "");
   const input = useRef<HTMLInputElement>(null);
   const rename = useSavesChange(slug, announce);
@@ -289,7 +288,7 @@ function SlotNameForm({
     event.preventDefault();
     if (tooLong !== undefined) return;
     rename.mutate(
-      { work: () => renameSlot({ slug, slotId }, name), done: `Slot ${slotNumber} has its new name.` },
+      { work: () => renameSlot({ slug, slotId }, name), done: t("rename.done", { number: slotNumber }) },
       { onSuccess: onEnd },
     );
   };
@@ -298,24 +297,24 @@ function SlotNameForm({
       className="slot-name"
       onSubmit={submit}
       onKeyDown={({ key, nativeEvent }) => {
-        if (key === "Escape" && !isOfInputMethod(nativeEvent)) onEnd();
+        if (key === "Escape" && !isInputMethodKey(nativeEvent)) onEnd();
       }}
     >
       <input
         ref={input}
-        aria-label={`Name of slot ${slotNumber}`}
+        aria-label={t("rename.label", { number: slotNumber })}
         aria-invalid={problem !== undefined}
         value={name}
-        placeholder={`Playthrough ${slotNumber}`}
+        placeholder={t("rename.placeholder", { number: slotNumber })}
         autoComplete="off"
         onChange={({ target }) => setName(target.value)}
       />
       <div className="slot-name-actions">
         <ActionButton type="submit" className="button button-small button-primary" isBusy={rename.isPending}>
-          {rename.isPending ? "Saving…" : "Save name"}
+          {rename.isPending ? t("common:saving") : t("rename.save")}
         </ActionButton>
         <button type="button" className="button button-small button-quiet" onClick={onEnd}>
-          Cancel
+          {t("common:cancel")}
         </button>
       </div>
       {problem !== undefined && (
@@ -328,9 +327,9 @@ function SlotNameForm({
 }
 
 /**
- * Returns whether a key is for an input method, such as Escape that cancels its candidates; of the last one
- * Safari says so by the code alone.
+ * Returns whether a key belongs to an input method, such as Escape to cancel its candidates. For the last key
+ * Safari reports that only by the key code.
  */
-function isOfInputMethod(event: KeyboardEvent): boolean {
-  return event.isComposing || event.keyCode === 229; // oxlint-disable-line typescript/no-deprecated -- Nothing else says it.
+function isInputMethodKey(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229; // oxlint-disable-line typescript/no-deprecated -- Safari has no other sign.
 }

@@ -1,3 +1,5 @@
+import { t } from "../i18n.ts";
+import { Trans, useTranslation } from "react-i18next";
 import type { SaveVersion } from "#contracts/http/saves.ts";
 import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { restoreSave, deleteSlot } from "../client/saves.ts";
@@ -18,8 +20,7 @@ import { useId, useState } from "react";
 import { useLaunchObstacle } from "../launch/useActiveGameSession.ts";
 
 /**
- * Asks whether a version is to be the slot's save again. When it turns out to be damaged, it offers the one
- * before it.
+ * Asks whether to restore a version as the slot's save. If it is damaged, offers the previous readable one.
  */
 export function RestoreDialog({
   slug,
@@ -34,6 +35,7 @@ export function RestoreDialog({
   announce: (text: string) => void;
   onDismiss: () => void;
 }) {
+  const { t } = useTranslation(["saves", "common"]);
   const { mutate, isPending, error } = useSavesChange(slug, announce);
   const current = currentVersion(slot);
   const readableId = isApiError(error, "unreadable_save") ? error.readableVersionId : undefined;
@@ -44,13 +46,13 @@ export function RestoreDialog({
     mutate(
       {
         work: () => restoreSave({ slug, slotId: slot.id }, chosen.id),
-        done: `The save of ${momentText(chosen.savedAt)} is again the save of ${slotName(slot)}.`,
+        done: t("restore.done", { time: momentText(chosen.savedAt), slot: slotName(slot) }),
       },
       { onSuccess: onDismiss },
     );
   return (
     <Dialog
-      title={readable === undefined ? "Restore this save?" : "Restore the one before it?"}
+      title={readable === undefined ? t("restore.title") : t("restore.titlePrevious")}
       isBusy={isPending}
       onDismiss={onDismiss}
       actions={
@@ -62,48 +64,50 @@ export function RestoreDialog({
             onClick={restore}
           >
             {isPending
-              ? "Restoring…"
+              ? t("restore.restoring")
               : readable === undefined
-                ? "Restore it"
-                : `Restore the save of ${momentText(readable.savedAt)}`}
+                ? t("restore.confirm")
+                : t("versions.restoreOf", { time: momentText(readable.savedAt) })}
           </ActionButton>
           <button type="button" className="button" disabled={isPending} onClick={onDismiss}>
-            Cancel
+            {t("common:cancel")}
           </button>
         </>
       }
     >
       <p>
-        The save of <strong>{momentText(chosen.savedAt)}</strong> ({kindText(chosen.kind)}) becomes the save
-        of {slotName(slot)}.
+        <Trans
+          t={t}
+          i18nKey="restore.text"
+          values={{ time: momentText(chosen.savedAt), kind: kindText(chosen.kind), slot: slotName(slot) }}
+          components={{ strong: <strong /> }}
+        />{" "}
         {current !== undefined && (
-          <>
-            {" "}
-            It replaces the current save of <strong>{momentText(current.savedAt)}</strong>, which stays in the
-            list.
-          </>
+          <Trans
+            t={t}
+            i18nKey="restore.replaces"
+            values={{ time: momentText(current.savedAt) }}
+            components={{ strong: <strong /> }}
+          />
         )}
       </p>
       {error !== null && (
         <p className="message message-problem" role="alert">
-          {problemOf(error, readable !== undefined)}
+          {problemText(error, readable !== undefined)}
         </p>
       )}
     </Dialog>
   );
 }
 
-function problemOf(error: Error, hasReadable: boolean): string {
+function problemText(error: Error, hasReadable: boolean): string {
   if (!isApiError(error, "unreadable_save")) return sentenceFor(error);
-  return hasReadable
-    ? "That save is missing or damaged. The one before it can be read."
-    : "That save is missing or damaged, and there is no other one before it to restore.";
+  return hasReadable ? t("saves:restore.damagedWithPrevious") : t("saves:restore.damaged");
 }
 
 /**
- * Asks which slot a new game is to replace, or which one is only to be deleted. Slots in use cannot be
- * chosen. A slot is gone before the launch is asked for, so none is deleted for a new game while the page
- * knows that none would start.
+ * Asks which slot a new game replaces, or which one to delete. Slots in use cannot be chosen. The slot is
+ * deleted before the launch, so none is deleted for a new game while the page knows that no game can start.
  */
 export function ReplaceDialog({
   slug,
@@ -119,6 +123,7 @@ export function ReplaceDialog({
   announce: (text: string) => void;
   onDismiss: () => void;
 }) {
+  const { t } = useTranslation(["saves", "common"]);
   const [chosenId, setChosenId] = useState<string>();
   const { mutate, isPending, error } = useSavesChange(slug, announce);
   const obstacle = useLaunchObstacle();
@@ -128,7 +133,7 @@ export function ReplaceDialog({
     mutate(
       {
         work: () => deleteSlot({ slug, slotId: chosen.id }),
-        done: `Slot ${chosen.slotNumber} was deleted and is empty now.`,
+        done: t("delete.done", { number: chosen.slotNumber }),
       },
       { onSuccess: onDone },
     );
@@ -140,7 +145,7 @@ export function ReplaceDialog({
     });
   return (
     <Dialog
-      title="Which slot do you want to replace?"
+      title={t("replace.title")}
       isBusy={isPending}
       onDismiss={onDismiss}
       actions={
@@ -151,7 +156,7 @@ export function ReplaceDialog({
             disabled={chosen === undefined || obstacle !== undefined}
             onClick={replace}
           >
-            {isPending ? "Deleting…" : "Delete it and start a new game"}
+            {isPending ? t("delete.deleting") : t("replace.confirm")}
           </ActionButton>
           <ActionButton
             className="button"
@@ -159,16 +164,16 @@ export function ReplaceDialog({
             disabled={chosen === undefined}
             onClick={() => remove(onDismiss)}
           >
-            Only delete it
+            {t("replace.deleteOnly")}
           </ActionButton>
           <button type="button" className="button button-quiet" disabled={isPending} onClick={onDismiss}>
-            Cancel
+            {t("common:cancel")}
           </button>
         </>
       }
     >
       <fieldset className="choices">
-        <legend className="visually-hidden">Slot to replace</legend>
+        <legend className="visually-hidden">{t("replace.legend")}</legend>
         {slots.map((slot) => (
           <SlotChoice
             key={slot.id}
@@ -182,13 +187,10 @@ export function ReplaceDialog({
       <div role="status">
         {chosen !== undefined && (
           <p>
-            You lose <strong>{slotName(chosen)}</strong>, with {savesCountText(chosen)}. Download first what
-            you may want again.
+            <LossWarning slot={chosen} />
           </p>
         )}
-        <p>
-          {obstacle ?? "The slot is deleted first, and does not come back if the new game then cannot start."}
-        </p>
+        <p>{obstacle ?? t("replace.warning")}</p>
       </div>
       {error !== null && (
         <p className="message message-problem" role="alert">
@@ -210,6 +212,7 @@ function SlotChoice({
   isChosen: boolean;
   onChoose: () => void;
 }) {
+  const { t } = useTranslation("saves");
   const id = useId();
   return (
     <div className="choice">
@@ -222,14 +225,12 @@ function SlotChoice({
         onChange={onChoose}
       />
       <label htmlFor={id}>
-        <strong>
-          Slot {slot.slotNumber}: {slot.label}
-        </strong>
+        <strong>{t("replace.choice", { number: slot.slotNumber, name: slot.label })}</strong>
         <span>
           {slot.state === "playing"
-            ? "Is being played"
+            ? t("replace.playing")
             : slot.state === "storing"
-              ? "Its last save is still on its way"
+              ? t("replace.storing")
               : lastPlayedText(slot, now)}
         </span>
       </label>
@@ -237,7 +238,7 @@ function SlotChoice({
   );
 }
 
-/** Asks whether a slot is to be deleted. */
+/** Asks whether to delete a slot. */
 export function DeleteDialog({
   slug,
   slot,
@@ -249,33 +250,34 @@ export function DeleteDialog({
   announce: (text: string) => void;
   onDismiss: () => void;
 }) {
+  const { t } = useTranslation(["saves", "common"]);
   const { mutate, isPending, error } = useSavesChange(slug, announce);
   const remove = (): void =>
     mutate(
       {
         work: () => deleteSlot({ slug, slotId: slot.id }),
-        done: `Slot ${slot.slotNumber} was deleted and is empty now.`,
+        done: t("delete.done", { number: slot.slotNumber }),
       },
       { onSuccess: onDismiss },
     );
   return (
     <Dialog
-      title={`Delete slot ${slot.slotNumber}?`}
+      title={t("delete.title", { number: slot.slotNumber })}
       isBusy={isPending}
       onDismiss={onDismiss}
       actions={
         <>
           <ActionButton className="button button-danger" isBusy={isPending} onClick={remove}>
-            {isPending ? "Deleting…" : "Delete it"}
+            {isPending ? t("delete.deleting") : t("delete.confirm")}
           </ActionButton>
           <button type="button" className="button" disabled={isPending} onClick={onDismiss}>
-            Keep it
+            {t("delete.keep")}
           </button>
         </>
       }
     >
       <p>
-        You lose {slotName(slot)}, with {savesCountText(slot)}. Download first what you may want again.
+        <LossWarning slot={slot} />
       </p>
       {error !== null && (
         <p className="message message-problem" role="alert">
@@ -283,5 +285,17 @@ export function DeleteDialog({
         </p>
       )}
     </Dialog>
+  );
+}
+
+function LossWarning({ slot }: { slot: UsedSlot }) {
+  const { t } = useTranslation("saves");
+  return (
+    <Trans
+      t={t}
+      i18nKey="delete.loss"
+      values={{ slot: slotName(slot), saves: savesCountText(slot) }}
+      components={{ strong: <strong /> }}
+    />
   );
 }

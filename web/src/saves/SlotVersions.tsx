@@ -1,46 +1,41 @@
+import { useTranslation } from "react-i18next";
 import { useState } from "react";
 import type { SaveVersion } from "#contracts/http/saves.ts";
 import { saveArchivePath } from "../client/saves.ts";
 import { sizeText, momentText, timeAgo } from "../components/format.ts";
 import { kindText, readableBefore, type UsedSlot } from "./slotText.ts";
 
-/** A longer list is shortened until the player asks for the rest. */
+/** A longer list is shortened until the player opens the rest. */
 const shownAtFirst = 5;
 
 interface SlotVersionsProps {
   slug: string;
   slot: UsedSlot;
   now: number;
-  /** Undefined where nothing can be restored. */
+  /** Undefined if nothing can be restored. */
   onRestore: ((version: SaveVersion) => void) | undefined;
 }
 
-/** The saves that are kept of a slot, the newest first. */
+/** The saves of a slot, newest first. */
 export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) {
+  const { t } = useTranslation("saves");
   const [showsAll, setShowsAll] = useState(false);
   const shown = slot.versions.filter(({ isCurrent }, place) => showsAll || isCurrent || place < shownAtFirst);
-  if (slot.versions.length === 0)
-    return (
-      <p className="muted slot-none">
-        Nothing is stored yet. The first save appears here when the game is stopped.
-      </p>
-    );
+  if (slot.versions.length === 0) return <p className="muted slot-none">{t("versions.none")}</p>;
   return (
     <>
-      <ol className="versions" aria-label={`Saves of slot ${slot.slotNumber}`}>
+      <ol className="versions" aria-label={t("versions.list", { number: slot.slotNumber })}>
         {shown.map((version) => (
           <li key={version.id} className={version.isReadable ? "version" : "version version-damaged"}>
             <div className="version-text">
               <strong>
                 <time dateTime={version.savedAt}>{momentText(version.savedAt)}</time>
-                {version.isCurrent && <span className="version-current">Current</span>}
+                {version.isCurrent && <span className="version-current">{t("versions.current")}</span>}
               </strong>
               <span>
                 {kindText(version.kind)} · {timeAgo(version.savedAt, now)} · {sizeText(version.bytes)}
               </span>
-              {!version.isReadable && (
-                <span className="version-problem">This save is missing or damaged.</span>
-              )}
+              {!version.isReadable && <span className="version-problem">{t("versions.damaged")}</span>}
             </div>
             <VersionActions slug={slug} slot={slot} version={version} onRestore={onRestore} />
           </li>
@@ -48,27 +43,28 @@ export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) 
       </ol>
       {slot.versions.length > shownAtFirst && (
         <button type="button" className="text-button" onClick={() => setShowsAll(!showsAll)}>
-          {showsAll ? "Show only the newest" : `Show all ${slot.versions.length} saves`}
+          {showsAll ? t("versions.showNewest") : t("versions.showAll", { total: slot.versions.length })}
         </button>
       )}
     </>
   );
 }
 
-/** Restores and downloads a version; of one that cannot be read, restores the one before it. */
+/** Restores or downloads a version; instead of a damaged version, restores the previous readable one. */
 function VersionActions({
   slug,
   slot,
   version,
   onRestore,
 }: Omit<SlotVersionsProps, "now"> & { version: SaveVersion }) {
+  const { t } = useTranslation("saves");
   const restore = slot.state === "free" ? onRestore : undefined;
   if (!version.isReadable) {
     const before = readableBefore(slot.versions, version.id);
     if (before === undefined || restore === undefined) return null;
     return (
       <button type="button" className="text-button" onClick={() => restore(before)}>
-        Restore the one before, of {momentText(before.savedAt)}
+        {t("versions.restorePrevious", { time: momentText(before.savedAt) })}
       </button>
     );
   }
@@ -79,19 +75,19 @@ function VersionActions({
         <button
           type="button"
           className="text-button"
-          aria-label={`Restore the save of ${time}`}
+          aria-label={t("versions.restoreOf", { time })}
           onClick={() => restore(version)}
         >
-          Restore
+          {t("versions.restore")}
         </button>
       )}
       <a
         className="text-button"
         href={saveArchivePath({ slug, slotId: slot.id }, version.id)}
         download
-        aria-label={`Download the save of ${time}`}
+        aria-label={t("versions.downloadOf", { time })}
       >
-        Download
+        {t("versions.download")}
       </a>
     </div>
   );

@@ -1,3 +1,5 @@
+import { t } from "../i18n.ts";
+import { useTranslation } from "react-i18next";
 import { useEffect, useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";
@@ -7,24 +9,23 @@ import { isTooLarge, tooLargeText, uploadProblem } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
 
 /**
- * How long after an upload was cancelled the saves are read once more: it may have become the slot's save in
- * the same moment.
+ * Pause after a cancelled upload before the saves are read again: it may have been stored at the same moment.
  */
 const rereadMs = 3_000;
 
-/** An upload of a save: what the page shows of it, and what the player can do. */
+/** The state of an upload, and the player's actions on it. */
 export interface SaveUpload {
-  /** How much of the file was sent; undefined while nothing is uploaded. */
+  /** Share of the file that was sent; undefined while nothing is being uploaded. */
   percent: number | undefined;
-  /** Why the last one failed. */
+  /** Why the last upload failed. */
   problem: string | undefined;
   begin: (file: File) => void;
   cancel: () => void;
 }
 
 /**
- * Chooses an archive for a slot, then shows how its upload goes. Without a slot there is none to choose for,
- * and only an upload that was begun is shown.
+ * Chooses an archive for a slot and shows the progress of its upload. Without a slot it shows only the
+ * progress.
  */
 export function UploadSave({
   slotNumber,
@@ -33,30 +34,31 @@ export function UploadSave({
   slotNumber: number | undefined;
   upload: SaveUpload;
 }) {
+  const { t } = useTranslation(["saves", "common"]);
   return (
     <div className="upload">
       {percent !== undefined && (
         <>
           <label className="upload-progress">
-            {percent < 100 ? `Uploading… ${percent} %` : "Checking the save…"}
+            {percent < 100 ? t("upload.progress", { percent }) : t("upload.checking")}
             <progress max={100} value={percent} />
           </label>
           <button type="button" className="button button-small button-quiet" onClick={cancel}>
-            Cancel
+            {t("common:cancel")}
           </button>
         </>
       )}
       {percent === undefined && slotNumber !== undefined && (
         <label className="button button-small">
-          Upload a save
+          {t("upload.button")}
           <input
             className="visually-hidden"
             type="file"
             accept=".gz,.tgz,application/gzip"
-            aria-label={`Upload a save into slot ${slotNumber}`}
+            aria-label={t("upload.intoSlot", { number: slotNumber })}
             onChange={({ target }) => {
               const file = target.files?.[0];
-              // The same file can be chosen again.
+              // So that the same file can be chosen again.
               target.value = "";
               if (file !== undefined) begin(file);
             }}
@@ -73,8 +75,7 @@ export function UploadSave({
 }
 
 /**
- * Uploads archives into a slot; without an id each one into the empty slot that is the first when it has
- * come.
+ * Uploads archives into a slot; without an id, into the slot that is the first empty one when they arrive.
  */
 export function useSaveUpload({
   slug,
@@ -92,7 +93,7 @@ export function useSaveUpload({
   const [problem, setProblem] = useState<string>();
   const controller = useRef<AbortController>(null);
   const { mutate, isPending } = useSavesChange<SaveSlotHistory>(slug, announce);
-  // An upload that nobody sees any more must not change the slot.
+  // An upload that the page no longer shows must not change the slot.
   useEffect(() => () => controller.current?.abort(), []);
   const begin = (file: File): void => {
     if (isTooLarge(file.size, saveBytesMax)) {
@@ -107,7 +108,7 @@ export function useSaveUpload({
     mutate(
       {
         work: () => uploadSave({ slug, slotId }, file, { onProgress, signal }),
-        done: ({ slotNumber }) => `The upload is now the save of slot ${slotNumber}.`,
+        done: ({ slotNumber }) => t("saves:upload.done", { number: slotNumber }),
       },
       {
         onError: (error) => {

@@ -1,3 +1,4 @@
+import { t } from "../i18n.ts";
 import type { SaveSlotHistory, SaveVersion, SaveVersionKind } from "#contracts/http/saves.ts";
 import { asLine } from "#contracts/http/text.ts";
 import { limits } from "#contracts/limits.ts";
@@ -5,12 +6,11 @@ import { isApiError, sentenceFor } from "../client/apiError.ts";
 import { sizeText, timeAgo } from "../components/format.ts";
 import type { SlotChoice } from "../launch/playPath.ts";
 
-/** What the slots need of the page. */
+/** The actions that the page gives to the slots. */
 export interface SlotActions {
   slug: string;
   /**
-   * Undefined for a game that is not offered any more: its saves can be downloaded, renamed and deleted, and
-   * nothing else.
+   * Undefined for a game that is no longer offered: its saves can only be downloaded, renamed and deleted.
    */
   launch: SlotLaunch | undefined;
 }
@@ -19,9 +19,9 @@ export interface SlotActions {
 export interface SlotLaunch {
   /** Whether a launch is under way. */
   isBusy: boolean;
-  /** With which slot the last launch was asked for here; undefined where it was elsewhere on the page. */
+  /** The slot of the last launch; undefined if it was started elsewhere on the page. */
   choice: SlotChoice | undefined;
-  /** Why that one failed. */
+  /** Why the last launch failed. */
   error: Error | null;
   onContinue: (saveSlotId: string) => void;
   onFresh: () => void;
@@ -30,50 +30,43 @@ export interface SlotLaunch {
 /** A slot that is not empty. */
 export type UsedSlot = SaveSlotHistory & { id: string };
 
-const kindTexts: Record<SaveVersionKind, string> = {
-  played: "Played",
-  conflict: "From another device or server, came late",
-  requested: "You asked for it",
-  restored: "Restored",
-  imported: "Uploaded or copied",
-};
-
-/** What an archive may have on top of its files' bytes. */
+/** Maximum overhead of an archive over the size of its files. */
 const packingBytes = limits.save.packedBytes - limits.save.unpackedBytes;
 
-/** Returns whether the slot has something. */
+/** Returns whether the slot is in use. */
 export function isUsed(slot: SaveSlotHistory): slot is UsedSlot {
   return slot.id !== null;
 }
 
-/** Returns why a version is kept, in words. */
+/** Returns the origin of a version as text. */
 export function kindText(kind: SaveVersionKind): string {
-  return kindTexts[kind];
+  return t(`saves:kind.${kind}`);
 }
 
-/** Returns what a slot is called in sentences and buttons, such as `slot 2, “Before the boss”`. */
+/** Returns the name of a slot for use in sentences, such as `slot 2, “Before the boss”`. */
 export function slotName({ slotNumber, label }: SaveSlotHistory): string {
-  return label === null ? `slot ${slotNumber}` : `slot ${slotNumber}, “${label}”`;
+  return label === null
+    ? t("saves:slot", { number: slotNumber })
+    : t("saves:slotWithName", { number: slotNumber, name: label });
 }
 
-/** Returns when a slot was last played, as a sentence without its full stop. */
+/** Returns when a slot was last played, such as `Last played 3 days ago`. */
 export function lastPlayedText(
   { id, lastPlayedAt }: Pick<SaveSlotHistory, "id" | "lastPlayedAt">,
   now: number,
 ): string {
-  if (id === null) return "Nothing saved yet";
-  return lastPlayedAt === null ? "Not played yet" : `Last played ${timeAgo(lastPlayedAt, now)}`;
+  if (id === null) return t("saves:nothingSaved");
+  return lastPlayedAt === null
+    ? t("saves:notPlayed")
+    : t("saves:lastPlayed", { time: timeAgo(lastPlayedAt, now) });
 }
 
-/** Returns the version that the slot goes on with; undefined before its first save. */
+/** Returns the version that the slot continues from; undefined before its first save. */
 export function currentVersion({ versions }: Pick<SaveSlotHistory, "versions">): SaveVersion | undefined {
   return versions.find(({ isCurrent }) => isCurrent);
 }
 
-/**
- * Returns the newest version before the one of that id that can be read and that the slot does not go on with
- * already.
- */
+/** Returns the newest readable version before the one with this id, unless it is the current one. */
 export function readableBefore(versions: readonly SaveVersion[], versionId: string): SaveVersion | undefined {
   const place = versions.findIndex(({ id }) => id === versionId);
   if (place < 0) return undefined;
@@ -81,39 +74,37 @@ export function readableBefore(versions: readonly SaveVersion[], versionId: stri
   return before?.isCurrent === true ? undefined : before;
 }
 
-/** Returns whether a conflict copy came after the save that the slot goes on with. */
+/** Returns whether a conflict copy is newer than the current version. */
 export function hasLateCopy({ versions }: Pick<SaveSlotHistory, "versions">): boolean {
   const current = versions.findIndex(({ isCurrent }) => isCurrent);
   return versions.slice(0, current < 0 ? versions.length : current).some(({ kind }) => kind === "conflict");
 }
 
 /**
- * Returns whether a file of this size can be a save's archive at all, where a save's files may take
- * `saveBytesMax`.
+ * Returns whether a file is too large for the archive of a save whose files may take `saveBytesMax` bytes.
  */
 export function isTooLarge(fileBytes: number, saveBytesMax: number): boolean {
   return fileBytes > Math.min(limits.save.packedBytes, saveBytesMax + packingBytes);
 }
 
-/** Returns a sentence: a save may have at most this size. */
+/** Returns the sentence for a save that is larger than this size. */
 export function tooLargeText(saveBytesMax: number): string {
-  return `This save is too large: the saves of this game may have at most ${sizeText(saveBytesMax)}.`;
+  return t("saves:upload.tooLarge", { max: sizeText(saveBytesMax) });
 }
 
-/** Returns a sentence for a failed upload. */
+/** Returns the sentence for a failed upload. */
 export function uploadProblem(error: unknown, saveBytesMax: number): string {
   return isApiError(error, "payload_too_large") ? tooLargeText(saveBytesMax) : sentenceFor(error);
 }
 
-/** Returns what is wrong with a slot's new name, if anything. */
+/** Returns what is wrong with the new name of a slot, if anything. */
 export function labelProblem(label: string): string | undefined {
   return Array.from(asLine(label).normalize("NFC").trim()).length > limits.save.labelMaxLength
-    ? `A name may have at most ${limits.save.labelMaxLength} characters.`
+    ? t("saves:rename.tooLong", { max: limits.save.labelMaxLength })
     : undefined;
 }
 
-/** Returns how many saves a slot has, such as `its 3 saves`. */
+/** Returns the saves of a slot for use in a sentence, such as `all of its 3 saves`. */
 export function savesCountText({ versions }: Pick<SaveSlotHistory, "versions">): string {
-  if (versions.length === 0) return "no saves yet";
-  return versions.length === 1 ? "its save" : `all of its ${versions.length} saves`;
+  return versions.length === 0 ? t("saves:count.none") : t("saves:count.all", { count: versions.length });
 }

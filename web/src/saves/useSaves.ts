@@ -25,25 +25,21 @@ export function savesPauseMs(saves: SavesResponse | undefined): number {
 }
 
 /**
- * A change of the player's saves, and the sentence that tells of its success: of what it came to, where only
- * the response says that.
+ * A change of the player's saves, and the sentence that announces its success, if needed from the response.
  */
 export interface SavesChange<Result> {
   work: () => Promise<Result>;
   done: string | ((result: Result) => string);
 }
 
-/**
- * Returns a mutation that changes the saves of a game. It ends when the changed ones are on the page, which
- * `announce` then tells.
- */
+/** Returns a mutation that changes the saves of a game, refreshes the page, and announces the success. */
 export function useSavesChange<Result = unknown>(
   slug: string,
   announce: (text: string) => void,
 ): UseMutationResult<Result, Error, SavesChange<Result>> {
   return useMutation({
     mutationFn: ({ work }: SavesChange<Result>) => {
-      announce(""); // What was told of the change before is not beside this one's failure, and is told anew when it is the same.
+      announce(""); // Clears the former announcement, so that the same one is read out again.
       return work();
     },
     onSuccess: (result, { done }) => announce(typeof done === "string" ? done : done(result)),

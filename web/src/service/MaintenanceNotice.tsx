@@ -1,21 +1,19 @@
+import { useTranslation } from "react-i18next";
 import { Icon } from "../components/Icon.tsx";
 import { useMaintenance } from "./useServiceStatus.ts";
 
-/**
- * Says that no game can be started because an admin works on the service, in their own words; shows nothing
- * at any other time.
- */
+/** Shows the admin's message during maintenance, while no game can be started. */
 export function MaintenanceNotice() {
+  const { t } = useTranslation();
   const maintenance = useMaintenance();
   return (
-    // The region is there before its text, or screen readers would not read it out.
+    // Screen readers read out only changes in a region that existed before.
     <div role="status">
       {maintenance !== undefined && (
         <div className="maintenance">
           <Icon name="warning" />
           <p>
-            <strong>Joypod is being worked on.</strong>{" "}
-            {maintenance.message ?? "Games cannot be started just now. One that you are playing goes on."}
+            <strong>{t("maintenance.title")}</strong> {maintenance.message ?? t("maintenance.text")}
           </p>
         </div>
       )}

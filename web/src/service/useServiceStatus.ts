@@ -10,16 +10,14 @@ const serviceStatusQuery = queryOptions({
 });
 
 /**
- * Returns the maintenance that is going on, if any. It is read now and then and on return to the tab; after a
- * failure the last word stays.
+ * Returns the current maintenance, if any. It is read every 30 s and when the tab gets the focus; after a
+ * failure the last result stays.
  */
 export function useMaintenance(): NonNullable<ServiceStatusResponse["maintenance"]> | undefined {
   return useQuery(serviceStatusQuery).data?.maintenance ?? undefined;
 }
 
-/**
- * Reads the status again for all components that show it, as after a launch that was refused for maintenance.
- */
+/** Reads the status again for all components that show it, such as after a launch refused for maintenance. */
 export function refreshServiceStatus(client: QueryClient): void {
   void client.invalidateQueries({ queryKey: serviceStatusQuery.queryKey });
 }

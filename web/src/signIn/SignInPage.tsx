@@ -1,3 +1,4 @@
+import { Trans, useTranslation } from "react-i18next";
 import { useState, type SyntheticEvent, useEffect } from "react";
 import { Navigate, useSearchParams } from "react-router";
 import { sentenceForSignIn } from "#contracts/http/auth.ts";
@@ -16,7 +17,8 @@ import { useNow } from "../components/useNow.ts";
 
 /** Signs in by e-mail and password, or by an external provider; then goes to `callbackUrl`. */
 export function SignInPage() {
-  useTitle("Sign in");
+  const { t } = useTranslation("signIn");
+  useTitle(t("tabTitle"));
   const { auth, refresh } = useAuth();
   const [query] = useSearchParams();
   const [isBusy, setIsBusy] = useState(false);
@@ -30,7 +32,7 @@ export function SignInPage() {
   const submit = async (event: SyntheticEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    cancel(); // The password is what the player wants now.
+    cancel(); // The player chose the password.
     setIsBusy(true);
     setProblem(undefined);
     try {
@@ -52,11 +54,11 @@ export function SignInPage() {
           <div className="sign-in-brand">
             <Logo />
           </div>
-          <h1>Welcome to Joypod</h1>
-          <p className="muted">Sign in and play, right in your browser.</p>
+          <h1>{t("title")}</h1>
+          <p className="muted">{t("about")}</p>
           <SignInMessage problem={problem} query={query} onUnlocked={() => setProblem(undefined)} />
           <label className="field">
-            <span>E-mail</span>
+            <span>{t("email")}</span>
             <input
               name="email"
               type="email"
@@ -67,7 +69,7 @@ export function SignInPage() {
             />
           </label>
           <label className="field">
-            <span>Password</span>
+            <span>{t("password")}</span>
             <input
               name="password"
               type="password"
@@ -77,7 +79,7 @@ export function SignInPage() {
             />
           </label>
           <ActionButton className="button button-primary button-wide" type="submit" isBusy={isBusy}>
-            {isBusy ? "Signing in…" : "Sign in"}
+            {isBusy ? t("signingIn") : t("signIn")}
           </ActionButton>
           <ProviderButtons destination={destination} redirectingTo={redirectingTo} redirect={redirect} />
         </form>
@@ -87,8 +89,8 @@ export function SignInPage() {
 }
 
 /**
- * Returns where a player who is signed in already goes: with an error in the address they wanted to link a
- * provider.
+ * Returns the path for a player who is signed in already. An error in the address is about a provider that
+ * they wanted to link.
  */
 function redirectTarget(query: URLSearchParams, destination: string): string {
   const error = query.get("error");
@@ -97,7 +99,7 @@ function redirectTarget(query: URLSearchParams, destination: string): string {
     : `/account?${new URLSearchParams({ error })}`;
 }
 
-/** Says what went wrong here or, by the `error` of the address, why the player was sent here. */
+/** Shows what went wrong on this page or, from the `error` in the address, before it. */
 function SignInMessage({
   problem,
   query,
@@ -146,6 +148,7 @@ function LockCountdown({
   isLocked: boolean;
   onEnd: () => void;
 }) {
+  const { t } = useTranslation("signIn");
   const [endsAt] = useState(() => Date.now() + seconds * 1_000);
   const left = endsAt - useNow(1_000);
   const isOver = left <= 0;
@@ -154,31 +157,31 @@ function LockCountdown({
   }, [isOver, onEnd]);
   return (
     <p className="message message-problem" role="alert">
-      {isLocked
-        ? "Too many failed sign-ins: this account is locked for your safety. "
-        : "Too many attempts from here. "}
-      {/* Screen readers are not to read it out every second. */}
+      {isLocked ? t("locked") : t("rateLimited")} {/* Screen readers must not read it out every second. */}
       <span aria-live="off">
-        Try again in <strong>{countdownText(left)}</strong>.
+        <Trans
+          t={t}
+          i18nKey="retryIn"
+          values={{ time: countdownText(left) }}
+          components={{ strong: <strong /> }}
+        />
       </span>
     </p>
   );
 }
 
-/**
- * A button for each external provider; nothing if there is none. `destination` is the path of this site to
- * come back to.
- */
+/** A button for each external provider, if any. `destination` is the path of this site to return to. */
 function ProviderButtons({
   destination,
   redirectingTo,
   redirect,
 }: { destination: string } & Pick<ProviderRedirect, "redirectingTo" | "redirect">) {
+  const { t } = useTranslation("signIn");
   const providers = useSignInProviders();
   if (providers.length === 0) return null;
   return (
     <div className="providers">
-      <p className="providers-or">or</p>
+      <p className="providers-or">{t("or")}</p>
       {providers.map((provider) => (
         <ActionButton
           key={provider.id}
@@ -186,7 +189,9 @@ function ProviderButtons({
           isBusy={redirectingTo !== undefined}
           onClick={() => redirect(provider, destination)}
         >
-          {redirectingTo === provider.id ? `Going to ${provider.name}…` : `Sign in with ${provider.name}`}
+          {redirectingTo === provider.id
+            ? t("redirecting", { provider: provider.name })
+            : t("withProvider", { provider: provider.name })}
         </ActionButton>
       ))}
     </div>

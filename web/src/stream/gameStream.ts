@@ -1,6 +1,6 @@
 import type { StreamInput, StreamNotice } from "#contracts/stream.ts";
 import { backOffMs } from "./backOff.ts";
-import { cannotStream, canStream } from "./canStream.ts";
+import { canStream } from "./canStream.ts";
 import { Downtime } from "./downtime.ts";
 import { Emitter } from "./emitter.ts";
 import { IceServers } from "./iceServers.ts";
@@ -104,7 +104,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
     if (containerUrl === undefined) throw new Error("A stream has to be connected before anything else.");
     this.#disconnect();
     if (!canStream()) {
-      this.#setState({ phase: "failed", code: "unsupported", message: cannotStream });
+      this.#setState({ phase: "failed", code: "unsupported", message: "There is no WebRTC." });
       return;
     }
     this.#running = new AbortController();

@@ -58,12 +58,9 @@ export function stateAfter(outcome: ConnectionOutcome, downForMs: number): Strea
       return { phase: "failed", code: outcome.code, message: outcome.message };
   }
   if (downForMs < giveUpAfterMs) return undefined;
-  if (outcome.kind === "noPath") {
-    const message =
-      "No connection to the game's server could be made: the network that you are in may not let it through. “Test my connection”, on the game's page, says what would work.";
-    return { phase: "failed", code: "no_path", message };
-  }
-  return { phase: "failed", code: "gave_up", message: "The stream could not be reached for two minutes." };
+  return outcome.kind === "noPath"
+    ? { phase: "failed", code: "no_path", message: "No packet got through." }
+    : { phase: "failed", code: "gave_up", message: "The stream did not answer for two minutes." };
 }
 
 /**

@@ -84,7 +84,7 @@ describe("the test of a player's connection", function () {
     const start = region().getByRole("button", { name: /^Test my connection/ });
     await start.focus();
     await page.keyboard.press("Enter");
-    await region().getByRole("status").getByText("Trying the direct way").waitFor();
+    await region().getByRole("status").getByText("Connecting directly to a game server").waitFor();
     await region().getByText("Tested just now").waitFor({ timeout: testMs });
     return page.evaluate<Stored>("JSON.parse(localStorage.getItem('joypod.connectionTest'))");
   }
@@ -139,7 +139,7 @@ describe("the test of a player's connection", function () {
     await region().getByRole("button", { name: "Test my connection" }).click();
     await region().getByRole("status").getByText("Counting lost packets").waitFor();
     await start.click();
-    await region().getByRole("status").getByText("The test broke off").waitFor();
+    await region().getByRole("status").getByText("The test was interrupted").waitFor();
     expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
     await second.close();
   });
@@ -155,8 +155,8 @@ describe("the test of a player's connection", function () {
       .to.be.above(0)
       .and.at.most(1.1 * limitKbps);
     expect(decoders.map(({ codec }) => codec)).to.include("vp8");
-    expect(await figure("Direct, by UDP").textContent()).to.equal("Works");
-    expect(await figure("By relay (TURN)").textContent()).to.equal("Blocked");
+    expect(await figure("Direct (UDP)").textContent()).to.equal("Works");
+    expect(await figure("Relay (TURN)").textContent()).to.equal("Blocked");
     expect(await figure("Bandwidth").textContent()).to.match(/bit\/s/);
     await page.getByRole("link", { name: "Your account" }).click();
     await region().getByText("Tested just now").waitFor();
@@ -172,7 +172,7 @@ describe("the test of a player's connection", function () {
     });
     expect(direct.figures?.bandwidthKbps).to.be.above(0);
     await region().getByRole("status").getByText("Games will play").waitFor();
-    expect(await figure("By relay (TURN)").textContent()).to.equal("Not tested");
+    expect(await figure("Relay (TURN)").textContent()).to.equal("Not tested");
   });
 
   it("has no result when the direct way is blocked and no server is free for the relay's part", async () => {
@@ -182,7 +182,7 @@ describe("the test of a player's connection", function () {
     await region().getByRole("button", { name: "Test my connection" }).click();
     await region()
       .getByRole("status")
-      .getByText("Other players test their connection just now.")
+      .getByText("Other players are testing their connections right now.")
       .waitFor({ timeout: testMs });
     expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
   });
@@ -218,7 +218,7 @@ describe("the test of a player's connection", function () {
     const status = region().getByRole("status");
     await status.getByText("Games will not play here").waitFor();
     await status.getByText("Use another network").waitFor();
-    expect(await figure("Direct, by UDP").textContent()).to.equal("Blocked");
+    expect(await figure("Direct (UDP)").textContent()).to.equal("Blocked");
   });
 
   it("forgets a result of another day or another network", async () => {
@@ -254,7 +254,7 @@ describe("the test of a player's connection", function () {
     await region().getByRole("button", { name: "Test my connection" }).click();
     await region()
       .getByRole("status")
-      .getByText("This Joypod has no game server that tests connections just now. You can play all the same.")
+      .getByText("No game server can test your connection right now. You can still play.")
       .waitFor();
     await eventually(() => region().getByRole("button", { name: "Test my connection" }).isEnabled(), {
       what: "another try",

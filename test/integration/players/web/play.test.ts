@@ -196,7 +196,7 @@ describe("playing on the page", function () {
       .waitFor();
     await eventually(async () => (await size()).width === 854, { what: "a picture of data saver's size" });
     await page.keyboard.press("Escape");
-    await page.getByRole("group", { name: "Quality of the picture" }).first().waitFor({ state: "detached" });
+    await page.getByRole("group", { name: "Picture quality" }).first().waitFor({ state: "detached" });
     await eventually(
       async () => {
         await game.press("KeyA");
@@ -340,7 +340,8 @@ describe("playing on the page", function () {
     await page
       .getByRole("alert")
       .filter({
-        hasText: "The game goes on, because it could not be stopped. Joypod is not available just now.",
+        hasText:
+          "The game keeps running, because it could not be stopped. Joypod is not available right now.",
       })
       .waitFor();
     await game.waitUntilPlaying();

@@ -27,7 +27,7 @@ describe("sentenceFor", () => {
     expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10, lack: "memory" })))
       .to.include("enough memory")
       .and.include("in 10 seconds");
-    expect([1, 119, 121].map(waitText)).to.deep.equal(["1 second", "119 seconds", "3 minutes"]);
+    expect([1, 119, 121].map(waitText)).to.deep.equal(["in 1 second", "in 119 seconds", "in 3 minutes"]);
   });
 });
 

@@ -57,21 +57,21 @@ describe("verdictOf says of a connection", () => {
       "whose direct way is blocked",
       { direct: blocked },
       "fair",
-      "through a relay, because this network blocks the direct way by UDP",
-      "Allow UDP in your firewall or VPN",
+      "through a relay, because this network blocks direct UDP connections",
+      "allow UDP in your firewall or VPN",
     ],
     [
       "that is blocked altogether",
       { direct: blocked, relay: blocked },
       "bad",
-      "will not play here: this network blocks the way to the game servers, directly and through the relay",
+      "will not play here: this network blocks connections to the game servers, directly and through the relay",
       "Use another network",
     ],
     [
       "that is blocked where there is no relay",
       { direct: blocked, relay: absent },
       "bad",
-      "this Joypod has no relay around that",
+      "this Joypod has no relay",
       "Use another network",
     ],
     [
@@ -100,7 +100,7 @@ describe("verdictOf says of a connection", () => {
       { direct: works({ roundTripMs: 180.4 }) },
       "fair",
       "a round trip to the game server takes 180 ms",
-      "Switch off a VPN",
+      "Switch off your VPN",
     ],
     [
       "whose browser decodes in software",
@@ -120,7 +120,7 @@ describe("verdictOf says of a connection", () => {
       "whose browser decodes nothing of ours",
       { decoders: [] },
       "bad",
-      "decodes none of the pictures' formats",
+      "cannot decode the picture",
       "Use a current Chrome",
     ],
     [

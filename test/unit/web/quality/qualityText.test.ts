@@ -25,7 +25,7 @@ describe("the texts of qualities", () => {
 
   it("say what a choice brings with the next game only, where the site sends more than this session's display has", () => {
     const site = { ...maximum, width: 1_920, height: 1_080 };
-    const next = "This game keeps the size that it was started with. Your next one starts with up to";
+    const next = "The picture size of this game cannot change. Your next game starts with up to";
     expect(nextSizeLine({ preset: "sharp" }, maximum, site)).to.equal(`${next} 1920 × 1080.`);
     expect(nextSizeLine({ preset: "auto", width: 1_600, height: 900 }, maximum, site)).to.equal(
       `${next} 1600 × 900.`,
