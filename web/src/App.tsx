@@ -16,7 +16,7 @@ import { useAuth } from "./signIn/useAuth.ts";
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"));
 const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
-/** The pages and who may see them. */
+/** The pages of the site. */
 export function App() {
   const { t } = useTranslation();
   return (

@@ -14,12 +14,12 @@ import "./styles/pages.css";
 import "./styles/play.css";
 import "./styles/forcedColors.css";
 
-// The page's content security policy allows no code from text, which zod would otherwise try to make.
+// The content security policy of the page forbids evaluating text as code, which zod would do otherwise.
 z.config({ jitless: true });
 
 reloadForRelease();
-// Each page takes the tab's id out of its storage, also one that shows no game: a copy of the tab would bring
-// it along.
+// Every page removes the tab's id from its storage, including those without a game: a duplicated tab would
+// copy it.
 clientIdOfTab();
 
 const root = document.getElementById("root");

@@ -5,25 +5,25 @@ import { confirmAuthSession, endAuthSession, shareAuthSession } from "./signIn/u
 type AnyQuery = Query<unknown, unknown, unknown>;
 
 /**
- * Returns the client of all reading and changing requests. An error response that tells that the sign-in is
- * over, and is right, ends the signed-in state.
+ * Returns the client of all queries and mutations. A confirmed error response that the sign-in has ended ends
+ * the signed-in state.
  */
 export function createQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);
-  /** Those asked again after a 401, until they succeed: another 401 counts. */
+  /** Queries that were repeated after a 401; another 401 is final until they succeed. */
   const askedAgain = new WeakSet<AnyQuery>();
   let confirming: Promise<boolean> | undefined;
-  /** All that are refused at the same time wait for one answer. */
+  /** Requests that are refused at the same time share one confirmation. */
   const confirm = (): Promise<boolean> =>
     (confirming ??= confirmAuthSession(client).finally(() => {
       confirming = undefined;
     }));
   const onRefusedQuery = async (query: AnyQuery): Promise<void> => {
     if (askedAgain.has(query)) endAuthSession(client, { isExpired: true });
-    // Not by its observers, for they poll no more after a 401.
+    // Not by its observers, which stop polling after a 401.
     else if ((await confirm()) && query.getObserversCount() > 0) {
       askedAgain.add(query);
-      await query.fetch().catch(() => undefined); // Its failure comes here again.
+      await query.fetch().catch(() => undefined); // Its failure calls this function again.
     }
   };
   const client = new QueryClient({
@@ -40,14 +40,13 @@ export function createQueryClient(): QueryClient {
     }),
     defaultOptions: {
       queries: {
-        // What the API said is kept as long as a component shows it: the next one to sign in here may be
-        // another player.
+        // Data is kept only while a component shows it: the next player to sign in may be another one.
         gcTime: 0,
-        // Errors are shown at once, with a button to try again.
+        // Errors are shown at once, with a button to retry.
         retry: false,
         refetchOnWindowFocus: false,
-        // The API may be reachable although the browser believes that it is offline, such as when both are on
-        // one machine.
+        // The API may be reachable although the browser reports that it is offline, such as on the same
+        // machine.
         networkMode: "always",
       },
       mutations: { networkMode: "always" },
@@ -57,12 +56,9 @@ export function createQueryClient(): QueryClient {
   return client;
 }
 
-/**
- * Calls `onReturn` when the player comes back to the page: to its tab, or from a window beside it, in which
- * case it was visible all the time.
- */
+/** Calls `onReturn` when the player returns to the page, either to its tab or from a window next to it. */
 function listenForReturn(onReturn: () => void): () => void {
-  // Both at once lead to one request of each query: the second finds it under way.
+  // Both events at once cause one request per query, because the second finds it in flight.
   const listener = (): void => onReturn();
   const events = ["visibilitychange", "focus"] as const;
   for (const event of events) window.addEventListener(event, listener);

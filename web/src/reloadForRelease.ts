@@ -1,12 +1,12 @@
 import { usingStorage } from "./client/browser.ts";
 
 const key = "joypod.reloadedAt";
-/** A page that fails again so soon is not helped by another reload. */
+/** Another reload does not help a page that fails again within this time. */
 const pauseMs = 60_000;
 
 /**
- * Loads the page anew when a part of it cannot be loaded: after an upgrade the API has the parts of its own
- * release alone, and an open page asks for those of the one before. Once in a while only.
+ * Reloads the page when a part of it cannot be loaded: after an upgrade the API serves only the files of its
+ * release, but an open page requests those of the previous one. At most once a minute.
  */
 export function reloadForRelease(): void {
   window.addEventListener("vite:preloadError", (event) => {
@@ -17,9 +17,8 @@ export function reloadForRelease(): void {
 }
 
 /**
- * Returns whether the page was not loaded anew just before, and notes that it is now. Never where the tab has
- * no storage, which `storage` may throw for or return null: such a page would do nothing but reload, and says
- * instead that it could not be shown.
+ * Returns whether the page may reload, and records the reload. Returns false right after a reload, and
+ * without storage, for which `storage` throws or returns null: such a page would reload forever.
  */
 export function mayReload(storage: () => Pick<Storage, "getItem" | "setItem"> | null, now: number): boolean {
   return (

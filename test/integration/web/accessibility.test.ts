@@ -11,7 +11,7 @@ import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 /**
  * As axe-core sees them; what it cannot see, such as focus and keyboard, the other tests of the pages have.
  */
-describe("everybody can use", function () {
+describe("accessibility of", function () {
   this.timeout(60_000);
   let fixture: SavesFixture;
   let browser: Browser;
@@ -48,7 +48,7 @@ describe("everybody can use", function () {
     await openSignedIn(page, fixture.api, fixture.user, path);
   }
 
-  it("the sign-in page, also after a wrong password", async () => {
+  it("the sign-in page, before and after a wrong password", async () => {
     await page.goto("/signin");
     await page.getByLabel("E-mail").waitFor();
     await expectAccessible(page);
@@ -64,7 +64,7 @@ describe("everybody can use", function () {
     }
   });
 
-  it("the catalogue, with games and without", async () => {
+  it("the catalogue, with and without games", async () => {
     await signInAt("/");
     await page.getByRole("link", { name: "Kept" }).waitFor();
     await expectAccessible(page);
@@ -111,7 +111,7 @@ describe("everybody can use", function () {
     await expectAccessible(page);
   });
 
-  it("the controls of a game, which a finger finds at the edge", async () => {
+  it("the game controls, which open by touch at the edge", async () => {
     const devtools = await page.context().newCDPSession(page);
     await devtools.send("Emulation.setTouchEmulationEnabled", { enabled: true });
     await signInAt("/games/kept");
@@ -130,7 +130,7 @@ describe("everybody can use", function () {
     await fixture.launches.operator.finish(id);
   });
 
-  it("the buttons over a game's picture, also when the page is enlarged four times", async () => {
+  it("the buttons on top of the picture, at a zoom of up to 400 %", async () => {
     await page.addInitScript("delete globalThis.RTCPeerConnection"); // Then no stream is available.
     await signInAt("/games/kept");
     const id = await pressPlay(page);
@@ -160,7 +160,7 @@ describe("everybody can use", function () {
     await fixture.launches.operator.finish(id);
   });
 
-  it("a launch that waits, and how it ended", async () => {
+  it("a launch in progress, and its end", async () => {
     await signInAt("/games/kept");
     await pressPlay(page);
     await page.getByRole("listitem").filter({ hasText: "Finding a server" }).waitFor();

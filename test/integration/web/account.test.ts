@@ -95,12 +95,12 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Save password" }).click();
   }
 
-  it("changes the password, and says what is wrong with one", async () => {
+  it("changes the password, and reports what is wrong with a new one", async () => {
     await openAccount();
     const other = await elsewhere("Firefox/140.0");
     await page.getByRole("button", { name: "Change password" }).click();
     await fillPassword(newPassword, "something else");
-    await page.getByRole("alert").getByText("not the same").waitFor();
+    await page.getByRole("alert").getByText("do not match").waitFor();
     await fillPassword("Password1");
     await page.getByRole("alert").getByText("too common and easy to guess").waitFor();
     await fillPassword(newPassword);
@@ -115,7 +115,7 @@ describe("the account page", () => {
     expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
   });
 
-  it("asks who is there when the sign-in is older, until the password is right", async () => {
+  it("asks for the password after an older sign-in, until it is right", async () => {
     await openAccount();
     await growOld();
     await page.getByRole("button", { name: "Change password" }).click();
@@ -133,7 +133,7 @@ describe("the account page", () => {
     await news.and(page.locator(":focus")).waitFor(); // Both dialogs are gone, with what had the focus.
   });
 
-  it("keeps a dialog while the change is under way that was chosen in it", async () => {
+  it("keeps a dialog open while its change is in progress", async () => {
     const holdOne = async (): Promise<() => void> => {
       const goOn = Promise.withResolvers<undefined>();
       await page.route(
@@ -167,7 +167,7 @@ describe("the account page", () => {
     await page.getByRole("status").filter({ hasText: "Your new password is set" }).waitFor();
   });
 
-  it("leaves everything as it is when nobody gives the password", async () => {
+  it("changes nothing without the password", async () => {
     await openAccount();
     await growOld();
     await page.getByRole("button", { name: "Link Example" }).click();
@@ -179,7 +179,7 @@ describe("the account page", () => {
     expect(await api.deps.postgres.prisma.identity.count({ where: { userId: user.id } })).to.equal(0);
   });
 
-  it("keeps a dialog in which text is selected beyond its edge, and closes it by a click out there", async () => {
+  it("keeps a dialog open when a text selection ends outside, and closes it by a click outside", async () => {
     await openAccount();
     await growOld();
     await page.getByRole("button", { name: "Link Example" }).click();
@@ -197,7 +197,7 @@ describe("the account page", () => {
     await prompt.waitFor({ state: "detached" });
   });
 
-  it("notices that somebody else has signed in in another tab, and is theirs then", async () => {
+  it("shows another player who has signed in in another tab", async () => {
     await openAccount();
     const next = await aUser(api.deps);
     await signInBeside(tab, next);
@@ -206,7 +206,7 @@ describe("the account page", () => {
     expect(await page.getByText(user.email).count()).to.equal(0);
   });
 
-  it("notices that somebody else has signed in in a window beside it when it gets the focus, and asks once where it comes to sight as well", async () => {
+  it("shows another player who has signed in in another window when it gets the focus, with one request for focus and visibility", async () => {
     await openAccount();
     const next = await aUser(api.deps);
     await signInBeside(tab, next);
@@ -223,7 +223,7 @@ describe("the account page", () => {
     expect(requests.filter((path) => path === "/api/auth/session")).to.have.length(1);
   });
 
-  it("changes nothing for somebody else who has signed in meanwhile, of whom it has not heard yet", async () => {
+  it("changes nothing for another player who has signed in without the page knowing", async () => {
     await openAccount();
     const next = await aUser(api.deps);
     await signInBeside(tab, next);
@@ -234,7 +234,7 @@ describe("the account page", () => {
       expect((await postSignIn(api.anonymous(), player)).status).to.equal(200);
   });
 
-  it("shows nothing of a player to the next one who has signed in in another tab, not even until the next one's own is there", async () => {
+  it("shows no data of the former player to the next one, even while data is loading", async () => {
     await openAccount();
     await page.getByRole("radio", { name: "Sharp" }).click();
     await page.getByRole("status").getByText("Saved for your next game.").waitFor();
@@ -246,7 +246,7 @@ describe("the account page", () => {
     expect(await page.getByRole("radio", { name: "Sharp" }).count()).to.equal(0);
   });
 
-  it("keeps what it shows, and says what went wrong, while Joypod cannot be reached", async () => {
+  it("keeps its content and reports the failure while Joypod cannot be reached", async () => {
     await openAccount();
     const quality = page.getByRole("group", { name: "Picture quality" });
     await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
@@ -261,7 +261,7 @@ describe("the account page", () => {
     await page.getByRole("status").getByText("Saved for your next game.").waitFor();
   });
 
-  it("says so where the browser has no WebRTC to test the connection with", async () => {
+  it("reports that the connection cannot be tested without WebRTC", async () => {
     await page.addInitScript(
       "for (const name of ['RTCPeerConnection', 'RTCRtpReceiver']) delete globalThis[name];",
     );
@@ -288,7 +288,7 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Link Example" }).waitFor();
   });
 
-  it("says that a provider to be linked does not answer also once the password was right, which it asks for no more", async () => {
+  it("reports after the right password that the provider to link does not answer, and does not ask again", async () => {
     await openAccount();
     await growOld();
     await page.getByRole("button", { name: "Link Away" }).click();
@@ -300,7 +300,7 @@ describe("the account page", () => {
     expect(await page.getByRole("button", { name: "Link Away" }).isEnabled()).to.equal(true);
   });
 
-  it("makes no account for who wants to link a provider and was signed out elsewhere", async () => {
+  it("creates no account when a player who links a provider was signed out elsewhere", async () => {
     await openAccount();
     await page.reload({ waitUntil: "networkidle" }); // A request under way would be told first.
     await api.deps.authSessions.revokeAllOf(user.id);

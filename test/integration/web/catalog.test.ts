@@ -63,13 +63,13 @@ describe("the catalogue's pages", () => {
 
   const titles = () => page.getByRole("list", { name: "Games" }).getByRole("heading").allTextContents();
 
-  it("load further games while scrolling", async () => {
+  it("load more games while scrolling", async () => {
     await page.getByText("30 games").waitFor();
     await page.mouse.wheel(0, 20_000);
     await eventually(async () => (await titles()).length === 30);
   });
 
-  it("are where the player left them when they come back; another page begins at its top, and with the focus there", async () => {
+  it("restore the scroll position on return; another page starts at its top with the focus", async () => {
     const scrolled = (): Promise<number> => page.evaluate<number>("scrollY");
     await page.getByText("30 games").waitFor();
     await page.mouse.wheel(0, 20_000);
@@ -88,7 +88,7 @@ describe("the catalogue's pages", () => {
     expect(await titles()).to.have.length(30);
   });
 
-  it("are not read anew when the player comes back to several pages of them", async () => {
+  it("do not reload several pages of games on return", async () => {
     await page.getByText("30 games").waitFor();
     await page.mouse.wheel(0, 20_000);
     await eventually(async () => (await titles()).length === 30);
@@ -108,7 +108,7 @@ describe("the catalogue's pages", () => {
     expect(reads).to.deep.equal([]);
   });
 
-  it("are read anew when the player comes back to a single page of them, where one may be new", async () => {
+  it("reload a single page of games on return", async () => {
     await page.goto("/?q=south");
     await page.getByRole("link", { name: "Beta Run" }).click();
     await page.getByRole("heading", { name: "Beta Run", level: 1 }).waitFor();
@@ -118,7 +118,7 @@ describe("the catalogue's pages", () => {
     await eventually(async () => (await titles()).join() === "Beta Run");
   });
 
-  it("search the catalogue, and say when nothing is found", async () => {
+  it("search the catalogue, and report when nothing is found", async () => {
     await page.getByLabel("Search games").fill("south");
     await eventually(async () => (await titles()).join() === "Beta Run");
     await page.reload();
@@ -152,7 +152,7 @@ describe("the catalogue's pages", () => {
     await eventually(async () => (await titles()).join() === "Alpha Quest");
   });
 
-  it("show the tag of an address once, and pressed, however it is spelled there", async () => {
+  it("show the tag in the address once and pressed, ignoring case", async () => {
     await page.goto("/?tag=rpg");
     await eventually(async () => (await titles()).join() === "Alpha Quest");
     const tags = page.getByRole("group", { name: "Tags" }).getByRole("button");
@@ -160,7 +160,7 @@ describe("the catalogue's pages", () => {
     expect(await tags.nth(1).getAttribute("aria-pressed")).to.equal("true");
   });
 
-  it("show a game's uploaded picture in the place of the drawn one, without moving anything", async () => {
+  it("replace the placeholder of a game with its uploaded picture without a layout shift", async () => {
     const card = page.getByRole("article").filter({ hasText: "Beta Run" });
     const drawn = await card.boundingBox();
     const type = { "content-type": "image/png" };
@@ -193,7 +193,7 @@ describe("the catalogue's pages", () => {
     });
   });
 
-  it("say when a favourite could not be remembered, and turn its mark back", async () => {
+  it("report a failed favourite, and restore its mark", async () => {
     const heart = page.getByRole("button", { name: "Favourite: Alpha Quest" });
     const problem = page.getByRole("alert").getByText("Joypod did not answer.");
     await tab.context.setOffline(true);
@@ -206,7 +206,7 @@ describe("the catalogue's pages", () => {
     expect(await problem.count()).to.equal(0);
   });
 
-  it("remember a favourite also when the player comes back by Back, before anything is read again", async () => {
+  it("keep a favourite after Back, before anything is reloaded", async () => {
     const heart = page.getByRole("button", { name: "Favourite: Beta Run" });
     await page.getByRole("link", { name: "Beta Run" }).click();
     await heart.click();
@@ -220,21 +220,21 @@ describe("the catalogue's pages", () => {
     });
   });
 
-  it("show games in older browsers, which cannot join the signals that end a request", async () => {
+  it("show games in older browsers without AbortSignal.any", async () => {
     await page.addInitScript(olderBrowser);
     await page.reload();
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
     expect(await page.evaluate("'any' in AbortSignal")).to.equal(false);
   });
 
-  it("take what tells the streamer of a tab out of its storage, which a copy of the tab would bring along", async () => {
+  it("remove the tab's id from its storage, which a duplicated tab would copy", async () => {
     await page.evaluate('sessionStorage.setItem("joypod.streamClient", "a tab")');
     await page.reload();
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
     expect(await page.evaluate('sessionStorage.getItem("joypod.streamClient")')).to.equal(null);
   });
 
-  it("offer to continue a save and to start anew in the first empty slot", async () => {
+  it("offer to continue a save and to start a new game in the first empty slot", async () => {
     const user = await aUser(api.deps);
     const game = await aGame(api.deps, {
       slug: "played",
@@ -256,7 +256,7 @@ describe("the catalogue's pages", () => {
     await page.getByText("Second line.").waitFor();
   });
 
-  it("can be used by the keyboard alone", async () => {
+  it("can be used with the keyboard only", async () => {
     await page.reload();
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
     await page.keyboard.press("Tab");
@@ -267,7 +267,7 @@ describe("the catalogue's pages", () => {
     await page.waitForURL("**/games/alpha-quest");
   });
 
-  it("show the top of the content below the header after the skip link, and so whatever takes the focus", async () => {
+  it("keep focused elements below the header, such as the content after the skip link", async () => {
     const header = page.locator("header.header");
     await page.reload();
     await page.getByRole("link", { name: "Filler 20" }).waitFor();
@@ -299,7 +299,7 @@ describe("the catalogue's pages", () => {
     await page.getByText("Page not found").waitFor();
   });
 
-  it("offer a new game in place of a slot that was deleted elsewhere, once a launch has failed", async () => {
+  it("offer a new game after a launch failed because its slot was deleted elsewhere", async () => {
     const user = await aUser(api.deps);
     const game = await aGame(api.deps, { slug: "played-elsewhere", title: "Played elsewhere" });
     const { id } = await aSaveSlot(api.deps, { user, game });
@@ -320,7 +320,7 @@ describe("the catalogue's pages", () => {
     await page.getByRole("alert").getByText("All game servers are busy").waitFor();
   });
 
-  it("tell of a launch where the player pressed for it: that it is under way on that button, and why it failed in the window", async () => {
+  it("show a launch on the button that started it, and its failure inside the window", async () => {
     const viewport = { width: 390, height: 664 };
     await page.setViewportSize(viewport);
     await page.goto("/games/alpha-quest");

@@ -12,7 +12,7 @@ import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 
-describe("the saves on a game's page, which change meanwhile,", function () {
+describe("saves that change while a game's page is open", function () {
   this.timeout(60_000);
   let fixture: SavesFixture;
   let browser: Browser;
@@ -79,7 +79,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     return () => resolve(undefined);
   }
 
-  it("let an upload into an empty slot go on when another slot is filled or deleted, and say which slot has it", async () => {
+  it("do not interrupt an upload when another slot is filled or deleted", async () => {
     await fixture.aVersion(await fixture.aSlot(1), "one");
     await open();
     await openSaves(1);
@@ -95,7 +95,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     expect(await labels()).to.deep.equal(["Playthrough 1", "Slot 1 (copy)", null]);
   });
 
-  it("say why an upload failed when all slots were filled before it came", async () => {
+  it("report a failed upload when all slots were filled before it arrived", async () => {
     await fixture.aVersion(await fixture.aSlot(1), "one");
     await fixture.aVersion(await fixture.aSlot(2), "two");
     await open();
@@ -109,7 +109,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     expect(await labels()).to.deep.equal(["Slot 1", "Slot 2", "Slot 1 (copy)"]);
   });
 
-  it("are read once more after an upload was cancelled, which may have come all the same", async () => {
+  it("are read again after a cancelled upload, which may have been stored", async () => {
     await page.clock.install();
     const slotId = await fixture.aSlot(1);
     await fixture.aVersion(slotId, "one");
@@ -138,7 +138,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     await page.getByRole("list", { name: "Saves of slot 1" }).getByText("Uploaded or copied").waitFor();
   });
 
-  describe("when the game is taken out of the catalogue,", () => {
+  describe("of a game that is removed from the catalogue", () => {
     const setDeletedAt = async (deletedAt: Date | null): Promise<void> => {
       await fixture.api.deps.postgres.prisma.game.update({
         where: { id: fixture.game.id },
@@ -148,7 +148,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
 
     afterEach(() => setDeletedAt(null));
 
-    it("stay on the page to be downloaded, renamed and deleted, and cannot be played", async () => {
+    it("can be downloaded, renamed and deleted, but not played", async () => {
       const slotId = await fixture.aSlot();
       await fixture.aVersion(slotId, "one");
       await fixture.aVersion(slotId, "two");
@@ -181,7 +181,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
       await page.getByText("This game is not available").waitFor();
     });
 
-    it("are there for who opens its page, and nobody else", async () => {
+    it("are shown to their player only", async () => {
       await fixture.aVersion(await fixture.aSlot(2), "two");
       await setDeletedAt(new Date());
       await openSignedIn(page, fixture.api, fixture.user, "/games/kept");
@@ -197,7 +197,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     });
   });
 
-  it("are made while playing when the player asks, who hears when it is done", async () => {
+  it("are stored on request while playing, and the result is announced", async () => {
     await open();
     const id = await pressPlay(page);
     const { operator } = fixture.launches;
@@ -227,7 +227,7 @@ describe("the saves on a game's page, which change meanwhile,", function () {
     await operator.finish(id);
   });
 
-  it("are not deleted for a new game while the page knows that none would start", async () => {
+  it("are not deleted for a new game while no game can start", async () => {
     const { api, launches } = fixture;
     const { slug } = await aGame(api.deps, { title: "Another one" });
     for (const number of [1, 2, 3]) await fixture.aVersion(await fixture.aSlot(number), `save ${number}`);

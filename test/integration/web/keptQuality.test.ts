@@ -7,7 +7,7 @@ import { openSignedIn } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { TestApi } from "#test/support/http/api.ts";
 
-describe("the quality of the picture on the account page", () => {
+describe("the picture quality on the account page", () => {
   let api: TestApi;
   let browser: Browser;
   let user: TestUser;
@@ -37,7 +37,7 @@ describe("the quality of the picture on the account page", () => {
 
   const quality = (): Locator => page.getByRole("group", { name: "Picture quality" });
 
-  it("is kept as the player chooses it, by keyboard too", async () => {
+  it("is saved, also by keyboard", async () => {
     await quality().getByRole("radio", { name: "Auto" }).focus();
     await page.keyboard.press("ArrowDown");
     await page.getByRole("status").getByText("Saved for your next game.").waitFor();
@@ -60,7 +60,7 @@ describe("the quality of the picture on the account page", () => {
     ).to.contain("at most 780 MB per hour");
   });
 
-  it("is shown as it is kept also when a choice before it could not be", async () => {
+  it("shows the saved choice after an earlier one could not be saved", async () => {
     const goOn = Promise.withResolvers<undefined>();
     await page.route(
       "**/api/account/stream-quality",

@@ -73,7 +73,7 @@ describe("a launch on the play page", function () {
     await page.getByText("The game could not be started").first().waitFor();
   }
 
-  it("follows the event stream and hardly polls", async () => {
+  it("follows the event stream and rarely polls", async () => {
     const id = await play();
     await eventually(() => asked.includes(eventsPath) && api.deps.gameSessionEvents.followers === 1);
     const began = performance.now();
@@ -85,7 +85,7 @@ describe("a launch on the play page", function () {
     expect(asked.filter((path) => path === eventsPath)).to.have.length(1);
   });
 
-  it("polls where the event stream is blocked", async () => {
+  it("polls when the event stream is blocked", async () => {
     await page.route(`**${eventsPath}*`, (route) =>
       route.fulfill({ status: 502, contentType: "text/html", body: "" }),
     );
@@ -93,7 +93,7 @@ describe("a launch on the play page", function () {
     expect(asked.filter((path) => path === statusPath).length).to.be.above(2);
   });
 
-  it("polls where something on the way holds the events back", async () => {
+  it("polls when a proxy holds the events back", async () => {
     await page.addInitScript(heldEvents);
     const id = await play();
     await eventually(() => asked.filter((path) => path === statusPath).length > 4, {
@@ -103,7 +103,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("says that it takes long by the time that it took, however wrong the browser's clock is", async () => {
+  it("reports a long launch even if the browser's clock is wrong", async () => {
     await page.clock.install({ time: Date.now() + 3_600_000 });
     await play();
     await page.getByRole("listitem").filter({ hasText: "Finding a server" }).waitFor();
@@ -113,7 +113,7 @@ describe("a launch on the play page", function () {
     await page.getByText("This takes longer than usual.").waitFor();
   });
 
-  it("warns by the server's clock that a session without keepalives is about to stop, however wrong the browser's is", async () => {
+  it("warns before a session without keepalives stops, even if the browser's clock is wrong", async () => {
     await page.clock.install({ time: Date.now() - 3_600_000 });
     const kept = page.waitForResponse("**/api/game/keepalive");
     const id = await play();
@@ -132,7 +132,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("is kept alive at once when the player comes back to it, and when the network does", async () => {
+  it("sends a keepalive when the player or the network returns", async () => {
     const keepalives = (): number => asked.filter((path) => path === keepalivePath).length;
     const id = await play();
     await operator.makeReady(id);
@@ -150,7 +150,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("says for some seconds that the game could not be stopped, beside what its saves lack", async () => {
+  it("reports for some seconds that the game could not be stopped, next to the notice about its saves", async () => {
     await page.clock.install();
     const id = await play();
     await operator.makeReady(id);
@@ -180,7 +180,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("says once, and not again with each try, that the session cannot be reached", async () => {
+  it("reports once, and not with every attempt, that the session cannot be reached", async () => {
     await page.route(`**${statusPath}*`, (route) =>
       route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }),
     );
@@ -206,7 +206,7 @@ describe("a launch on the play page", function () {
     await page.getByRole("listitem").filter({ hasText: "Finding a server" }).waitFor();
   });
 
-  it("begins with a share of the bandwidth that the test of the connection found", async () => {
+  it("starts with a share of the bandwidth from the connection test", async () => {
     const result = {
       testedAt: new Date().toISOString(),
       network: "unknown",
@@ -225,7 +225,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("says in the API's words why the game cannot be launched", async () => {
+  it("shows the API's message when the game cannot be launched", async () => {
     const { title } = await aGame(api.deps, { slug: "online", title: "Online" });
     await api.deps.postgres.prisma.game.update({ where: { slug: "online" }, data: { network: "internet" } });
     await openSignedIn(page, api, await aUser(api.deps), "/games/online");
@@ -234,7 +234,7 @@ describe("a launch on the play page", function () {
     await page.getByRole("alert").filter({ hasText: "This game needs the internet" }).waitFor();
   });
 
-  it("tries again with the slot that was chosen", async () => {
+  it("retries with the chosen slot", async () => {
     const user = await aUser(api.deps);
     const slots = [];
     for (const number of [2, 1]) slots.push(await aSaveSlot(api.deps, { user, game: fixture.game, number }));
@@ -267,7 +267,7 @@ describe("a launch on the play page", function () {
     }
   });
 
-  it("begins anew where the slot that the page would go on with was of a launch that never ran", async () => {
+  it("starts a new game if the slot to continue belongs to a launch that never ran", async () => {
     const held = new Array<Route>();
     await page.route("**/assets/PlayPage-*.js", (route) => void held.push(route));
     const first = await play();
@@ -286,7 +286,7 @@ describe("a launch on the play page", function () {
     await operator.finish(next);
   });
 
-  it("is shown after an upgrade, whose API has no part of the open page any more", async () => {
+  it("is shown after an upgrade that removed files of the open page", async () => {
     let refused = 0;
     await page.route("**/assets/PlayPage-*.js", (route) =>
       refused++ === 0 ? route.fulfill({ status: 404, body: "" }) : route.continue(),
@@ -297,7 +297,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("stays at its end once it is stopped, also where the status that says so has yet to be read", async () => {
+  it("stays at its end after a stop, before the status reports it", async () => {
     const held = new Array<Route>();
     let isStopped = false;
     await page.route(`**${eventsPath}*`, (route) =>
@@ -326,7 +326,7 @@ describe("a launch on the play page", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
-  it("says that Joypod does not answer while it saves, and where to go meanwhile", async () => {
+  it("reports that Joypod does not answer while saving, with links to other pages", async () => {
     await page.route(`**${eventsPath}*`, (route) => route.abort());
     const id = await play();
     await operator.makeReady(id);
@@ -341,7 +341,7 @@ describe("a launch on the play page", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
-  it("is no longer shown once somebody else has signed in in another tab", async () => {
+  it("is hidden once another player has signed in in another tab", async () => {
     const id = await play();
     await operator.makeReady(id);
     await page.getByRole("toolbar").waitFor();
@@ -350,7 +350,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("is shown in a browser that keeps nothing for a page", async () => {
+  it("is shown in a browser without storage", async () => {
     await page.addInitScript(`
       for (const name of ["localStorage", "sessionStorage"]) {
         Object.defineProperty(window, name, { get: () => { throw new DOMException("The operation is insecure.", "SecurityError"); } });
@@ -361,7 +361,7 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("says what to do when not even the page's script comes", async () => {
+  it("shows what to do when the script of the page cannot be loaded", async () => {
     await page.route("**/assets/index-*.js", (route) => route.fulfill({ status: 404, body: "" }));
     await page.goto("/");
     await page.getByText("If nothing else appears here, reload the page.").waitFor();
@@ -370,7 +370,7 @@ describe("a launch on the play page", function () {
     await page.getByLabel("E-mail").waitFor();
   });
 
-  it("says what to do when the page cannot be shown, and shows others", async () => {
+  it("shows what to do when one page fails, and still shows the others", async () => {
     await page.route("**/assets/PlayPage-*.js", (route) => route.fulfill({ status: 404, body: "" }));
     const id = await play();
     const failure = page.getByRole("heading", { name: "This page could not be shown" });

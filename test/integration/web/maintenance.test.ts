@@ -10,7 +10,7 @@ import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 
-describe("the pages in maintenance", function () {
+describe("the pages during maintenance", function () {
   this.timeout(120_000);
   let fixture: LaunchFixture;
   let browser: Browser;
@@ -30,7 +30,7 @@ describe("the pages in maintenance", function () {
     await fixture.stop();
   });
 
-  it("show the admin's words as soon as a launch is refused, and before a sign-in", async () => {
+  it("show the admin's message after a refused launch and on the sign-in page", async () => {
     const { page } = tab;
     const notice = page.getByRole("status").filter({ hasText: "Joypod is under maintenance." });
     await page.goto(`/games/${fixture.game.slug}`);

@@ -37,7 +37,7 @@ describe("the game's picture and sound on the page", function () {
     await fixture.stop();
   });
 
-  it("are heard left and right apart", async () => {
+  it("play in stereo", async () => {
     const { left, right } = await eventually(
       async () => {
         const heard = await game.loudness();
@@ -48,7 +48,7 @@ describe("the game's picture and sound on the page", function () {
     expect(left / right).to.be.within(1.5, 2.5);
   });
 
-  it("are silent when the player mutes them, and heard when they unmute them", async () => {
+  it("can be muted and unmuted", async () => {
     const isMuted = () => page.evaluate<boolean>("document.querySelector('video').muted");
     expect(await isMuted()).to.equal(false);
     await game.openControl("Mute");
@@ -57,7 +57,7 @@ describe("the game's picture and sound on the page", function () {
     await eventually(async () => !(await isMuted()), { what: "sound" });
   });
 
-  it("take presses also where a warning is shown, and keep the keyboard", async () => {
+  it("take clicks under a warning, and keep the keyboard", async () => {
     const id = sessionIdOf(page);
     const { conditions = [] } = (await fixture.operator.session(id)).status ?? {};
     await fixture.operator.report(id, {
@@ -77,7 +77,7 @@ describe("the game's picture and sound on the page", function () {
     await card.showsPressOf(() => game.press("KeyB"));
   });
 
-  describe("where the browser pauses them by itself,", () => {
+  describe("after the browser paused them", () => {
     const isPaused = () => page.evaluate<boolean>("document.querySelector('video').paused");
     const isSilent = () => page.evaluate<boolean>("document.querySelector('video').muted");
     const shownSeconds = () => page.evaluate<number>("document.querySelector('video').currentTime");
@@ -89,7 +89,7 @@ describe("the game's picture and sound on the page", function () {
       video.pause();
     })`);
 
-    it("go on silently, and are heard after a click", async () => {
+    it("resume muted, and play with sound after a click", async () => {
       await page.reload();
       await game.waitUntilPlaying();
       const hint = page.getByText("Press any key or click to hear the game.");
@@ -108,7 +108,7 @@ describe("the game's picture and sound on the page", function () {
       });
     });
 
-    it("wait while the page is hidden, and resume when it is visible again, with or without an event", async () => {
+    it("wait while the page is hidden, and resume when it is visible again, without an event", async () => {
       await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
       await pause();
       expect(await isPaused()).to.equal(true);
@@ -116,7 +116,7 @@ describe("the game's picture and sound on the page", function () {
       await eventually(async () => !(await isPaused()), { what: "the picture" });
     });
 
-    it("try again once a second at most, however often it pauses them", async () => {
+    it("resume at most once a second", async () => {
       await page.evaluate(`(() => {
         const video = document.querySelector("video");
         window.tries = [];

@@ -79,7 +79,7 @@ describe("the saves on a game's page", function () {
     await openSaves(1);
   }
 
-  it("show each one's time, size and reason, and what came late from elsewhere", async () => {
+  it("show time, size and origin, and copies that arrived late", async () => {
     const slotId = await fixture.aSlot();
     await fixture.aVersion(slotId, "one", { kind: "requested", storedAt: daysAgo(3) });
     await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2) });
@@ -110,7 +110,7 @@ describe("the saves on a game's page", function () {
     expect(await download.failure()).to.equal(null);
   });
 
-  it("are restored after a question that says what is replaced, and the focus comes back", async () => {
+  it("are restored after a dialog that names the replaced save, and the focus returns", async () => {
     const slotId = await fixture.aSlot();
     const first = await fixture.aVersion(slotId, "one", { storedAt: daysAgo(3) });
     await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2) });
@@ -136,7 +136,7 @@ describe("the saves on a game's page", function () {
     expect(row.objectKey).to.equal(first.objectKey);
   });
 
-  it("say which ones cannot be read, and offer the version before", async () => {
+  it("show which ones cannot be read, and offer the previous version", async () => {
     const slotId = await fixture.aSlot();
     const first = await fixture.aVersion(slotId, "one", { storedAt: daysAgo(3) });
     await fixture.aVersion(slotId, "two", { storedAt: daysAgo(2), stored: Buffer.from("rotten") });
@@ -162,7 +162,7 @@ describe("the saves on a game's page", function () {
     expect(row.objectKey).to.equal(first.objectKey);
   });
 
-  it("make room for a new game when all slots are full", async () => {
+  it("can be replaced by a new game when all slots are full", async () => {
     for (const number of [1, 2, 3]) await fixture.aVersion(await fixture.aSlot(number), `save ${number}`);
     await open();
     await button("Replace a slot…").click();
@@ -177,7 +177,7 @@ describe("the saves on a game's page", function () {
     expect(await labels()).to.deep.equal(["Slot 1", "New playthrough", "Slot 3"]);
   });
 
-  it("are copied, deleted after a question, and renamed in place", async () => {
+  it("are copied, deleted after a dialog, and renamed in place", async () => {
     await openWithOne();
     await button("Rename slot 1").click();
     const name = page.getByLabel("Name of slot 1");
@@ -207,7 +207,7 @@ describe("the saves on a game's page", function () {
     expect(await focused(page.getByText("Slot 1 was deleted and is now empty."))).to.equal(true);
   });
 
-  it("take the focus to what was said once, and not again when the player has gone on", async () => {
+  it("move the focus to an announcement once, and not after the player has continued", async () => {
     await page.clock.install();
     await openWithOne();
     await button("Delete slot 1").click();
@@ -220,7 +220,7 @@ describe("the saves on a game's page", function () {
     expect(await focused(told)).to.equal(false);
   });
 
-  it("are uploaded, and refused in words", async () => {
+  it("are uploaded, or refused with a message", async () => {
     await openWithOne();
     await choose(1, Buffer.from("this is no archive"));
     await card(1).getByRole("alert").getByText("This file is not a save.").waitFor();
@@ -236,7 +236,7 @@ describe("the saves on a game's page", function () {
     await card(2).getByRole("button", { name: "Continue slot 2" }).waitFor();
   });
 
-  it("are told of anew when the same is done again, and not beside its failure", async () => {
+  it("announce a repeated change again, but not next to its failure", async () => {
     await openWithOne();
     const told = page.getByRole("status").getByText("The upload is now the save of slot 1.");
     await choose(1, aSave("first"));
@@ -269,7 +269,7 @@ describe("the saves on a game's page", function () {
     await said("The upload is now the save of slot 1.");
   });
 
-  it("keep what is typed, and say what went wrong, while Joypod cannot be reached", async () => {
+  it("keep the typed name and report the failure while Joypod cannot be reached", async () => {
     await openWithOne();
     await button("Rename slot 1").click();
     const name = page.getByLabel("Name of slot 1");
@@ -284,7 +284,7 @@ describe("the saves on a game's page", function () {
     expect(await labels()).to.include("Before the boss");
   });
 
-  it("are deleted by no key that is still held from the question, and the question stays until it is done", async () => {
+  it("are not deleted by a key held since the dialog opened, and the dialog stays until the end", async () => {
     await openWithOne();
     const deletions = new Array<string>();
     page.on("request", (request) => {
@@ -318,7 +318,7 @@ describe("the saves on a game's page", function () {
     expect(await labels()).to.include("Slot 1");
   });
 
-  it("say what a slot in use waits for, and follow it by themselves", async () => {
+  it("show the state of a slot in use, and refresh it", async () => {
     await page.clock.install();
     const { launches } = fixture;
     const [playing, other] = [await fixture.aSlot(1), await fixture.aSlot(2)];
@@ -348,7 +348,7 @@ describe("the saves on a game's page", function () {
     await button("Delete slot 1").waitFor();
   });
 
-  it("fit a narrow window, and can be read again after a failure", async () => {
+  it("fit a narrow window, and can be reloaded after a failure", async () => {
     await page.setViewportSize({ width: 375, height: 800 });
     const slotId = await fixture.aSlot();
     await fixture.api.deps.postgres.prisma.saveSlot.update({

@@ -91,7 +91,7 @@ describe("signing in on the page", () => {
     await page.locator("a[href='https://studio.example/']").waitFor();
   });
 
-  it("says so when Joypod fails after it has signed the player in, and goes on at the next try", async () => {
+  it("reports a failure after the sign-in, and succeeds at the next attempt", async () => {
     const { page } = tab;
     await page.goto("/signin");
     await page.getByLabel("E-mail").waitFor();
@@ -158,7 +158,7 @@ describe("signing in on the page", () => {
     }
   });
 
-  it("offers the providers again when the player comes back from one by the browser's Back", async () => {
+  it("offers the providers again after Back in the browser", async () => {
     const { page } = tab;
     // The page stays as it is left: a browser that tests drive keeps none for its Back.
     await page.route(`${issuer.url}/**`, (route) => route.fulfill({ status: 204 }));
@@ -171,7 +171,7 @@ describe("signing in on the page", () => {
     expect(await page.getByRole("button", { name: "Sign in with Faulty" }).isEnabled()).to.equal(true);
   });
 
-  it("goes to no provider any more once the player has sent off a password instead", async () => {
+  it("does not redirect to a provider after the player submitted a password", async () => {
     const { page } = tab;
     const letGo = await holdRedirect();
     await page.goto("/");
@@ -186,7 +186,7 @@ describe("signing in on the page", () => {
     await page.getByRole("button", { name: "Sign in with Faulty" }).waitFor();
   });
 
-  it("goes to no provider any more once the player has left the page that links them", async () => {
+  it("does not redirect to a provider after the player left the account page", async () => {
     const { page } = tab;
     const letGo = await holdRedirect();
     await page.goto("/account");
@@ -229,7 +229,7 @@ describe("signing in on the page", () => {
     }
   });
 
-  it("can be undone for good by signing out", async () => {
+  it("ends with signing out", async () => {
     const { page } = tab;
     await page.goto("/");
     await signInAs(page, user);
@@ -251,7 +251,7 @@ describe("signing in on the page", () => {
     await eventually(() => new URL(page.url()).searchParams.get("callbackUrl") === "/games/alpha-quest");
   });
 
-  it("is not asked for again after one 401 to a player who is signed in, such as to a request that a new password overtook", async () => {
+  it("is not requested after a single 401, such as for a request overtaken by a new password", async () => {
     const { page } = tab;
     await page.goto("/");
     await signInAs(page, user);
@@ -263,7 +263,7 @@ describe("signing in on the page", () => {
     expect(visited).to.include("/games/alpha-quest").and.not.include("/signin");
   });
 
-  it("is asked for again once the request has a second 401, after which it is sent no more", async () => {
+  it("is requested after a second 401 to the same request", async () => {
     const { page } = tab;
     await page.goto("/");
     await signInAs(page, user);
@@ -277,7 +277,7 @@ describe("signing in on the page", () => {
     expect(requests).to.equal(2);
   });
 
-  it("goes on where the player was, with no false alarm, when they sign in again in another tab", async () => {
+  it("continues on the same page after a sign-in in another tab", async () => {
     const { page } = tab;
     await page.goto("/");
     await signInAs(page, user);
@@ -296,7 +296,7 @@ describe("signing in on the page", () => {
     expect(await page.getByRole("alert").count()).to.equal(0);
   });
 
-  it("is noticed in other tabs at once, as is signing out, without any focus event", async () => {
+  it("is shown in other tabs at once without a focus event, as is signing out", async () => {
     const { page } = tab;
     await page.addInitScript(withoutFocusEvents);
     await page.goto("/");
@@ -312,7 +312,7 @@ describe("signing in on the page", () => {
     await other.close();
   });
 
-  it("runs under the page's own security policy", async () => {
+  it("violates no content security policy", async () => {
     await tab.page.goto("/");
     await signInAs(tab.page, user);
     await tab.page.getByRole("link", { name: "Alpha Quest" }).waitFor();

@@ -7,7 +7,7 @@ describe("mayReload", () => {
     throw new DOMException("The operation is insecure.", "SecurityError");
   };
 
-  it("lets a page be loaded anew once a minute", () => {
+  it("allows one reload a minute", () => {
     const items = new Map<string, string>();
     const storage = {
       getItem: (name: string) => items.get(name) ?? null,
@@ -20,7 +20,7 @@ describe("mayReload", () => {
     ]);
   });
 
-  it("is false where the tab has no storage, which could not end the reloads", () => {
+  it("is false without storage, where reloads would never end", () => {
     expect(mayReload(() => null, noon)).to.equal(false);
     expect(mayReload(refuse, noon)).to.equal(false);
     expect(mayReload(() => ({ getItem: () => null, setItem: refuse }), noon)).to.equal(false);

@@ -10,8 +10,8 @@ interface GameArtProps {
 }
 
 /**
- * A game's picture, or one drawn from its name if there is none or it does not load. It is decoration: the
- * title always stands beside it.
+ * The picture of a game, or a pattern made from its name if there is no picture or it does not load. It is
+ * decorative, because the title is always next to it.
  */
 export function GameArt({ slug, title, thumbnail, isEager = false }: GameArtProps) {
   const [failed, setFailed] = useState("");

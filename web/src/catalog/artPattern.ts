@@ -1,4 +1,4 @@
-/** What a game's placeholder picture is drawn from. */
+/** The pattern of a game's placeholder picture. */
 export interface ArtPattern {
   hue: number;
   secondHue: number;

@@ -25,15 +25,15 @@ export interface Catalog {
 }
 
 const catalogKey = "catalog";
-/** For so long a player who looks at a game comes back to the place in the list where they were. */
+/** A list is kept for this long, so a player who opened a game returns to the same place in the list. */
 const keptMs = 10 * 60_000;
 
-/** Forgets what is kept of the catalogue: it has a player's favourites. */
+/** Removes the cached catalogue, which contains a player's favourites. */
 export function forgetCatalog(client: QueryClient): void {
   client.removeQueries({ queryKey: [catalogKey] });
 }
 
-/** Puts a player's mark of a game, or that it has none, into what is kept of the catalogue. */
+/** Updates the favourite mark of a game in the cached catalogue. */
 export function keepFavorite(client: QueryClient, gameId: string, isFavorite: boolean): void {
   const mark = (page: GamesResponse): GamesResponse => ({
     ...page,
@@ -53,11 +53,11 @@ export function useCatalog(filters: CatalogFilters): Catalog {
     queryFn: ({ pageParam, signal }) => listGames({ ...filters, page: pageParam }, signal),
     initialPageParam: 1,
     getNextPageParam: ({ pagination: { page, totalPages } }) => (page < totalPages ? page + 1 : undefined),
-    // Reading a list anew is a request for each of its pages: a player who looks at one game after the other
-    // far down would soon have none left.
+    // Refreshing a list takes one request per page, so browsing games far down the list would exhaust the
+    // rate limit.
     staleTime: ({ state: { data } }) => (data !== undefined && data.pages.length > 1 ? keptMs : 0),
-    // The games of the last filters stay until those of the new ones are there, so that nothing flickers
-    // while the player types.
+    // The games of the former filters stay until the new ones are loaded, to avoid flicker while the player
+    // types.
     placeholderData: keepPreviousData,
   });
   const { data, error, hasNextPage, fetchNextPage } = query;
@@ -90,17 +90,14 @@ function gamesOf(pages: readonly GamesResponse[]): GameListItem[] {
   return [...byId.values()];
 }
 
-/**
- * Returns whether both are one tag. Partners, and addresses, write the same one in different cases; the
- * server treats them as one.
- */
+/** Returns whether both are the same tag. Partners and addresses differ in case, which the server ignores. */
 export function isSameTag(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
 /** Returns the tags of all games shown so far, most frequent first, and always the chosen one. */
 export function useKnownTags(games: readonly GameListItem[], chosen: string): string[] {
-  // By what is the same in all spellings of a tag; the first one seen is shown.
+  // The key ignores case; the first spelling is shown.
   const seen = useRef(new Map<string, { tag: string; games: Set<string> }>());
   for (const { id, tags } of games) {
     for (const tag of tags) {

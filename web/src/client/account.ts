@@ -1,8 +1,7 @@
 /**
- * The API's calls about the player's account. All of them throw ApiError and nothing else; those that change
- * how one signs in throw reauthentication_required for a sign-in that is not recent, unless they get the
- * right password. Those that take the id of the player throw unauthorized when somebody else is signed in by
- * then.
+ * The API's calls about the player's account. All of them throw only ApiError. Those that change a sign-in
+ * method throw reauthentication_required without a recent sign-in or the right password. Those that take the
+ * id of the player throw unauthorized if somebody else is signed in.
  */
 import { z } from "zod";
 import { EndedSignInsResponse, SignInsResponse, type SignIn } from "#contracts/http/account.ts";
@@ -26,7 +25,7 @@ export async function setPassword(
   ).endedSignIns;
 }
 
-/** Makes a provider's account sign in no more. Errors: conflict when nothing else signs in. */
+/** Unlinks a provider. Errors: conflict if it is the only sign-in method. */
 export async function unlinkProvider(
   player: string,
   provider: string,
@@ -38,7 +37,7 @@ export async function unlinkProvider(
   });
 }
 
-/** Returns where the player is signed in. */
+/** Returns the player's sign-ins. */
 export async function listSignIns(signal?: AbortSignal): Promise<SignIn[]> {
   return (await request(SignInsResponse, "/api/account/sign-ins", { signal })).signIns;
 }
@@ -51,7 +50,7 @@ export async function endSignIn(player: string, signInId: string): Promise<void>
   });
 }
 
-/** Ends all other sign-ins and returns how many they were. */
+/** Ends all other sign-ins and returns their number. */
 export async function endOtherSignIns(player: string): Promise<number> {
   return (await request(EndedSignInsResponse, "/api/account/sign-ins", { method: "DELETE", player }))
     .endedSignIns;
@@ -59,12 +58,12 @@ export async function endOtherSignIns(player: string): Promise<number> {
 
 const qualityPath = "/api/account/stream-quality";
 
-/** Returns the player's choice of quality, and the most that the site sends. */
+/** Returns the player's saved quality, and the site's maximum. */
 export function readStreamQuality(signal?: AbortSignal): Promise<StreamQualityResponse> {
   return request(StreamQualityResponse, qualityPath, { signal });
 }
 
-/** Keeps the player's choice for the launches to come. */
+/** Saves the player's quality for later launches. */
 export function keepStreamQuality(
   player: string | undefined,
   quality: QualityRequest,

@@ -9,8 +9,8 @@ import { t } from "../i18n.ts";
 export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected" | "provider_unavailable";
 
 /**
- * An error response, or a request that failed. Code decides by `code`; players read what `sentenceFor`
- * returns.
+ * An error response, or a request without a response. Code decides by `code`; players read the text of
+ * `sentenceFor`.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -21,7 +21,10 @@ export class ApiError extends Error {
   readonly activeSessionId: string | undefined;
   /** With `unreadable_save`: the newest version before it that can be read. */
   readonly readableVersionId: string | undefined;
-  /** With `no_servers`: what no game server has left for the game; undefined where all are taken. */
+  /**
+   * With `no_servers`: the resource that no game server has left for the game; undefined if all servers are
+   * busy.
+   */
   readonly lack: ServerLack | undefined;
 
   constructor(

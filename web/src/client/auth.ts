@@ -1,4 +1,4 @@
-/** The API's calls about signing in. All of them throw ApiError and nothing else. */
+/** The API's calls about signing in. All of them throw only ApiError. */
 import {
   AuthSessionResponse,
   CsrfResponse,
@@ -38,15 +38,15 @@ export async function listSignInProviders(signal?: AbortSignal): Promise<SignInP
   return Object.values(providers).filter(({ type }) => type !== "credentials");
 }
 
-/** Returns how the signed-in player can sign in. */
+/** Returns the sign-in methods of the signed-in player. */
 export function listSignInMethods(signal?: AbortSignal): Promise<SignInMethodsResponse> {
   return request(SignInMethodsResponse, "/api/auth/methods", { signal });
 }
 
 /**
- * Returns the provider's address to go to; it leads back to `callbackUrl`. Errors: provider_unavailable when
- * the provider does not respond, and those of a change of the account for who is signed in. With a `player`
- * it is for them alone: unauthorized when they are signed in no more.
+ * Returns the address of the provider, which leads back to `callbackUrl`. Errors: provider_unavailable if the
+ * provider does not respond, and those of account changes for a signed-in player. With `player` it throws
+ * unauthorized if that player is no longer signed in.
  */
 export async function beginProviderSignIn(
   provider: string,

@@ -1,6 +1,6 @@
 /**
- * Returns a signal that aborts as soon as one of these does: `AbortSignal.any`, also for Firefox before 124
- * and Safari before 17.4.
+ * Returns a signal that aborts as soon as one of these does. Like `AbortSignal.any`, also for Firefox before
+ * 124 and Safari before 17.4.
  */
 export function anySignal(...signals: readonly AbortSignal[]): AbortSignal {
   if ("any" in AbortSignal) return AbortSignal.any([...signals]);
@@ -17,8 +17,8 @@ export function anySignal(...signals: readonly AbortSignal[]): AbortSignal {
 }
 
 /**
- * Returns the URL of an address, which may be relative to `base`; undefined when it is none: `URL.parse`,
- * also for Firefox before 126 and Safari before 18.
+ * Returns the URL of an address, which may be relative to `base`; undefined if it is invalid. Like
+ * `URL.parse`, also for Firefox before 126 and Safari before 18.
  */
 export function parseUrl(address: string, base?: string): URL | undefined {
   try {
@@ -29,8 +29,8 @@ export function parseUrl(address: string, base?: string): URL | undefined {
 }
 
 /**
- * Returns what `use` returns of a storage of the browser; undefined where there is none, which `storage`
- * throws for or returns null, and where it refuses, as a full one does.
+ * Returns the result of `use` with a storage of the browser; undefined if there is none, for which `storage`
+ * throws or returns null, or if it refuses, such as when it is full.
  */
 export function usingStorage<Items, Result>(
   storage: () => Items | null,

@@ -5,7 +5,7 @@ import { limits } from "#contracts/limits.ts";
 import { isApiError } from "./apiError.ts";
 import { request, requestOnce } from "./request.ts";
 
-/** What the catalogue can be asked for; `page` counts from 1, and an empty text means any. */
+/** Filters of the catalogue. `page` starts at 1; an empty text means any. */
 export interface CatalogQuery {
   page: number;
   search: string;
@@ -14,8 +14,8 @@ export interface CatalogQuery {
 }
 
 /**
- * Returns a page of the catalogue. A search longer than the API accepts is cut, and has spaces for its
- * control characters.
+ * Returns a page of the catalogue. A search that is too long for the API is cut; control characters become
+ * spaces.
  */
 export function listGames(
   { page, search, tag, sort }: CatalogQuery,
@@ -32,7 +32,7 @@ export function listGames(
   return request(GamesResponse, `/api/games?${query}`, { signal });
 }
 
-/** Returns a game with the player's slots; null for one that is not offered, or no longer. */
+/** Returns a game with the player's slots; null for one that is not offered. */
 export async function readGame(slug: string, signal?: AbortSignal): Promise<GameDetail | null> {
   try {
     return await request(GameDetail, `/api/games/${encodeURIComponent(slug)}`, { signal });

@@ -1,4 +1,4 @@
-/** The API's calls of a connection test. All of them throw ApiError and nothing else. */
+/** The API's calls of a connection test. All of them throw only ApiError. */
 
 import { IceServersResponse } from "#contracts/http/gameSessions.ts";
 import { whep } from "#contracts/stream.ts";
@@ -6,14 +6,14 @@ import { anySignal } from "./browser.ts";
 import { ApiError } from "./apiError.ts";
 import { request, responseError } from "./request.ts";
 
-/** Where the API says which relays there are. */
+/** Path of the relays in the API. */
 export const iceServersAddress = "/api/stream/ice-servers";
 
 const requestTimeoutMs = 12_000;
 
 /**
- * Posts an offer to a game server's responder and returns its SDP answer. Errors: unavailable when there is
- * none, no_servers when all are busy, rate_limited.
+ * Posts an offer to a game server's responder and returns its SDP answer. Errors: unavailable if there is no
+ * responder, no_servers if all are busy, rate_limited.
  */
 export async function postConnectionTest(sdp: string, signal: AbortSignal): Promise<string> {
   let response: Response;
@@ -35,7 +35,7 @@ export async function postConnectionTest(sdp: string, signal: AbortSignal): Prom
   );
 }
 
-/** Returns the relays that a connection may take; none where this Joypod has none. */
+/** Returns the relays for a connection; empty if the installation has none. */
 export async function readIceServers(signal: AbortSignal): Promise<RTCIceServer[]> {
   return rtcIceServersOf(await request(IceServersResponse, iceServersAddress, { signal }));
 }

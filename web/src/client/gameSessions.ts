@@ -24,10 +24,7 @@ const { expiring, ...statusEvents } = gameSessionEvents;
 interface GameSessionEventHandlers {
   onStatus: (session: GameSessionStatusResponse) => void;
   onExpiring: (expiresAt: string) => void;
-  /**
-   * Called with true when events are known to come by the stream that has opened, and with false when such a
-   * one breaks off.
-   */
+  /** Called with true once events are known to arrive, and with false when their stream breaks off. */
   onOpen: (isOpen: boolean) => void;
 }
 
@@ -52,14 +49,14 @@ export function readGameSession(sessionId: string, signal?: AbortSignal): Promis
   );
 }
 
-/** What a keepalive has gained. */
+/** The result of a keepalive. */
 export interface Kept {
   expiresAt: string;
-  /** Until then, by the server's clock alone: this machine's may be hours off. */
+  /** Time until then by the server's clock: the local one may be hours off. */
   leftMs: number;
 }
 
-/** Puts off the session's idle end; returns the new one. */
+/** Extends the session; returns its new end. */
 export async function keepGameSessionAlive(sessionId: string, signal?: AbortSignal): Promise<Kept> {
   const {
     body: { expiresAt },
@@ -91,7 +88,7 @@ export async function listGameSessions(signal?: AbortSignal): Promise<GameSessio
 
 /**
  * Subscribes to a session's events until its end or until the returned function is called. The browser
- * reconnects a broken stream by itself.
+ * reconnects a broken stream.
  */
 export function subscribeToGameSession(sessionId: string, handlers: GameSessionEventHandlers): () => void {
   let source: EventSource | undefined;
@@ -108,8 +105,8 @@ export function subscribeToGameSession(sessionId: string, handlers: GameSessionE
       hasHeard = true;
       setOpen(true);
     });
-    // A proxy may let a stream open and hold back all that it says. The first event comes at once; a stream
-    // that is opened again may have nothing new.
+    // A proxy may let a stream open and hold back its events. The first event is sent at once; a reopened
+    // stream may have nothing new.
     source.addEventListener("open", () => setOpen(hasHeard));
     source.addEventListener("error", () => {
       setOpen(false);
@@ -150,6 +147,6 @@ function dataOf({ data }: MessageEvent<unknown>): unknown {
   try {
     return typeof data === "string" ? JSON.parse(data) : undefined;
   } catch {
-    return undefined; // The data was cut off or altered on the way; polling finds the status.
+    return undefined; // The data was damaged on the way; polling finds the status.
   }
 }

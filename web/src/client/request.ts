@@ -9,8 +9,8 @@ const requestTimeoutMs = 15_000;
 const maxRetries = 2;
 const repeatPause = { minMs: 1_000, maxMs: 10_000 };
 /**
- * For how long at least the API may work on a request whose response was lost: longer than a launch waits for
- * its turn.
+ * The API may work for at least this long on a request whose response was lost: longer than a launch waits in
+ * its queue.
  */
 const workMinMs = 60_000;
 
@@ -20,15 +20,17 @@ export interface RequestOptions {
   json?: unknown;
   form?: Record<string, string>;
   idempotencyKey?: string;
-  /** Id of the player whom the request is for; `unauthorized` when that is not who is signed in by then. */
+  /**
+   * Id of the player whom the request is for; the API answers `unauthorized` if somebody else is signed in.
+   */
   player?: string | undefined;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Returns the body of the response. Throws ApiError for an error response, for none at all or half of one,
- * and for a body that does not match the schema.
+ * Returns the body of the response. Throws ApiError for an error response, a missing or incomplete response,
+ * and a body that does not match the schema.
  */
 export async function request<Schema extends z.ZodType>(
   schema: Schema,
@@ -39,8 +41,8 @@ export async function request<Schema extends z.ZodType>(
 }
 
 /**
- * The same with when it was sent, in milliseconds since 1970: by the server's clock to the second, by this
- * machine's where a proxy leaves that out.
+ * The same with the time of the response in milliseconds since 1970: by the server's clock to the second, or
+ * by the local clock if a proxy removed the header.
  */
 export async function requestDated<Schema extends z.ZodType>(
   schema: Schema,
@@ -60,7 +62,7 @@ export async function requestDated<Schema extends z.ZodType>(
 }
 
 /**
- * Posts what must not happen twice. A request without a whole response is sent again under the same
+ * Posts a request that must not be executed twice. After an incomplete response it is retried with the same
  * idempotency key. Throws ApiError.
  */
 export async function requestOnce<Schema extends z.ZodType>(
@@ -83,8 +85,8 @@ export async function requestOnce<Schema extends z.ZodType>(
         lostAt = performance.now();
       }
       const waitedMs = performance.now() - lostAt;
-      // A retry gets a `conflict` that says when to ask again while the API still works on the first request;
-      // any other one is the answer.
+      // A retry gets a `conflict` with Retry-After while the API still works on the first request; any other
+      // conflict is final.
       const isUndecided = isLost
         ? lost <= maxRetries
         : lost > 0 && isTransientConflict(error) && waitedMs < workMs;
@@ -95,9 +97,8 @@ export async function requestOnce<Schema extends z.ZodType>(
 }
 
 /**
- * Returns the pause before a request is sent again whose response was lost so long ago: some half of that
- * time, from 1 to 10 s. Repeats count under the limit of what they repeat, of which the player needs the
- * rest.
+ * Returns the pause before a request is retried whose response was lost `waitedMs` ago: about half of that
+ * time, from 1 to 10 s. Retries count against the rate limit of the original request.
  */
 export function repeatPauseMs(waitedMs: number, random: () => number = Math.random): number {
   const { minMs, maxMs } = repeatPause;
@@ -137,20 +138,17 @@ async function readJson(response: Response): Promise<unknown> {
   try {
     text = await response.text();
   } catch (error) {
-    if (!response.ok && codeForStatus(response.status) !== "unexpected") return undefined; // The status alone is the answer.
+    if (!response.ok && codeForStatus(response.status) !== "unexpected") return undefined; // The status is enough.
     throw new ApiError("unreachable", "The API's response broke off, or was too slow.", { cause: error });
   }
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The body is empty, or a proxy's page; the caller decides by status and schema.
+    return undefined; // The body is empty or a proxy's page; the caller decides by status and schema.
   }
 }
 
-/**
- * Returns the error that an error response stands for. `retryAfterText` is its Retry-After, `body` what its
- * JSON says, if anything.
- */
+/** Returns the error for an error response with this Retry-After and JSON body, if any. */
 export function responseError(status: number, retryAfterText: string | null, body: unknown): ApiError {
   const parsed = ErrorBody.safeParse(body).data;
   const retryAfter = Number(retryAfterText ?? Number.NaN);
@@ -163,8 +161,8 @@ export function responseError(status: number, retryAfterText: string | null, bod
 }
 
 /**
- * Returns the code for an error response whose body says none: it comes from a proxy before the API, or broke
- * off.
+ * Returns the code for an error response without a known code: it comes from a proxy in front of the API, or
+ * is incomplete.
  */
 function codeForStatus(status: number): "unauthorized" | "rate_limited" | "unavailable" | "unexpected" {
   if (status === 401) return "unauthorized";

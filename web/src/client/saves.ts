@@ -1,4 +1,4 @@
-/** The API's calls about saves. All of them throw ApiError and nothing else. */
+/** The API's calls about saves. All of them throw only ApiError. */
 
 import { z } from "zod";
 import { SaveRequestedResponse, SaveSlotHistory, SavesResponse } from "#contracts/http/saves.ts";
@@ -6,22 +6,20 @@ import { asLine } from "#contracts/http/text.ts";
 import { request, requestOnce, responseError } from "./request.ts";
 import { ApiError } from "./apiError.ts";
 
-/**
- * Longer than the largest save takes on a slow line; the API gives up on one that stands still long before.
- */
+/** Longer than the largest save takes on a slow line. The API gives up on a stalled upload long before. */
 const sendTimeoutMs = 60 * 60_000;
 
 interface SendFileOptions {
   /** Called with the share that was sent, from 0 to 1. */
   onProgress: (share: number) => void;
-  /** Ends the upload, which then throws `unreachable`. */
+  /** Cancels the upload, which then throws `unreachable`. */
   signal: AbortSignal;
 }
 
 /**
- * The API reads the whole save before it answers: that may wait for 20 s in each of two queues and take 5
- * min, and the copy then 2 min more. It goes on when the page gives up, and a player who presses again then
- * has two copies.
+ * The API reads the whole save before it answers: up to 20 s in each of two queues, 5 min for reading, and 2
+ * min more for the copy. It continues after a timeout of the page, and another attempt would make a second
+ * copy.
  */
 const saveTimeoutMs = 10 * 60_000;
 
@@ -37,8 +35,8 @@ export function listSaves(slug: string, signal?: AbortSignal): Promise<SavesResp
 }
 
 /**
- * Makes a version the slot's save again; returns the slot. Errors: slot_in_use, unreadable_save (with the id
- * of the one before).
+ * Makes a version the current save of the slot; returns the slot. Errors: slot_in_use, unreadable_save (with
+ * the id of the previous readable version).
  */
 export function restoreSave(slot: SlotAddress, versionId: string): Promise<SaveSlotHistory> {
   return requestOnce(
@@ -57,7 +55,7 @@ export function copySlot(slot: SlotAddress): Promise<SaveSlotHistory> {
   return requestOnce(SaveSlotHistory, `${slotPath(slot)}/copy`, undefined, { timeoutMs: saveTimeoutMs });
 }
 
-/** Names a slot; an empty name gives the first one back. */
+/** Renames a slot; an empty name restores the default one. */
 export function renameSlot(slot: SlotAddress, label: string): Promise<SaveSlotHistory> {
   return request(SaveSlotHistory, slotPath(slot), { method: "PATCH", json: { label: asLine(label) } });
 }
@@ -68,8 +66,8 @@ export async function deleteSlot(slot: SlotAddress): Promise<void> {
 }
 
 /**
- * Uploads a save into a slot, or into an empty one where none is named; returns the slot. Errors:
- * slot_in_use, no_empty_slot, payload_too_large, invalid_archive.
+ * Uploads a save into a slot, or into an empty one without `slotId`; returns the slot. Errors: slot_in_use,
+ * no_empty_slot, payload_too_large, invalid_archive.
  */
 export function uploadSave(
   { slug, slotId }: { slug: string; slotId: string | undefined },
@@ -80,12 +78,12 @@ export function uploadSave(
   return sendFile(SaveSlotHistory, path, file, options);
 }
 
-/** Returns where a version's archive is downloaded. */
+/** Returns the path of a version's archive. */
 export function saveArchivePath(slot: SlotAddress, versionId: string): string {
   return `${slotPath(slot)}/versions/${encodeURIComponent(versionId)}/archive`;
 }
 
-/** Asks for a save of what is played: it becomes a version when it is stored. Errors: not_running. */
+/** Requests a save of the running game, which becomes a version when it is stored. Errors: not_running. */
 export async function requestSave(sessionId: string): Promise<void> {
   await request(SaveRequestedResponse, "/api/game/save", { json: { sessionId } });
 }
@@ -99,8 +97,8 @@ function slotPath({ slug, slotId }: SlotAddress): string {
 }
 
 /**
- * Posts a gzip file and returns the body of the response. Throws ApiError. It is an XMLHttpRequest because
- * fetch tells nothing of what was sent.
+ * Posts a gzip file and returns the body of the response. Throws ApiError. Uses XMLHttpRequest, because fetch
+ * does not report upload progress.
  */
 function sendFile<Schema extends z.ZodType>(
   schema: Schema,
@@ -141,6 +139,6 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // A proxy's page; the status tells.
+    return undefined; // A proxy's page; the status is enough.
   }
 }

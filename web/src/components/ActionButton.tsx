@@ -1,8 +1,8 @@
 import type { ComponentProps } from "react";
 
 /**
- * A button, also one that submits a form, which does nothing while `isBusy` and keeps the keyboard's focus:
- * one that is disabled loses it.
+ * A button, also for submitting a form, that does nothing while `isBusy`. Unlike a disabled button it keeps
+ * the focus.
  */
 export function ActionButton({
   isBusy,

@@ -1,9 +1,9 @@
 import { useId, useLayoutEffect, useRef, type ReactNode } from "react";
 
 /**
- * A modal dialog. Escape and a click on the backdrop call `onDismiss`, after which it may stay, but not while
- * what was chosen in it is under way; the browser keeps the focus inside. Enter that is still held from what
- * opened it chooses nothing.
+ * A modal dialog. Escape and a click on the backdrop call `onDismiss`, unless an action in the dialog is in
+ * progress; the dialog stays until it is removed. The browser keeps the focus inside. A held Enter key from
+ * opening the dialog triggers nothing.
  */
 export function Dialog({
   title,
@@ -24,8 +24,7 @@ export function Dialog({
   const dismiss = (): void => {
     if (!isBusy) onDismiss();
   };
-  // The layout phase closes the dialog while it is still in the page, so that the browser can give the focus
-  // back.
+  // The layout phase closes the dialog while it is still on the page, so the browser can restore the focus.
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
@@ -40,11 +39,11 @@ export function Dialog({
         event.preventDefault();
         dismiss();
       }}
-      // A second Escape in a row closes it whatever is said to the first.
+      // Browsers close a dialog at the second Escape in a row, even if the first one was prevented.
       onClose={() => {
         if (dialog.current?.open === false) dialog.current.showModal();
       }}
-      // Text that is selected beyond the edge ends there with a click, too.
+      // A text selection that ends outside the dialog also causes a click there.
       onPointerDown={(event) => {
         isPressedOutside.current = event.target === dialog.current;
       }}

@@ -24,7 +24,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A small drawing beside a word; screen readers skip it. */
+/** A small icon next to a word, hidden from screen readers. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg

@@ -4,7 +4,7 @@ import { sentenceFor } from "../client/apiError.ts";
 import { Icon } from "./Icon.tsx";
 import type { UseQueryResult } from "@tanstack/react-query";
 
-/** Stands for a page or section that is empty or failed, and says what to do next. */
+/** Replaces an empty or failed page or section, with what to do next. */
 export function Notice({
   title,
   children,

@@ -1,9 +1,8 @@
 import { useCallback, useEffect, useRef, useState, type ReactElement } from "react";
 
 /**
- * Returns a live region, which is to be on the page all the time, and the function that says something in it;
- * "" takes back what was said. The region takes the focus when that was on an element that goes with what is
- * said.
+ * Returns a live region, which must always be on the page, and a function that announces a text in it; ""
+ * clears it. The region takes the focus if the focused element disappears with the announcement.
  */
 export function useAnnouncement(): readonly [ReactElement, (text: string) => void] {
   const [text, setText] = useState("");
@@ -13,12 +12,12 @@ export function useAnnouncement(): readonly [ReactElement, (text: string) => voi
     isFocusDue.current = next !== "";
     setText(next);
   }, []);
-  // More than once: a dialog that closes gives the focus back to a button that goes once the page has been
-  // read again.
+  // After every render: a closing dialog returns the focus to a button that may disappear with the next
+  // refresh.
   useEffect(() => {
     if (isFocusDue.current && document.activeElement === document.body) region.current?.focus();
   });
-  // Where it is after the player's next action is their own doing.
+  // After the next action the player decides about the focus.
   useEffect(() => {
     const forget = (): void => void (isFocusDue.current = false);
     for (const action of ["pointerdown", "keydown"]) document.addEventListener(action, forget, true);

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Returns the present moment in milliseconds, renewed every `intervalMs`. */
+/** Returns the current time in milliseconds, updated every `intervalMs`. */
 export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,12 +1,11 @@
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 
-/** Which save slot a session was launched with; neither for the one that was played last. */
+/** The save slot of a launch; without either field, the slot that was played last. */
 export type SlotChoice = Pick<LaunchRequest, "saveSlotId" | "fresh">;
 
 /**
- * Returns the path of a session's play page. It names the game, so that the page can lead back to it after
- * the session's end, and the slot that was chosen, so that a launch that failed can be tried again with the
- * same.
+ * Returns the path of a session's play page. It names the game, for links back to it, and the chosen slot, so
+ * that a failed launch can be retried with the same slot.
  */
 export function playPath({
   sessionId,
@@ -22,17 +21,14 @@ export function playPath({
   return `/play/${encodeURIComponent(sessionId)}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** Returns the choice that the query of a play page's address names. */
+/** Returns the slot choice from the query of a play page's address. */
 export function slotChoiceOf(query: URLSearchParams): SlotChoice {
   const saveSlotId = query.get("slot");
   if (saveSlotId !== null) return { saveSlotId };
   return query.has("fresh") ? { fresh: true } : {};
 }
 
-/**
- * Returns the query for a session that runs: a slot that was new is the one that was played last from then
- * on.
- */
+/** Returns the query for a running session: a new slot is now the slot that was played last. */
 export function queryOfRunning(query: URLSearchParams): URLSearchParams {
   const next = new URLSearchParams(query);
   next.delete("fresh");

@@ -21,7 +21,7 @@ export function useActiveGameSession(): ActiveGameSession | undefined {
   return useQuery(activeGameSessionQuery).data ?? undefined;
 }
 
-/** Reads the active session again for all components that show it. */
+/** Refreshes the active session in all components that show it. */
 export function refreshActiveGameSession(client: QueryClient): void {
   void client.invalidateQueries({ queryKey: activeGameSessionQuery.queryKey });
 }

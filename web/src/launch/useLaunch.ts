@@ -11,29 +11,29 @@ import { refreshActiveGameSession } from "./useActiveGameSession.ts";
 
 interface LaunchAttempt {
   request: LaunchRequest;
-  /** Id of the session to stop before. */
+  /** Id of the session to stop first. */
   stopFirst?: string;
 }
 
 export interface Launch {
-  /** Launches the game and goes to its play page, unless the player has left this one by then. */
+  /** Launches the game and opens its play page, unless the player has left this page. */
   start: (request: LaunchRequest) => void;
-  /** True from the click on; it stays true while the browser goes to the play page. */
+  /** True from the click until the play page is shown. */
   isLaunching: boolean;
-  /** What the last launch asked for, which is under way or has failed; undefined before. */
+  /** The request of the launch that is in progress or has failed; undefined before the first one. */
   request: LaunchRequest | undefined;
-  /** Why the last launch failed; null also for a conflict. */
+  /** Why the last launch failed; null for a conflict. */
   error: Error | null;
-  /** The player's other session, which has to be resumed or stopped before. */
+  /** The player's other session, which has to be resumed or stopped first. */
   conflict: { activeSessionId: string; isStopping: boolean } | undefined;
-  /** Stops the session of the conflict, then launches the game. */
+  /** Stops the conflicting session, then launches the game. */
   stopAndStart: () => void;
   dismissConflict: () => void;
 }
 
 /**
- * Launches games, with the bitrate that the last test of the connection found. A launch that the API refuses
- * because the player already plays becomes a conflict.
+ * Launches games with the bitrate from the last connection test. A launch that the API refuses because the
+ * player already plays becomes a conflict.
  */
 export function useLaunch(): Launch {
   const navigate = useNavigate();
@@ -59,7 +59,7 @@ export function useLaunch(): Launch {
   const request = variables?.request;
   useEffect(() => {
     if (!isSuccess || request === undefined) return undefined;
-    // Back before the play page was there: this page has never gone, and may launch again.
+    // The player went back before the play page was shown: this page was never left, and may launch again.
     const onBack = (): void => {
       reset();
       refreshGame(client, request);
@@ -83,7 +83,7 @@ export function useLaunch(): Launch {
   };
 }
 
-/** Tells whether the component is still on the page: what it has begun goes on without it. */
+/** Returns whether the component is still on the page: its requests continue without it. */
 function useIsHere(): Readonly<RefObject<boolean>> {
   const isHere = useRef(false);
   useEffect(() => {
@@ -95,10 +95,7 @@ function useIsHere(): Readonly<RefObject<boolean>> {
   return isHere;
 }
 
-/**
- * Reads again what a launch changes: the player's active session, and the game's slots, some of which may be
- * gone, and others there.
- */
+/** Refreshes what a launch changes: the player's active session, and the game's slots. */
 function refreshGame(client: QueryClient, { gameSlug }: LaunchRequest): void {
   refreshActiveGameSession(client);
   void refreshSlots(client, gameSlug);
@@ -112,7 +109,7 @@ async function stopIfPresent(sessionId: string): Promise<void> {
   }
 }
 
-/** Reads again what is on the page of a game's slots. Resolves once it is there. */
+/** Refreshes the slots of a game. Resolves when that is done. */
 export async function refreshSlots(client: QueryClient, gameSlug: string): Promise<void> {
   await Promise.all(
     ["game", "saves"].map((read) => client.invalidateQueries({ queryKey: [read, gameSlug] })),

@@ -12,15 +12,15 @@ export const failedKeepalivePauseMs = minPauseMs;
 
 const startingPauseMs = limits.gameSession.pollIntervalSeconds * 1_000;
 
-/** While the game runs the end of its stream tells of most ends; polling finds the others. */
+/** The end of the stream reveals most ends of a running game; polling finds the others. */
 const runningPauseMs = 10_000;
 
-/** Events tell everything while they come; polling is there in case one is lost. */
+/** Events report everything while they arrive; polling covers a lost one. */
 const subscribedPauseMs = 60_000;
 
 /**
- * The same while a player waits for the session: a connection that is only half open says nothing, not even
- * that it is.
+ * The same while a player waits for the session: a half-open connection delivers nothing and reports no
+ * error.
  */
 const awaitedPauseMs = 10_000;
 
@@ -28,13 +28,13 @@ interface PollState {
   session: Pick<GameSessionStatusResponse, "status"> | undefined;
   /** The last request's failure. */
   error: Error | null;
-  /** Whether the session's events come. */
+  /** Whether the session's events arrive. */
   isSubscribed: boolean;
 }
 
 /**
- * Returns the pause before the session's status is read again, not shorter than a Retry-After; false when no
- * request could tell more.
+ * Returns the pause before the session's status is read again, at least as long as a Retry-After; false if no
+ * request could return anything new.
  */
 export function pollPauseMs({ session, error, isSubscribed }: PollState): number | false {
   if (isFinal(session, error)) return false;
@@ -47,11 +47,11 @@ export function pollPauseMs({ session, error, isSubscribed }: PollState): number
       ? runningPauseMs
       : startingPauseMs;
   const retryAfterMs = isApiError(error) ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-  // A mistaken header must not stop the polling for good.
+  // A wrong header must not stop polling.
   return Math.max(pauseMs, Math.min(retryAfterMs, subscribedPauseMs));
 }
 
-/** Returns whether nothing new can be learned about the session: it has ended, or it cannot be read. */
+/** Returns whether the status is final: the session has ended, or it cannot be read. */
 export function isFinal(session: PollState["session"], error: Error | null): boolean {
   return (
     session?.status === "stopped" ||
@@ -61,8 +61,8 @@ export function isFinal(session: PollState["session"], error: Error | null): boo
 }
 
 /**
- * Returns the newer of two reports about one session. A session never goes back to an earlier status, so a
- * response that does is older than the event that came while it was on its way.
+ * Returns the newer of two statuses of one session. A session never returns to an earlier status, so such a
+ * response is older than an event that overtook it.
  */
 export function newerOf(
   known: GameSessionStatusResponse | undefined,
@@ -74,8 +74,8 @@ export function newerOf(
 }
 
 /**
- * Returns the session as it was last read; undefined once the API knows no such session of the player, who
- * may be another one than before: tabs share their sign-in. The last request's failure is `error`.
+ * Returns the last status; undefined once the API no longer knows such a session of the player. Tabs share
+ * the sign-in, so it may be another player than before. `error` is the failure of the last request.
  */
 export function ownSession<Session extends Pick<GameSessionStatusResponse, "status">>(
   session: Session | undefined,
@@ -85,8 +85,8 @@ export function ownSession<Session extends Pick<GameSessionStatusResponse, "stat
 }
 
 /**
- * Returns the pause before the next keepalive: a third of the time that is left, so that two keepalives in a
- * row may be lost. A platform may have a shorter idle timeout than usual.
+ * Returns the pause before the next keepalive: a third of the remaining time, so two keepalives in a row may
+ * fail. Some platforms have a short idle timeout.
  */
 export function keepalivePauseMs(leftMs: number): number {
   return Math.min(maxPauseMs, Math.max(minPauseMs, leftMs / 3));

@@ -19,31 +19,28 @@ import {
   keepalivePauseMs,
 } from "./gameSessionStatus.ts";
 
-/** For how long it is said that a stop failed. */
+/** A failed stop is reported for this long. */
 const stopErrorMs = 8_000;
 
 export interface GameSessionView {
-  /** Undefined until the first response, and once the player has no such session. */
+  /** Undefined before the first response, and if the player has no such session. */
   session: GameSessionStatusResponse | undefined;
-  /** Why the status could not be read; null again after it was. */
+  /** Why the last read of the status failed; null after a successful one. */
   error: Error | null;
-  /** Why the session could not be stopped; null again after some seconds, and with the next attempt. */
+  /** Why the session could not be stopped; null after some seconds and with the next attempt. */
   stopError: Error | null;
-  /** True from the player's wish to stop until the session has ended. */
+  /** True from the request to stop until the session has ended. */
   isStopping: boolean;
   /** Statistics of an ended session. */
   statistics: StopResponse | undefined;
   /** Reads the status now instead of at the next poll. */
   refresh: () => void;
   stop: () => void;
-  /** When the session stops as idle unless it is kept alive; undefined while it does not run. */
+  /** End of the session as idle without another keepalive; undefined while it is not running. */
   expiresAt: string | undefined;
 }
 
-/**
- * Observes one game session until its end: by server-sent events, and by polling where they do not get
- * through.
- */
+/** Follows one game session until its end: by server-sent events, or by polling if they do not arrive. */
 export function useGameSession(sessionId: string): GameSessionView {
   const client = useQueryClient();
   const [isSubscribed, setIsSubscribed] = useState(false);
@@ -51,7 +48,7 @@ export function useGameSession(sessionId: string): GameSessionView {
     ...gameSessionQuery(sessionId),
     enabled: ({ state }) => !isFinal(state.data, state.error),
     refetchInterval: ({ state }) => pollPauseMs({ session: state.data, error: state.error, isSubscribed }),
-    // A game goes on starting while its tab is hidden.
+    // A game continues to start while its tab is hidden.
     refetchIntervalInBackground: true,
   });
   const error = useLastError(data, queryError);
@@ -69,14 +66,14 @@ export function useGameSession(sessionId: string): GameSessionView {
   const expiresAt = useKeepalive(sessionId, session, refresh);
   const ended = useQuery({
     queryKey: ["endedGameSession", sessionId],
-    // One request stops the session and returns its statistics; of an ended session it only returns them.
+    // The request stops a running session and returns the statistics of an ended one.
     queryFn: () => stopGameSession(sessionId),
     enabled: session?.status === "stopped",
     staleTime: Infinity,
   });
   const { refetch: requestEnd } = ended;
   const stop = useCallback(() => void requestEnd().then(refresh), [requestEnd, refresh]);
-  // The answer that it has ended comes before the status that says so, which may have to be read first.
+  // The response that it has ended may arrive before a status that reports the end.
   const isStopping = ended.isFetching || (ended.data !== undefined && !isFinal(session, error));
   return {
     session,
@@ -90,7 +87,7 @@ export function useGameSession(sessionId: string): GameSessionView {
   };
 }
 
-/** Returns the error for as long as it is worth saying. */
+/** Returns the error for `ms` milliseconds. */
 function useRecent(error: Error | null, ms: number): Error | null {
   const [passed, setPassed] = useState<Error | null>(null);
   useEffect(() => {
@@ -102,7 +99,7 @@ function useRecent(error: Error | null, ms: number): Error | null {
 }
 
 /**
- * Returns the query's error. Without data a query forgets it with each new attempt; then it is the last one,
+ * Returns the query's error. A query without data forgets its error with each new attempt; this keeps it
  * until an attempt succeeds.
  */
 function useLastError(data: unknown, error: Error | null): Error | null {
@@ -113,8 +110,8 @@ function useLastError(data: unknown, error: Error | null): Error | null {
 }
 
 /**
- * Returns the query of a session's status. Polling and events write to the same entry, and the newest status
- * stays.
+ * Returns the query of a session's status. Polling and events write to the same entry, which keeps the newest
+ * status.
  */
 export function gameSessionQuery(sessionId: string) {
   return queryOptions({
@@ -126,7 +123,7 @@ export function gameSessionQuery(sessionId: string) {
   });
 }
 
-/** Writes the session's events to its query for as long as `isWanted`, and reports whether they come. */
+/** Writes the session's events to its query while `isWanted`, and reports whether they arrive. */
 function useGameSessionEvents(
   sessionId: string,
   isWanted: boolean,
@@ -142,7 +139,7 @@ function useGameSessionEvents(
         void client.setQueryData(queryKey, (known) => known && { ...known, expiresAt }),
       onOpen: (isOpen) => {
         setIsSubscribed(isOpen);
-        // Events may have been missed since the stream broke off.
+        // Events may have been lost since the stream broke off.
         if (!isOpen) void client.invalidateQueries({ queryKey });
       },
     });
@@ -154,8 +151,8 @@ function useGameSessionEvents(
 }
 
 /**
- * Keeps a running session alive; returns when it stops as idle without another keepalive, by this machine's
- * clock from the first keepalive on, or undefined while it does not run.
+ * Keeps a running session alive. Returns the end of the session as idle without another keepalive, by the
+ * local clock after the first keepalive; undefined while the session is not running.
  */
 function useKeepalive(
   sessionId: string,
@@ -169,7 +166,7 @@ function useKeepalive(
       try {
         return await keepGameSessionAlive(sessionId, signal);
       } catch (error) {
-        // The session's status shows whether it has ended or only the connection has.
+        // The status shows whether the session has ended or only the connection failed.
         onFailure();
         throw error;
       }
@@ -177,10 +174,10 @@ function useKeepalive(
     enabled: isRunning,
     refetchInterval: ({ state: { data, error } }) =>
       data === undefined || error !== null ? failedKeepalivePauseMs : keepalivePauseMs(data.leftMs),
-    // The game goes on while its tab is hidden.
+    // The game keeps running while its tab is hidden.
     refetchIntervalInBackground: true,
-    // The timer stands still while a machine sleeps, and what was sent without a network is lost: the session
-    // may be about to stop.
+    // Timers stop while a machine sleeps and requests without a network fail: the session may be about to
+    // stop.
     refetchOnWindowFocus: "always",
     refetchOnReconnect: "always",
   });
@@ -190,15 +187,15 @@ function useKeepalive(
 }
 
 /**
- * Returns a moment of the server's clock by this machine's, which may be hours off; a keepalive tells by how
- * much.
+ * Converts a time of the server's clock to the local clock, which may be hours off. A keepalive reveals the
+ * difference.
  */
 function byThisClock(moment: string, { expiresAt, leftMs }: Kept, keptAt: number): string {
   const aheadMs = Date.parse(expiresAt) - leftMs - keptAt;
   return new Date(Date.parse(moment) - aheadMs).toISOString();
 }
 
-/** Both are UTC moments in ISO form, whose order is that of their text. */
+/** Both are UTC times in ISO form, whose order is that of their text. */
 function laterOf(first: string | undefined, second: string | undefined): string | undefined {
   return first === undefined || (second !== undefined && second >= first) ? second : first;
 }

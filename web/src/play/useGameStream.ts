@@ -7,7 +7,7 @@ import type { StreamState } from "../stream/streamState.ts";
 
 export type StreamHello = z.infer<typeof HelloNotice>;
 
-/** The quality that holds, with the most that the session can be set to. */
+/** The current quality, with the maximum that the session can be set to. */
 export type HeldQuality = z.infer<typeof QualityNotice>;
 
 export interface GameStreamView {
@@ -15,12 +15,12 @@ export interface GameStreamView {
   state: StreamState;
   media: MediaStream | undefined;
   hello: StreamHello | undefined;
-  /** Undefined until the streamer has told it. */
+  /** Undefined until the streamer reports it. */
   quality: HeldQuality | undefined;
 }
 
 /**
- * Returns a session's stream. It is prepared while its address is not known, connected as soon as that is,
+ * Returns a session's stream. It is prepared while its address is unknown, connected as soon as it is known,
  * and closed when the address or the component goes away. `onChange` is called for every change of state.
  */
 export function useGameStream(
@@ -57,7 +57,7 @@ export function useGameStream(
   useEffect(() => {
     if (stream === undefined || streamUrl === undefined) return;
     const disconnect = (): void => stream.close();
-    // A page that comes back out of the browser's back-forward cache finds its connection closed.
+    // A page from the browser's back-forward cache finds its connection closed.
     const reconnect = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) stream.connect(streamUrl);
     };

@@ -1,15 +1,14 @@
 import { useEffect, useState, type RefObject } from "react";
 
-/** How often, at most, a browser that pauses the picture again and again is made to go on. */
+/** Shortest pause between two attempts to resume a picture that the browser keeps pausing. */
 const resumeEveryMs = 1_000;
 
 export interface VideoPlayback {
-  /** A decoded frame of the present connection is in the video element. */
+  /** The video element shows a decoded frame of the current connection. */
   hasPicture: boolean;
   isMuted: boolean;
   /**
-   * The browser allows sound only after the player did something on this page, or has just taken the sound
-   * away.
+   * The browser allows sound only after an action of the player on this page, or has just muted the sound.
    */
   isSoundBlocked: boolean;
   toggleMuted: () => void;
@@ -31,7 +30,7 @@ export function useVideoPlayback(
     setHasPicture(false);
     element.srcObject = media;
     const blockSound = (): void => setIsSoundBlocked(true);
-    // The picture of another connection took its place.
+    // Fails when another connection replaces the picture.
     startPlaying(element, blockSound).catch(() => undefined);
     const stopResuming = resumePaused(element, media, blockSound);
     whenFirstFrame(element, () => {
@@ -51,14 +50,14 @@ export function useVideoPlayback(
     if (!isSoundBlocked) return;
     const stopped = new AbortController();
     const unblock = (): void => {
-      // Escape, and a touch that has only begun, are no wish to browsers: sound would pause the picture.
+      // Browsers do not count Escape or the start of a touch as an action: sound would pause the picture.
       if ("userActivation" in navigator && !navigator.userActivation.hasBeenActive) return;
       element.muted = isMuted;
       startPlaying(element, () => undefined)
         .then((isSilent) => {
           if (!isSilent && !stopped.signal.aborted) setIsSoundBlocked(false);
         })
-        .catch(() => undefined); // The next thing that the player does is another try.
+        .catch(() => undefined); // The next action is another attempt.
     };
     for (const event of ["pointerdown", "pointerup", "keydown"] as const)
       window.addEventListener(event, unblock, { signal: stopped.signal });
@@ -69,9 +68,8 @@ export function useVideoPlayback(
 }
 
 /**
- * Plays with sound, or silently where the browser does not allow sound yet. `onSoundBlocked` is called before
- * the silent attempt, because a video that plays silently says nothing of sound. Only an act of the player
- * ends the silence. Resolves with whether it plays silently.
+ * Plays with sound, or muted if the browser does not allow sound yet. Calls `onSoundBlocked` before the muted
+ * attempt. Only an action of the player ends the silence. Resolves with whether it plays muted.
  */
 async function startPlaying(element: HTMLVideoElement, onSoundBlocked: () => void): Promise<boolean> {
   try {

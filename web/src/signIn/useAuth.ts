@@ -2,7 +2,7 @@ import { useCallback } from "react";
 import { queryOptions, useQuery, type QueryClient } from "@tanstack/react-query";
 import { readAuthSession, type AuthSessionUser } from "../client/auth.ts";
 
-/** Who uses the page. */
+/** The player who is signed in, if any. */
 export type AuthState =
   | { state: "loading" }
   | { state: "signedIn"; user: AuthSessionUser }
@@ -11,8 +11,8 @@ export type AuthState =
   | { state: "failed"; error: Error };
 
 /**
- * What gives the browser another sign-in ends the former one first, and is answered when a request of that
- * one may be refused already.
+ * A request that replaces the sign-in of the browser ends the former one first. Its response may arrive after
+ * a request of the former sign-in has been refused.
  */
 const confirmingPause = { minMs: 500, maxMs: 1_000 };
 
@@ -40,8 +40,8 @@ const authSessionQuery = queryOptions({
 });
 
 /**
- * Returns who is signed in, and a function that asks the API again: it throws when that does not say, and
- * leaves what was known.
+ * Returns who is signed in, and a function that reads it again: it throws when the read fails and keeps the
+ * former state.
  */
 export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
   const { data, error, refetch } = useQuery(authSessionQuery);
@@ -92,16 +92,16 @@ function openAuthChannel(): BroadcastChannel | undefined {
  * the sign-in.
  */
 export function endAuthSession(client: QueryClient, { isExpired }: { isExpired: boolean }): void {
-  // A read that the API answered before the sign-out must not sign the page in again. After a 401 one under
-  // way may tell who has signed in instead.
+  // A read that the API answered before the sign-out must not sign the page in again. After a 401, a read in
+  // flight may report the next player.
   if (!isExpired) void client.cancelQueries({ queryKey: authSessionQuery.queryKey });
   client.setQueryData(authSessionQuery.queryKey, { user: null, isExpired });
 }
 
 /**
- * Returns whether the player whom the page shows is signed in although the API has refused a request; ends
- * the signed-in state of the page if not. The request may have had the cookie of a sign-in in whose place
- * this browser has another by now, as after a new password.
+ * Returns whether the player shown is still signed in although the API refused a request; ends the signed-in
+ * state if not. The request may have carried a cookie that has been replaced since, such as by a new
+ * password.
  */
 export async function confirmAuthSession(client: QueryClient): Promise<boolean> {
   const shownId = (): string | undefined =>
@@ -110,13 +110,13 @@ export async function confirmAuthSession(client: QueryClient): Promise<boolean> 
   if (refusedId === undefined) return false;
   const { minMs, maxMs } = confirmingPause;
   await new Promise((resolve) => setTimeout(resolve, minMs + Math.random() * (maxMs - minMs)));
-  const user = await readAuthSession().catch(() => null); // Without a response the 401 counts.
-  // Otherwise they have signed out, or somebody else in, and the page knows.
+  const user = await readAuthSession().catch(() => null); // Without a response the 401 is valid.
+  // Otherwise the page knows that the player signed out or somebody else signed in.
   if (shownId() === refusedId && user?.id !== refusedId) endAuthSession(client, { isExpired: true });
   return shownId() === refusedId;
 }
 
-/** Removes what the API said to one player before another one sees the page. */
+/** Removes the data of one player before another one sees the page. */
 function forgetPlayer(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== authSessionKey });
 }

@@ -4,7 +4,7 @@ import { isApiError } from "../client/apiError.ts";
 import { beginProviderSignIn, type SignInProvider, listSignInProviders } from "../client/auth.ts";
 import { endAuthSession } from "./useAuth.ts";
 
-/** Runs a request that may need the player's password; resolves with false when they would not give it. */
+/** Runs a request that may need the player's password. Resolves with false if they do not enter it. */
 export type Attempt = (change: (currentPassword?: string) => Promise<void>) => Promise<boolean>;
 
 const withoutPassword: Attempt = async (change) => {
@@ -12,27 +12,27 @@ const withoutPassword: Attempt = async (change) => {
   return true;
 };
 
-/** For whom the way to a provider is. */
+/** The player and the request of a redirect to a provider. */
 export interface ProviderRedirectOptions {
   /**
-   * Id of the signed-in player who wants to link a provider, or to show that they are here; without one it is
-   * to sign in whoever comes back.
+   * Id of the signed-in player who links a provider or confirms their identity; without one, the redirect
+   * signs in whoever returns.
    */
   player?: string;
   attempt?: Attempt;
 }
 
-/** The way to external providers. */
+/** Redirects to external providers. */
 export interface ProviderRedirect {
-  /** Id of the provider that the browser is on its way to. */
+  /** Id of the provider that the browser is being redirected to. */
   redirectingTo: string | undefined;
-  /** `destination` is the path of this site that the provider leads back to. */
+  /** `destination` is the path of this site that the provider returns to. */
   redirect: (provider: Pick<SignInProvider, "id">, destination: string) => void;
-  /** Stays here, if the browser has not begun to leave. */
+  /** Cancels a redirect if the browser has not started to leave. */
   cancel: () => void;
 }
 
-/** Sends the player to an external provider, unless they leave the page before its address has come. */
+/** Sends the player to an external provider, unless they leave the page before its address arrives. */
 export function useProviderRedirect(
   onProblem: (problem: unknown) => void,
   { player, attempt = withoutPassword }: ProviderRedirectOptions = {},
@@ -42,7 +42,7 @@ export function useProviderRedirect(
   const controller = useRef<AbortController>(null);
   useEffect(() => () => controller.current?.abort(), []);
   useEffect(() => {
-    // The browser's Back shows the page as it was left.
+    // Back in the browser shows the page as it was left.
     const reset = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) setRedirectingTo(undefined);
     };
@@ -85,8 +85,8 @@ export function useProviderRedirect(
 }
 
 /**
- * Returns the external providers; none until they are known and none when reading them failed, because the
- * password works without them.
+ * Returns the external providers; empty until they are known or if reading them failed, because the password
+ * works without them.
  */
 export function useSignInProviders(): readonly SignInProvider[] {
   const { data } = useQuery({

@@ -3,7 +3,7 @@ import { ErrorCode } from "#contracts/http/errors.ts";
 import { ApiError, isApiError, sentenceFor, waitText } from "#web/client/apiError.ts";
 
 describe("sentenceFor", () => {
-  it("returns a sentence for every error code, the server's own for a conflict alone, whose causes differ", () => {
+  it("returns a sentence for every error code, and the API's message for a conflict", () => {
     expect(sentenceFor(new ApiError("conflict", "This game needs the internet."))).to.equal(
       "This game needs the internet.",
     );
@@ -19,7 +19,7 @@ describe("sentenceFor", () => {
     expect(sentenceFor(new TypeError("x is undefined"))).to.not.include("undefined");
   });
 
-  it("says how long to wait when the response has a Retry-After", () => {
+  it("includes the wait of a Retry-After", () => {
     expect(sentenceFor(new ApiError("locked", "", { retryAfterSeconds: 300 }))).to.include("in 5 minutes");
     expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10 }))).to.include(
       "in 10 seconds",

@@ -22,7 +22,7 @@ function aResult(parts: Partial<TestResult> = {}): TestResult {
   };
 }
 
-describe("verdictOf says of a connection", () => {
+describe("verdictOf, for a connection", () => {
   const software: TestResult["decoders"] = [{ codec: "h264", isHardware: false }];
   const cases: [
     what: string,

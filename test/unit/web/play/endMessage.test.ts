@@ -3,7 +3,7 @@ import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
 import { endMessageOf } from "#web/play/endMessage.ts";
 
 describe("endMessageOf", () => {
-  it("explains every way a session ends, each differently", () => {
+  it("returns a different title for every reason", () => {
     const titles = GameSessionEndReason.options.map(
       (endReason) => endMessageOf({ status: "stopped", endReason }).title,
     );
@@ -13,7 +13,7 @@ describe("endMessageOf", () => {
     );
   });
 
-  it("says what the API says of a launch that was cancelled, of which no progress is saved", () => {
+  it("returns the API's message for a cancelled launch", () => {
     const message = "The launch was cancelled. Your saves are unchanged.";
     expect(endMessageOf({ status: "stopped", endReason: "user_requested", message })).to.deep.equal({
       title: "See you soon",
@@ -24,7 +24,7 @@ describe("endMessageOf", () => {
     );
   });
 
-  it("does not say that progress is saved when some of it was lost", () => {
+  it("does not claim saved progress when some of it was lost", () => {
     const saveNotice = "The save grew too large.";
     const texts = GameSessionEndReason.options.map(
       (endReason) =>

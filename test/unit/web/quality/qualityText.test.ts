@@ -10,20 +10,20 @@ import {
 const maximum = { width: 1_280, height: 720, fps: 60, maxKbps: 8_000 };
 
 describe("the texts of qualities", () => {
-  it("tell data saver's cap in MB per hour, within the maximum", () => {
+  it("state the cap of data saver in MB per hour, within the maximum", () => {
     const saverOf = (maxKbps: number) =>
       presetTexts({ ...maximum, maxKbps }).find(({ preset }) => preset === "dataSaver")?.about;
     expect(saverOf(8_000)).to.contain("at most 780 MB per hour");
     expect(saverOf(800)).to.contain("at most 450 MB per hour");
   });
 
-  it("say in a line what holds", () => {
+  it("describe a quality in one line", () => {
     expect(qualityLine({ preset: "dataSaver", width: 854, height: 480, fps: 30, maxKbps: 1_500 })).to.equal(
       "Data saver: 854 × 480, up to 30 frames per second, at most 780 MB per hour",
     );
   });
 
-  it("say what a choice brings with the next game only, where the site sends more than this session's display has", () => {
+  it("state the size of the next game if it exceeds the display of this session", () => {
     const site = { ...maximum, width: 1_920, height: 1_080 };
     const next = "The picture size of this game cannot change. Your next game starts with up to";
     expect(nextSizeLine({ preset: "sharp" }, maximum, site)).to.equal(`${next} 1920 × 1080.`);
@@ -36,7 +36,7 @@ describe("the texts of qualities", () => {
     expect(nextSizeLine({ preset: "sharp" }, site, site)).to.equal(undefined);
   });
 
-  it("offer sizes and rates up to the maximum, with the maximum itself", () => {
+  it("offer sizes and rates up to and including the maximum", () => {
     expect(offeredSizes(maximum).map(({ width }) => width)).to.deep.equal([640, 854, 1_280]);
     expect(offeredSizes({ ...maximum, width: 1_000, height: 1_000 })).to.deep.include({
       width: 1_000,

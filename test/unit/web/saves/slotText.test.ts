@@ -38,8 +38,8 @@ function aSlot(state: SaveSlotState): SaveSlotHistory {
   return { id: "slot", slotNumber: 1, label: "One", lastPlayedAt: null, state, versions: [] };
 }
 
-describe("the words for saves", () => {
-  it("say why each kind of version is kept", () => {
+describe("the texts of saves", () => {
+  it("name the origin of each kind of version", () => {
     expect(new Set(saveVersionKinds.map(kindText)).size).to.equal(saveVersionKinds.length);
     expect(slotName(aSlot("free"))).to.equal("slot 1, “One”");
     expect(
@@ -49,7 +49,7 @@ describe("the words for saves", () => {
     ).to.deep.equal(["no saves yet", "its save", "all of its 3 saves"]);
   });
 
-  it("say how large a save may be", () => {
+  it("state the maximum size of a save", () => {
     expect(uploadProblem(new ApiError("payload_too_large", ""), 16 * mebibyte)).to.include("at most 16 MB");
     expect(uploadProblem(new ApiError("invalid_archive", ""), 16 * mebibyte)).to.include("not a save");
     expect([80 * mebibyte, 80 * mebibyte + 1].map((bytes) => isTooLarge(bytes, 16 * mebibyte))).to.deep.equal(

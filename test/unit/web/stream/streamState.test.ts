@@ -8,7 +8,7 @@ import {
 } from "#web/stream/streamState.ts";
 
 describe("stateAfter", () => {
-  it("returns no state after a loss, so that it is tried again, until two minutes have passed", () => {
+  it("returns no state after a loss, for another attempt, until two minutes have passed", () => {
     expect(stateAfter({ kind: "lost", isReachable: false }, 0)).to.equal(undefined);
     expect(stateAfter({ kind: "connectFailed", code: "not_ready", message: "" }, 60_000)).to.equal(undefined);
     expect(stateAfter({ kind: "connectFailed", code: "unreachable", message: "" }, 120_000)).to.include({
@@ -22,13 +22,13 @@ describe("stateAfter", () => {
     expect(stateAfter({ kind: "noPath" }, 120_000)).to.include({ phase: "failed", code: "no_path" });
   });
 
-  it("is occupied when another tab plays, so that the player is asked first", () => {
+  it("is occupied when another tab plays", () => {
     expect(stateAfter({ kind: "connectFailed", code: "viewer_active", message: "" }, 0)).to.deep.equal({
       phase: "occupied",
     });
   });
 
-  it("stays takenOver after another tab took the stream", () => {
+  it("is takenOver after another tab took the stream", () => {
     expect(stateAfter({ kind: "takenOver" }, 0)).to.deep.equal({ phase: "takenOver" });
   });
 
@@ -48,7 +48,7 @@ describe("stateAfter", () => {
     }
   });
 
-  it("isInPlay is true from the first connection on, also while it is made again, until the player has to do something or the game ends", () => {
+  it("isInPlay is true from the first connection until the player has to act or the game ends", () => {
     const during: StreamState[] = [
       { phase: "connected" },
       { phase: "connecting", isReconnect: true },
