@@ -1,11 +1,11 @@
-import { useTranslation } from "react-i18next";
 import { lazy, Suspense, useEffect } from "react";
+import { useTranslation } from "react-i18next";
 import { Navigate, Outlet, Route, Routes, useLocation } from "react-router";
 import { useQueryClient } from "@tanstack/react-query";
 import { CatalogPage } from "./catalog/CatalogPage.tsx";
 import { GamePage } from "./catalog/GamePage.tsx";
 import { forgetCatalog } from "./catalog/useCatalog.ts";
-import { sentenceFor } from "./client/apiError.ts";
+import { describeError } from "./client/apiError.ts";
 import { Notice, Spinner } from "./components/Notice.tsx";
 import { Layout, NotFoundPage } from "./layout/Layout.tsx";
 import { PlayFrame } from "./play/PlayFrame.tsx";
@@ -86,7 +86,7 @@ function SignedIn() {
               </button>
             }
           >
-            <p>{sentenceFor(auth.error)}</p>
+            <p>{describeError(auth.error)}</p>
           </Notice>
         </PlayFrame>
       );

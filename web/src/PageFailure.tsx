@@ -1,8 +1,8 @@
 import { Component, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "react-router";
-import { PlayFrame } from "./play/PlayFrame.tsx";
 import { Notice } from "./components/Notice.tsx";
+import { PlayFrame } from "./play/PlayFrame.tsx";
 
 /** Shows a notice in place of a page that threw an error, until the player opens another page. */
 export function PageFailure({ children }: { children: ReactNode }) {

@@ -1,5 +1,5 @@
-import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
+import i18next from "i18next";
 import account from "./locales/en/account.json" with { type: "json" };
 import catalog from "./locales/en/catalog.json" with { type: "json" };
 import common from "./locales/en/common.json" with { type: "json" };

@@ -7,7 +7,7 @@ import { App } from "./App.tsx";
 import { PageFailure } from "./PageFailure.tsx";
 import { createQueryClient } from "./queryClient.ts";
 import { reloadForRelease } from "./reloadForRelease.ts";
-import { clientIdOfTab } from "./stream/clientId.ts";
+import { readTabClientId } from "./stream/clientId.ts";
 import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/pages.css";
@@ -20,7 +20,7 @@ z.config({ jitless: true });
 reloadForRelease();
 // Every page removes the tab's id from its storage, including those without a game: a duplicated tab would
 // copy it.
-clientIdOfTab();
+readTabClientId();
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root.");

@@ -1,4 +1,4 @@
-import { usingStorage } from "./client/browser.ts";
+import { accessStorage } from "./client/browser.ts";
 
 const key = "joypod.reloadedAt";
 /** Another reload does not help a page that fails again within this time. */
@@ -22,7 +22,7 @@ export function reloadForRelease(): void {
  */
 export function mayReload(storage: () => Pick<Storage, "getItem" | "setItem"> | null, now: number): boolean {
   return (
-    usingStorage(storage, (items) => {
+    accessStorage(storage, (items) => {
       if (now - Number(items.getItem(key) ?? 0) < pauseMs) return false;
       items.setItem(key, String(now));
       return true;

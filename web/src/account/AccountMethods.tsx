@@ -1,18 +1,18 @@
-import { t } from "../i18n.ts";
-import { useTranslation } from "react-i18next";
 import { useState } from "react";
+import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SignInMethodsResponse, sentenceForSignIn } from "#contracts/http/auth.ts";
 import { unlinkProvider } from "../client/account.ts";
-import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { isApiError, describeError } from "../client/apiError.ts";
 import type { AuthSessionUser } from "../client/auth.ts";
-import { useAnnouncement } from "../components/useAnnouncement.tsx";
-import { PasswordDialog } from "./PasswordDialog.tsx";
-import { ReauthenticationDialog, useReauthentication } from "./ReauthenticationDialog.tsx";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
+import { useAnnouncement } from "../components/useAnnouncement.tsx";
+import { t } from "../i18n.ts";
 import { useProviderRedirect, type Attempt } from "../signIn/useProviderRedirect.ts";
+import { PasswordDialog } from "./PasswordDialog.tsx";
+import { ReauthenticationDialog, useReauthentication } from "./ReauthenticationDialog.tsx";
 
 type Provider = SignInMethodsResponse["providers"][number];
 
@@ -96,7 +96,7 @@ export function AccountMethods({ methods, user }: { methods: SignInMethodsRespon
 }
 
 function problemText(problem: unknown): string {
-  return isApiError(problem, "conflict") ? t("account:methods.lastMethod") : sentenceFor(problem);
+  return isApiError(problem, "conflict") ? t("account:methods.lastMethod") : describeError(problem);
 }
 
 function passwordNews(ended: number): string {
@@ -112,7 +112,7 @@ function LinkingResult({ providers }: Pick<SignInMethodsResponse, "providers">) 
   if (error !== null)
     return (
       <p className="message message-problem" role="alert">
-        {linkingMessage(error)}
+        {describeLinkingError(error)}
       </p>
     );
   const linked = providers.find(({ id, isLinked }) => isLinked && id === query.get("linked"));
@@ -194,7 +194,7 @@ function Linked({ children }: { children: string }) {
 }
 
 /** Returns why a provider's account was not linked, from the `error` in the address it led back to. */
-function linkingMessage(error: string): string {
+function describeLinkingError(error: string): string {
   if (error === "OAuthAccountNotLinked") return t("account:methods.linkedElsewhere");
   if (error === "SessionRequired") return t("account:methods.signedOut");
   return sentenceForSignIn(error, null);

@@ -1,22 +1,22 @@
 import { useTranslation } from "react-i18next";
 import { useQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { SignIn } from "#contracts/http/account.ts";
+import type { QualityRequest } from "#contracts/streamQuality.ts";
+import { endOtherSignIns, endSignIn, listSignIns } from "../client/account.ts";
+import { describeError, isApiError } from "../client/apiError.ts";
 import { listSignInMethods } from "../client/auth.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
+import { formatTimeAgo } from "../components/format.ts";
+import { Icon } from "../components/Icon.tsx";
 import { ReadState } from "../components/Notice.tsx";
+import { useAnnouncement } from "../components/useAnnouncement.tsx";
+import { useNow } from "../components/useNow.ts";
 import { useTitle } from "../components/useTitle.ts";
 import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
-import { useAuth } from "../signIn/useAuth.ts";
-import { AccountMethods } from "./AccountMethods.tsx";
-import type { QualityRequest } from "#contracts/streamQuality.ts";
-import { sentenceFor, isApiError } from "../client/apiError.ts";
-import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { QualityForm } from "../quality/QualityForm.tsx";
 import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
-import type { SignIn } from "#contracts/http/account.ts";
-import { endOtherSignIns, endSignIn, listSignIns } from "../client/account.ts";
-import { ActionButton } from "../components/ActionButton.tsx";
-import { Icon } from "../components/Icon.tsx";
-import { timeAgo } from "../components/format.ts";
-import { useNow } from "../components/useNow.ts";
+import { useAuth } from "../signIn/useAuth.ts";
+import { AccountMethods } from "./AccountMethods.tsx";
 
 const queryKey = ["signIns"];
 
@@ -71,7 +71,7 @@ function PictureQuality() {
       )}
       {keeping.isError && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(keeping.error)}
+          {describeError(keeping.error)}
         </p>
       )}
       {announcement}
@@ -122,7 +122,7 @@ function SignIns({ player }: { player: string }) {
       <p className="muted">{t("signIns.about")}</p>
       {problem !== null && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(problem)}
+          {describeError(problem)}
         </p>
       )}
       {announcement}
@@ -159,7 +159,7 @@ function SignInItem({
   const now = useNow(minuteMs);
   const name = device ?? t("signIns.unknownDevice");
   const place = network === null ? t("signIns.unknownNetwork") : t("signIns.network", { network });
-  const signedIn = timeAgo(signedInAt, now);
+  const signedIn = formatTimeAgo(signedInAt, now);
   return (
     <li className="method">
       <div className="method-text">
@@ -167,7 +167,7 @@ function SignInItem({
         <span>
           {isCurrent
             ? t("signIns.current", { network: place, signedIn })
-            : t("signIns.other", { network: place, lastUsed: timeAgo(lastUsedAt, now), signedIn })}
+            : t("signIns.other", { network: place, lastUsed: formatTimeAgo(lastUsedAt, now), signedIn })}
         </span>
       </div>
       {isCurrent ? (

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { useId, useState, type SyntheticEvent } from "react";
+import { useTranslation } from "react-i18next";
 import { useMutation } from "@tanstack/react-query";
 import { limits } from "#contracts/limits.ts";
 import { setPassword } from "../client/account.ts";
-import { sentenceFor } from "../client/apiError.ts";
+import { describeError } from "../client/apiError.ts";
 import type { AuthSessionUser } from "../client/auth.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
@@ -69,7 +69,7 @@ export function PasswordDialog({ hasPassword, user, attempt, onDone, onDismiss }
         )}
         {!isDifferent && setting.isError && (
           <p className="message message-problem" role="alert">
-            {sentenceFor(setting.error)}
+            {describeError(setting.error)}
           </p>
         )}
         {/* Tells password managers whose password this is. */}

@@ -1,8 +1,8 @@
-import { useTranslation } from "react-i18next";
 import { useId, useState, type SyntheticEvent, useCallback } from "react";
+import { useTranslation } from "react-i18next";
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
-import { sentenceFor, isApiError } from "../client/apiError.ts";
+import { describeError, isApiError } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { useProviderRedirect, type Attempt } from "../signIn/useProviderRedirect.ts";
@@ -93,7 +93,7 @@ function PasswordDialog({ change: { confirm, dismiss } }: { change: PendingChang
       <form id={formId} onSubmit={(event) => void submit(event)}>
         {problem !== undefined && (
           <p className="message message-problem" role="alert">
-            {sentenceFor(problem)}
+            {describeError(problem)}
           </p>
         )}
         <label className="field">
@@ -151,7 +151,7 @@ function ProviderDialog({
       <p>{t("confirm.byProvider")}</p>
       {problem !== undefined && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(problem)}
+          {describeError(problem)}
         </p>
       )}
     </Dialog>

@@ -1,13 +1,13 @@
-import { t } from "../i18n.ts";
-import { useTranslation } from "react-i18next";
 import { useCallback, useEffect, useRef, type ReactNode, useState } from "react";
+import { useTranslation } from "react-i18next";
 import { useSearchParams } from "react-router";
-import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
-import { useTitle } from "../components/useTitle.ts";
-import { CardSkeleton, GameCard } from "./GameCard.tsx";
-import { useCatalog, type Catalog, type CatalogFilters, useKnownTags, isSameTag } from "./useCatalog.ts";
 import { limits } from "#contracts/limits.ts";
 import { Icon } from "../components/Icon.tsx";
+import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
+import { useTitle } from "../components/useTitle.ts";
+import { t } from "../i18n.ts";
+import { CardSkeleton, GameCard } from "./GameCard.tsx";
+import { useCatalog, type Catalog, type CatalogFilters, useKnownTags, isSameTag } from "./useCatalog.ts";
 
 const typingPauseMs = 250;
 

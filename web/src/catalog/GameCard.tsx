@@ -1,12 +1,12 @@
-import { useTranslation } from "react-i18next";
 import { memo } from "react";
+import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
-import type { GameListItem } from "#contracts/http/catalog.ts";
-import { GameArt } from "./GameArt.tsx";
 import { useMutation } from "@tanstack/react-query";
-import { sentenceFor } from "../client/apiError.ts";
+import type { GameListItem } from "#contracts/http/catalog.ts";
+import { describeError } from "../client/apiError.ts";
 import { toggleFavorite } from "../client/catalog.ts";
 import { Icon } from "../components/Icon.tsx";
+import { GameArt } from "./GameArt.tsx";
 import { keepFavorite } from "./useCatalog.ts";
 
 /** One game of the catalogue. The whole card links to the game; the favourite button is on top of it. */
@@ -78,7 +78,7 @@ export function FavoriteButton({
       </button>
       {toggle.error !== null && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(toggle.error)}
+          {describeError(toggle.error)}
         </p>
       )}
     </>

@@ -1,10 +1,13 @@
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useParams } from "react-router";
 import { useQuery } from "@tanstack/react-query";
 import type { GameDetail } from "#contracts/http/catalog.ts";
 import { isApiError } from "../client/apiError.ts";
+import { parseUrl } from "../client/browser.ts";
 import { readGame } from "../client/catalog.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
+import { formatDate, formatLanguages } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
 import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
@@ -14,11 +17,8 @@ import { useLaunch, type Launch } from "../launch/useLaunch.ts";
 import { SaveSlots } from "../saves/SaveSlots.tsx";
 import { type SlotActions, isUsed } from "../saves/slotText.ts";
 import { useSaves } from "../saves/useSaves.ts";
-import { FavoriteButton } from "./GameCard.tsx";
 import { GameArt } from "./GameArt.tsx";
-import { parseUrl } from "../client/browser.ts";
-import { dateText, languageNames } from "../components/format.ts";
-import { useState } from "react";
+import { FavoriteButton } from "./GameCard.tsx";
 
 /** One game: its description, the player's save slots, and a connection test. */
 export function GamePage() {
@@ -169,9 +169,9 @@ function PlayButton({
 function GameFacts({ game }: { game: GameDetail }) {
   const { t } = useTranslation("catalog");
   const facts = [
-    [t("facts.released"), dateText(game.releaseDate)],
+    [t("facts.released"), formatDate(game.releaseDate)],
     [t("facts.rating"), game.contentRating],
-    [t("facts.languages"), languageNames(game.languages)],
+    [t("facts.languages"), formatLanguages(game.languages)],
   ].filter(([, value]) => value !== "");
   const hasWebsite = isWebAddress(game.website);
   return (

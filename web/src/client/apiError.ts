@@ -10,7 +10,7 @@ export type ApiErrorCode = ErrorCode | "unreachable" | "unexpected" | "provider_
 
 /**
  * An error response, or a request without a response. Code decides by `code`; players read the text of
- * `sentenceFor`.
+ * `describeError`.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -78,9 +78,9 @@ const plainCodes = [
 ] as const satisfies readonly ApiErrorCode[];
 
 /** Returns a sentence for the player: what went wrong and what to do about it. */
-export function sentenceFor(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!(error instanceof ApiError)) return t("errors:page");
-  const wait = waitText(error.retryAfterSeconds);
+  const wait = formatWait(error.retryAfterSeconds);
   switch (error.code) {
     case "locked":
     case "rate_limited":
@@ -100,7 +100,7 @@ export function sentenceFor(error: unknown): string {
 }
 
 /** Returns a wait in words, such as `in 5 seconds`: seconds below two minutes, then minutes rounded up. */
-export function waitText(seconds: number | undefined): string {
+export function formatWait(seconds: number | undefined): string {
   if (seconds === undefined) return t("errors:wait.moment");
   return seconds < 120
     ? t("errors:wait.seconds", { count: seconds })

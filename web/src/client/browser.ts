@@ -2,7 +2,7 @@
  * Returns a signal that aborts as soon as one of these does. Like `AbortSignal.any`, also for Firefox before
  * 124 and Safari before 17.4.
  */
-export function anySignal(...signals: readonly AbortSignal[]): AbortSignal {
+export function joinSignals(...signals: readonly AbortSignal[]): AbortSignal {
   if ("any" in AbortSignal) return AbortSignal.any([...signals]);
   const first = new AbortController();
   for (const signal of signals) {
@@ -32,7 +32,7 @@ export function parseUrl(address: string, base?: string): URL | undefined {
  * Returns the result of `use` with a storage of the browser; undefined if there is none, for which `storage`
  * throws or returns null, or if it refuses, such as when it is full.
  */
-export function usingStorage<Items, Result>(
+export function accessStorage<Items, Result>(
   storage: () => Items | null,
   use: (items: Items) => Result,
 ): Result | undefined {

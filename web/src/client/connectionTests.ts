@@ -2,12 +2,12 @@
 
 import { IceServersResponse } from "#contracts/http/gameSessions.ts";
 import { whep } from "#contracts/stream.ts";
-import { anySignal } from "./browser.ts";
 import { ApiError } from "./apiError.ts";
+import { joinSignals } from "./browser.ts";
 import { request, responseError } from "./request.ts";
 
 /** Path of the relays in the API. */
-export const iceServersAddress = "/api/stream/ice-servers";
+export const iceServersPath = "/api/stream/ice-servers";
 
 const requestTimeoutMs = 12_000;
 
@@ -22,7 +22,7 @@ export async function postConnectionTest(sdp: string, signal: AbortSignal): Prom
       method: "POST",
       headers: { "content-type": whep.contentType },
       body: sdp,
-      signal: anySignal(signal, AbortSignal.timeout(requestTimeoutMs)),
+      signal: joinSignals(signal, AbortSignal.timeout(requestTimeoutMs)),
     });
   } catch (error) {
     throw new ApiError("unreachable", "The API did not respond.", { cause: error });
@@ -37,11 +37,11 @@ export async function postConnectionTest(sdp: string, signal: AbortSignal): Prom
 
 /** Returns the relays for a connection; empty if the installation has none. */
 export async function readIceServers(signal: AbortSignal): Promise<RTCIceServer[]> {
-  return rtcIceServersOf(await request(IceServersResponse, iceServersAddress, { signal }));
+  return toRtcIceServers(await request(IceServersResponse, iceServersPath, { signal }));
 }
 
 /** Returns the relays as RTCPeerConnection takes them. */
-export function rtcIceServersOf({ iceServers }: IceServersResponse): RTCIceServer[] {
+export function toRtcIceServers({ iceServers }: IceServersResponse): RTCIceServer[] {
   return iceServers.map(({ urls, username, credential }) => ({
     urls,
     ...(username !== undefined && { username }),

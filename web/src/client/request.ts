@@ -2,8 +2,8 @@
 import type { z } from "zod";
 import { playerHeader } from "#contracts/http/auth.ts";
 import { ErrorBody } from "#contracts/http/errors.ts";
-import { anySignal, randomId } from "./browser.ts";
 import { ApiError, isApiError } from "./apiError.ts";
+import { joinSignals, randomId } from "./browser.ts";
 
 const requestTimeoutMs = 15_000;
 const maxRetries = 2;
@@ -126,7 +126,7 @@ async function send(
         ...(player !== undefined && { [playerHeader]: player }),
       },
       ...(body !== undefined && { body }),
-      signal: signal === undefined ? timeout : anySignal(signal, timeout),
+      signal: signal === undefined ? timeout : joinSignals(signal, timeout),
     });
   } catch (error) {
     throw new ApiError("unreachable", "The API did not respond.", { cause: error });

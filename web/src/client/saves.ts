@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { SaveRequestedResponse, SaveSlotHistory, SavesResponse } from "#contracts/http/saves.ts";
 import { asLine } from "#contracts/http/text.ts";
-import { request, requestOnce, responseError } from "./request.ts";
 import { ApiError } from "./apiError.ts";
+import { request, requestOnce, responseError } from "./request.ts";
 
 /** Longer than the largest save takes on a slow line. The API gives up on a stalled upload long before. */
 const sendTimeoutMs = 60 * 60_000;

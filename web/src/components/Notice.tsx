@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { sentenceFor } from "../client/apiError.ts";
-import { Icon } from "./Icon.tsx";
 import type { UseQueryResult } from "@tanstack/react-query";
+import { describeError } from "../client/apiError.ts";
+import { Icon } from "./Icon.tsx";
 
 /** Replaces an empty or failed page or section, with what to do next. */
 export function Notice({
@@ -51,7 +51,7 @@ export function LoadFailure({
         </button>
       }
     >
-      <p>{sentenceFor(error)}</p>
+      <p>{describeError(error)}</p>
     </Notice>
   );
 }
@@ -61,7 +61,7 @@ export function RefreshFailure({ error, onRetry }: { error: unknown; onRetry: ()
   const { t } = useTranslation();
   return (
     <p className="message message-problem" role="alert">
-      {sentenceFor(error)}{" "}
+      {describeError(error)}{" "}
       <button type="button" className="text-button" onClick={onRetry}>
         {t("retry")}
       </button>

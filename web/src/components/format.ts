@@ -1,7 +1,7 @@
 import { language, t } from "../i18n.ts";
 
 /** Returns how long ago a moment was: `just now`, `5 minutes ago`, `3 days ago`; after two weeks the date. */
-export function timeAgo(moment: string, now: number): string {
+export function formatTimeAgo(moment: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(moment)) / 1_000);
   if (seconds < 60) return t("time.justNow");
   const format = new Intl.RelativeTimeFormat(language, { numeric: "always" });
@@ -12,7 +12,7 @@ export function timeAgo(moment: string, now: number): string {
 }
 
 /** Returns a moment as the player's clock shows it, such as `Mar 10, 2026, 21:40`. */
-export function momentText(moment: string): string {
+export function formatMoment(moment: string): string {
   return new Date(moment).toLocaleString(language, {
     day: "numeric",
     month: "short",
@@ -24,7 +24,7 @@ export function momentText(moment: string): string {
 }
 
 /** Returns a duration such as `1 h 5 min`, `5 min 3 s` or `3 s`. */
-export function durationText(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const whole = Math.round(seconds);
   const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor((whole % 3_600) / 60)];
   if (hours > 0) return t("time.hours", { hours, minutes });
@@ -33,13 +33,13 @@ export function durationText(seconds: number): string {
 }
 
 /** Returns minutes and seconds for a countdown, such as `4:05`; never less than `0:00`. */
-export function countdownText(milliseconds: number): string {
+export function formatCountdown(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 /** Returns a `YYYY-MM-DD` date as people write it; an empty text for anything else. */
-export function dateText(date: string): string {
+export function formatDate(date: string): string {
   const time = Date.parse(date);
   return Number.isNaN(time)
     ? ""
@@ -55,7 +55,7 @@ export function dateText(date: string): string {
  * Returns a size in bytes as people write it, such as `0 KB`, `47 KB`, `1.2 MB` or `256 MB`: in steps of
  * 1024, and anything but nothing as at least 1 KB.
  */
-export function sizeText(bytes: number): string {
+export function formatSize(bytes: number): string {
   const kibibytes = Math.ceil(bytes / 1024);
   if (kibibytes < 1024) return `${kibibytes} KB`;
   const mebibytes = bytes / 2 ** 20;
@@ -63,7 +63,7 @@ export function sizeText(bytes: number): string {
 }
 
 /** Returns the names of language tags, such as `English`. A tag without a known name stands for itself. */
-export function languageNames(tags: readonly string[]): string {
+export function formatLanguages(tags: readonly string[]): string {
   const names = new Intl.DisplayNames(language, { type: "language", fallback: "code" });
   return tags
     .map((tag) => {

@@ -1,15 +1,15 @@
-import { t } from "../i18n.ts";
-import { useTranslation } from "react-i18next";
 import { useId } from "react";
-import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { useTranslation } from "react-i18next";
+import { isApiError, describeError } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
+import { formatTimeAgo } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
-import { timeAgo } from "../components/format.ts";
 import { useNow } from "../components/useNow.ts";
+import { t } from "../i18n.ts";
 import { TestInterrupted, NoWebRtc } from "./runConnectionTest.ts";
+import { type TestResult, findUsedPath, type Decoder, type PathFigures } from "./testResult.ts";
 import { useConnectionTest, type TestProgress } from "./useConnectionTest.ts";
-import { type TestResult, usedPath, type Decoder, type PathFigures } from "./testResult.ts";
-import { verdictOf, bitrateText, percentText } from "./verdict.ts";
+import { judgeConnection, formatBitrate, formatPercent } from "./verdict.ts";
 
 /**
  * From this share of the test's limit on, the measured bandwidth says more about the test than the
@@ -59,7 +59,7 @@ export function ConnectionTest() {
 }
 
 function TestVerdict({ result }: { result: TestResult }) {
-  const { tone, sentence, advice } = verdictOf(result);
+  const { tone, sentence, advice } = judgeConnection(result);
   return (
     <div className={`verdict verdict-${tone}`}>
       <Icon name={tone === "good" ? "check" : "warning"} />
@@ -75,7 +75,7 @@ function TestVerdict({ result }: { result: TestResult }) {
 function TestAge({ result }: { result: TestResult }) {
   const { t } = useTranslation("connectionTest");
   const now = useNow(minuteMs);
-  return <p className="muted">{t("testedAt", { time: timeAgo(result.testedAt, now) })}</p>;
+  return <p className="muted">{t("testedAt", { time: formatTimeAgo(result.testedAt, now) })}</p>;
 }
 
 function progressText({ way, step }: TestProgress): string {
@@ -87,13 +87,13 @@ function problemText(error: Error): string {
   if (isApiError(error, "no_servers")) return t("connectionTest:problem.busy");
   if (error instanceof TestInterrupted) return t("connectionTest:problem.interrupted");
   if (error instanceof NoWebRtc) return t("errors:noWebRtc");
-  return sentenceFor(error);
+  return describeError(error);
 }
 
 /** The measured values of a test. */
 function TestFigures({ result }: { result: TestResult }) {
   const { t } = useTranslation("connectionTest");
-  const used = usedPath(result)?.figures;
+  const used = findUsedPath(result)?.figures;
   return (
     <dl className="test-figures">
       <div>
@@ -113,7 +113,7 @@ function TestFigures({ result }: { result: TestResult }) {
       {used !== undefined && (
         <div>
           <dt>{t("figures.loss")}</dt>
-          <dd>{percentText(used.loss)}</dd>
+          <dd>{formatPercent(used.loss)}</dd>
         </div>
       )}
       {used?.bandwidthKbps !== undefined && (
@@ -131,7 +131,7 @@ function TestFigures({ result }: { result: TestResult }) {
 }
 
 function bandwidthText({ bandwidthKbps = 0, limitKbps = Infinity }: PathFigures): string {
-  const bandwidth = bitrateText(bandwidthKbps);
+  const bandwidth = formatBitrate(bandwidthKbps);
   return bandwidthKbps >= nearLimit * limitKbps
     ? t("connectionTest:figures.bandwidthOrMore", { bandwidth })
     : bandwidth;

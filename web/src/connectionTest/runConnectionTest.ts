@@ -1,9 +1,9 @@
+import { codecEncodingNames, softwareCodecs, VideoCodec } from "#contracts/videoCodec.ts";
 import { ApiError, isApiError } from "../client/apiError.ts";
 import { postConnectionTest, readIceServers } from "../client/connectionTests.ts";
 import { canStream } from "../stream/canStream.ts";
-import { networkKind, type TestResult, type PathResult, type Decoder } from "./testResult.ts";
 import { PathBlocked, TestConnection, type TestConnectionOptions } from "./testConnection.ts";
-import { codecEncodingNames, softwareCodecs, VideoCodec } from "#contracts/videoCodec.ts";
+import { networkKind, type TestResult, type PathResult, type Decoder } from "./testResult.ts";
 
 /** The default picture of games. */
 const picture = { width: 1_280, height: 720, bitrate: 8_000_000, framerate: 60 };

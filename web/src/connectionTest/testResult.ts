@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { VideoCodec } from "#contracts/videoCodec.ts";
-import { usingStorage } from "../client/browser.ts";
+import { accessStorage } from "../client/browser.ts";
 
 /** The part of a launch request that the connection test decides; the player's quality is added to it. */
 interface LaunchStart {
@@ -62,7 +62,7 @@ export const TestResult = z.object({
 export type TestResult = z.infer<typeof TestResult>;
 
 /** Returns the path that a game would take, with its figures; undefined if no path works. */
-export function usedPath({
+export function findUsedPath({
   direct,
   relay,
 }: Pick<TestResult, "direct" | "relay">): { way: "direct" | "relay"; figures: PathFigures } | undefined {
@@ -82,7 +82,7 @@ export function networkKind(): string {
 /** Stores the result in this browser and replaces an earlier one. */
 export function storeTestResult(result: TestResult): void {
   // Without usable storage the result is valid for as long as the page shows it.
-  usingStorage(
+  accessStorage(
     () => localStorage,
     (items) => items.setItem(storageKey, JSON.stringify(result)),
   );
@@ -106,7 +106,7 @@ export function isCurrent(
 
 function readJson(): unknown {
   // Text that is not JSON counts as no result.
-  return usingStorage(
+  return accessStorage(
     () => localStorage,
     (items): unknown => JSON.parse(items.getItem(storageKey) ?? "null"),
   );
@@ -116,8 +116,8 @@ function readJson(): unknown {
  * Returns the initial bitrate of a launch after this test; empty if the test did not measure the bandwidth.
  * The rate controller adapts it from there.
  */
-export function launchQualityFrom(result: TestResult | undefined): LaunchStart {
-  const figures = result && usedPath(result)?.figures;
+export function chooseLaunchStart(result: TestResult | undefined): LaunchStart {
+  const figures = result && findUsedPath(result)?.figures;
   if (figures?.bandwidthKbps === undefined) return {};
   const { bandwidthKbps, loss } = figures;
   const share = loss > highLoss ? startShare / 2 : startShare;

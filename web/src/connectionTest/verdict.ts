@@ -1,6 +1,6 @@
 import { softwareCodecs } from "#contracts/videoCodec.ts";
 import { t } from "../i18n.ts";
-import { usedPath, type TestResult } from "./testResult.ts";
+import { findUsedPath, type TestResult } from "./testResult.ts";
 
 /** The meaning of a test for the player: what will work, and one thing to try. */
 export interface Verdict {
@@ -13,19 +13,19 @@ export interface Verdict {
 export const thresholds = { loss: 0.02, bandwidthKbps: 4_000, roundTripMs: 100 } as const;
 
 /** Returns the verdict on the most serious problem that the test found. */
-export function verdictOf(result: TestResult): Verdict {
-  const used = usedPath(result);
+export function judgeConnection(result: TestResult): Verdict {
+  const used = findUsedPath(result);
   if (used === undefined) return blockedVerdict(result);
   const {
     way,
     figures: { loss, bandwidthKbps, roundTripMs },
   } = used;
   if (loss > thresholds.loss) {
-    const sentence = t(`connectionTest:verdict.loss.${way}`, { loss: percentText(loss) });
+    const sentence = t(`connectionTest:verdict.loss.${way}`, { loss: formatPercent(loss) });
     return { tone: "fair", sentence, advice: t("connectionTest:verdict.loss.advice") };
   }
   if (bandwidthKbps !== undefined && bandwidthKbps < thresholds.bandwidthKbps) {
-    const bandwidth = bitrateText(bandwidthKbps);
+    const bandwidth = formatBitrate(bandwidthKbps);
     const sentence = t(`connectionTest:verdict.bandwidth.${way}`, { bandwidth });
     return { tone: "fair", sentence, advice: t("connectionTest:verdict.bandwidth.advice") };
   }
@@ -66,12 +66,12 @@ function plainVerdict(
 }
 
 /** Returns a share as text, such as `0 %`, `0.5 %` or `12 %`. */
-export function percentText(share: number): string {
+export function formatPercent(share: number): string {
   const percent = share * 100;
   return `${percent < 10 ? Number(percent.toFixed(1)) : Math.round(percent)} %`;
 }
 
 /** Returns a bitrate as text, such as `1.8 Mbit/s`. */
-export function bitrateText(kbps: number): string {
+export function formatBitrate(kbps: number): string {
   return kbps < 1_000 ? `${Math.round(kbps)} kbit/s` : `${Number((kbps / 1_000).toFixed(1))} Mbit/s`;
 }

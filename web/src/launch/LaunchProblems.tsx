@@ -1,12 +1,12 @@
+import { useEffect, useRef } from "react";
 import { Trans, useTranslation } from "react-i18next";
 import { useNavigate } from "react-router";
+import { describeError } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { playPath } from "./playPath.ts";
 import { useActiveGameSession } from "./useActiveGameSession.ts";
 import type { Launch } from "./useLaunch.ts";
-import { useEffect, useRef } from "react";
-import { sentenceFor } from "../client/apiError.ts";
 
 /**
  * Asks whether to resume the game that already runs or to stop it for the new one, if there is a conflict.
@@ -69,7 +69,7 @@ export function LaunchFailure({ error }: { error: Error }) {
   }, []);
   return (
     <p ref={alert} className="message message-problem" role="alert">
-      {sentenceFor(error)}
+      {describeError(error)}
     </p>
   );
 }

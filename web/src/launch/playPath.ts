@@ -22,14 +22,14 @@ export function playPath({
 }
 
 /** Returns the slot choice from the query of a play page's address. */
-export function slotChoiceOf(query: URLSearchParams): SlotChoice {
+export function parseSlotChoice(query: URLSearchParams): SlotChoice {
   const saveSlotId = query.get("slot");
   if (saveSlotId !== null) return { saveSlotId };
   return query.has("fresh") ? { fresh: true } : {};
 }
 
 /** Returns the query for a running session: a new slot is now the slot that was played last. */
-export function queryOfRunning(query: URLSearchParams): URLSearchParams {
+export function toRunningQuery(query: URLSearchParams): URLSearchParams {
   const next = new URLSearchParams(query);
   next.delete("fresh");
   return next;

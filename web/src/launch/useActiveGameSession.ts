@@ -1,7 +1,7 @@
-import { t } from "../i18n.ts";
 import { queryOptions, useQuery, type QueryClient } from "@tanstack/react-query";
 import type { GameSessionsResponse } from "#contracts/http/gameSessions.ts";
 import { listGameSessions } from "../client/gameSessions.ts";
+import { t } from "../i18n.ts";
 import { useMaintenance } from "../service/useServiceStatus.ts";
 
 export type ActiveGameSession = GameSessionsResponse["sessions"][number];

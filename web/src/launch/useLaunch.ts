@@ -4,7 +4,7 @@ import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-q
 import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import { isApiError } from "../client/apiError.ts";
 import { launchGame, stopGameSession } from "../client/gameSessions.ts";
-import { launchQualityFrom, readTestResult } from "../connectionTest/testResult.ts";
+import { chooseLaunchStart, readTestResult } from "../connectionTest/testResult.ts";
 import { refreshServiceStatus } from "../service/useServiceStatus.ts";
 import { playPath } from "./playPath.ts";
 import { refreshActiveGameSession } from "./useActiveGameSession.ts";
@@ -42,7 +42,7 @@ export function useLaunch(): Launch {
   const { mutate, reset, variables, error, isPending, isSuccess } = useMutation({
     mutationFn: async ({ request, stopFirst }: LaunchAttempt) => {
       if (stopFirst !== undefined) await stopIfPresent(stopFirst);
-      const { startKbps } = launchQualityFrom(readTestResult());
+      const { startKbps } = chooseLaunchStart(readTestResult());
       return launchGame(
         startKbps === undefined ? request : { ...request, quality: { startKbps, ...request.quality } },
       );

@@ -1,17 +1,17 @@
-import { Trans, useTranslation } from "react-i18next";
 import { Suspense, useEffect, useRef, type RefObject } from "react";
+import { Trans, useTranslation } from "react-i18next";
 import { Link, NavigationType, NavLink, Outlet, useLocation, useNavigationType } from "react-router";
 import { useQueryClient, useMutation } from "@tanstack/react-query";
+import { describeError } from "../client/apiError.ts";
+import { signOut } from "../client/auth.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon, Logo } from "../components/Icon.tsx";
 import { Spinner, Notice } from "../components/Notice.tsx";
+import { useTitle } from "../components/useTitle.ts";
 import { playPath } from "../launch/playPath.ts";
 import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
-import { sentenceFor } from "../client/apiError.ts";
-import { signOut } from "../client/auth.ts";
-import { ActionButton } from "../components/ActionButton.tsx";
 import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
-import { useTitle } from "../components/useTitle.ts";
 
 /** The frame of every signed-in page except the play page. */
 export function Layout() {
@@ -108,7 +108,7 @@ function UserMenu() {
     <div className="user">
       {signingOut.isError && (
         <span className="user-problem" role="alert">
-          {sentenceFor(signingOut.error)}
+          {describeError(signingOut.error)}
         </span>
       )}
       <NavLink className="account-link" to="/account">

@@ -1,11 +1,11 @@
-import { useTranslation } from "react-i18next";
 import { useState } from "react";
+import { useTranslation } from "react-i18next";
 import {
   launchStages,
   type GameSessionStatusResponse,
   type LaunchStage,
 } from "#contracts/http/gameSessions.ts";
-import { sentenceFor } from "../client/apiError.ts";
+import { describeError } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { useNow } from "../components/useNow.ts";
@@ -41,7 +41,7 @@ export function LaunchProgress({ session, isCancelling, error, onCancel }: Launc
       </p>
       {error !== null && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(error)}
+          {describeError(error)}
         </p>
       )}
       {isLong && <p className="muted">{t("launch.long")}</p>}

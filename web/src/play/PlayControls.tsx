@@ -1,17 +1,17 @@
-import { useTranslation } from "react-i18next";
 import { useEffect, useState, type RefObject, useRef } from "react";
+import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { Icon, type IconName } from "../components/Icon.tsx";
+import { QualityForm } from "../quality/QualityForm.tsx";
+import { describeNextSize, describeQuality } from "../quality/qualityText.ts";
+import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
 import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { canLockPointer, lockPointer } from "../stream/pointerLock.ts";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
 import type { HeldQuality } from "./useGameStream.ts";
 import type { VideoPlayback } from "./useVideoPlayback.ts";
-import { QualityForm } from "../quality/QualityForm.tsx";
-import { nextSizeLine, qualityLine } from "../quality/qualityText.ts";
-import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
 
 /** The bar stays open for this long after the game appears, so that the player notices it. */
 const introMs = 4_000;
@@ -244,7 +244,7 @@ function QualityMenu({
   const kept = choice.data?.quality ?? {};
   // This session may have another preset than the saved choice.
   const value = wished ?? ((kept.preset ?? "auto") === held.preset ? kept : { preset: held.preset });
-  const nextSize = choice.data && nextSizeLine(value, held.maximum, choice.data.maximum);
+  const nextSize = choice.data && describeNextSize(value, held.maximum, choice.data.maximum);
   return (
     <div
       ref={menu}
@@ -268,7 +268,7 @@ function QualityMenu({
         }}
       />
       <p className="quality-now" role="status" data-testid="quality-now">
-        {qualityLine(held)}
+        {describeQuality(held)}
         {nextSize !== undefined && (
           <>
             <br />

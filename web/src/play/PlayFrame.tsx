@@ -1,5 +1,5 @@
-import { useTranslation } from "react-i18next";
 import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { Logo } from "../components/Icon.tsx";
 

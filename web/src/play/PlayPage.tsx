@@ -1,12 +1,12 @@
-import { useTranslation } from "react-i18next";
 import { useCallback, useEffect } from "react";
+import { useTranslation } from "react-i18next";
 import { useParams, useSearchParams } from "react-router";
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { isApiError, describeError } from "../client/apiError.ts";
 import { Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
-import { queryOfRunning, slotChoiceOf } from "../launch/playPath.ts";
+import { toRunningQuery, parseSlotChoice } from "../launch/playPath.ts";
 import type { StreamState } from "../stream/streamState.ts";
 import { LaunchProgress } from "./LaunchProgress.tsx";
 import { PlayerView } from "./PlayerView.tsx";
@@ -28,7 +28,7 @@ function Play({ sessionId }: { sessionId: string }) {
   const view = useGameSession(sessionId);
   const isRunning = view.session?.status === "running";
   useEffect(() => {
-    if (isRunning) setQuery(queryOfRunning, { replace: true });
+    if (isRunning) setQuery(toRunningQuery, { replace: true });
   }, [isRunning, setQuery]);
   const { session, refresh } = view;
   const streamUrl = session === undefined || view.isStopping ? undefined : streamUrlOf(session);
@@ -84,7 +84,7 @@ function Play({ sessionId }: { sessionId: string }) {
             session={session}
             statistics={view.statistics}
             gameSlug={gameSlug}
-            choice={slotChoiceOf(query)}
+            choice={parseSlotChoice(query)}
           />
         </PlayFrame>
       );
@@ -139,7 +139,7 @@ function Saving({
       {error !== null && (
         <>
           <p className="message message-problem" role="alert">
-            {sentenceFor(error)}
+            {describeError(error)}
           </p>
           <div className="actions">
             <ExitLinks gameSlug={gameSlug} />
@@ -176,7 +176,7 @@ function NoSession({
         </button>
       }
     >
-      <p>{sentenceFor(error)}</p>
+      <p>{describeError(error)}</p>
     </Notice>
   );
 }

@@ -1,9 +1,14 @@
-import { Trans, useTranslation } from "react-i18next";
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
+import { Trans, useTranslation } from "react-i18next";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { sentenceFor } from "../client/apiError.ts";
-import type { Size } from "../stream/pictureArea.ts";
+import { describeError } from "../client/apiError.ts";
+import { Dialog } from "../components/Dialog.tsx";
+import { formatCountdown } from "../components/format.ts";
+import { useNow } from "../components/useNow.ts";
+import type { GameStream } from "../stream/gameStream.ts";
+import { captureInput } from "../stream/inputCapture.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
+import type { Size } from "../stream/pictureArea.ts";
 import { isPointerLocked, unlockPointer } from "../stream/pointerLock.ts";
 import { isInPlay } from "../stream/streamState.ts";
 import { PlayControls } from "./PlayControls.tsx";
@@ -12,14 +17,9 @@ import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
 import { StreamOverlay } from "./StreamOverlay.tsx";
 import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
-import { useSaveNow, type SaveNow } from "./useSaveNow.ts";
 import type { GameStreamView } from "./useGameStream.ts";
+import { useSaveNow, type SaveNow } from "./useSaveNow.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
-import { countdownText } from "../components/format.ts";
-import { useNow } from "../components/useNow.ts";
-import { Dialog } from "../components/Dialog.tsx";
-import type { GameStream } from "../stream/gameStream.ts";
-import { captureInput } from "../stream/inputCapture.ts";
 
 interface InputCaptureParts {
   surface: RefObject<HTMLElement | null>;
@@ -151,7 +151,7 @@ function Notices({
       <div className="player-warnings">
         {stopError !== null && (
           <p className="player-warning" role="alert">
-            {t("stopFailed", { reason: sentenceFor(stopError) })}
+            {t("stopFailed", { reason: describeError(stopError) })}
           </p>
         )}
         {saveNotice !== undefined && (
@@ -238,7 +238,7 @@ function ExpiryWarning({ expiresAt }: { expiresAt: string | undefined }) {
       <Trans
         t={t}
         i18nKey="expiring"
-        values={{ time: countdownText(left) }}
+        values={{ time: formatCountdown(left) }}
         components={{ strong: <strong aria-live="off" /> }}
       />
     </p>

@@ -1,14 +1,14 @@
-import { useTranslation } from "react-i18next";
 import { useEffect, useRef } from "react";
+import { useTranslation } from "react-i18next";
 import type { GameSessionStatusResponse, LaunchRequest, StopResponse } from "#contracts/http/gameSessions.ts";
-import { sentenceFor } from "../client/apiError.ts";
+import { describeError } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
+import { formatDuration } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
-import { durationText } from "../components/format.ts";
 import { LaunchConflict } from "../launch/LaunchProblems.tsx";
 import type { SlotChoice } from "../launch/playPath.ts";
 import { useLaunch } from "../launch/useLaunch.ts";
-import { endMessageOf } from "./endMessage.ts";
+import { describeEnd } from "./endMessage.ts";
 import { ExitLinks } from "./PlayFrame.tsx";
 
 /** Shows why the session ended, what it used, and what the player can do next. */
@@ -25,7 +25,7 @@ export function SessionEnded({
   choice: SlotChoice;
 }) {
   const { t } = useTranslation(["play", "common"]);
-  const { title, text } = endMessageOf(session);
+  const { title, text } = describeEnd(session);
   const heading = useRef<HTMLHeadingElement>(null);
   // The element that had the focus, the game or the stop button, is gone.
   useEffect(() => {
@@ -57,7 +57,7 @@ export function SessionEnded({
 function Statistics({ statistics: { duration, cpuSeconds, peakMemoryMb } }: { statistics: StopResponse }) {
   const { t } = useTranslation("play");
   const figures = [
-    [t("ended.played"), durationText(duration), "duration"],
+    [t("ended.played"), formatDuration(duration), "duration"],
     [t("ended.processorTime"), t("ended.seconds", { seconds: cpuSeconds.toFixed(1) }), "cpu"],
     [t("ended.peakMemory"), t("ended.megabytes", { megabytes: Math.round(peakMemoryMb) }), "memory"],
   ] as const;
@@ -81,7 +81,7 @@ function PlayAgain({ request, label }: { request: LaunchRequest; label: string }
     <>
       {launch.error !== null && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(launch.error)}
+          {describeError(launch.error)}
         </p>
       )}
       <ActionButton

@@ -1,5 +1,7 @@
-import { t } from "../i18n.ts";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { t } from "../i18n.ts";
+import { describeQualityBriefly } from "../quality/qualityText.ts";
 import type { GameStream } from "../stream/gameStream.ts";
 import {
   type StreamStatistics,
@@ -7,9 +9,7 @@ import {
   statisticsBetween,
   type StreamCounters,
 } from "../stream/streamStatistics.ts";
-import { shortQualityLine } from "../quality/qualityText.ts";
 import type { HeldQuality, StreamHello } from "./useGameStream.ts";
-import { useEffect, useState } from "react";
 
 const sampleMs = 1_000;
 /** Shown for a value that is not known. */
@@ -38,7 +38,11 @@ export function StatisticsOverlay({
     [t("statistics.lost"), figure(now?.packetsLost), "lost"],
     [t("statistics.codec"), now?.codec ?? unknownValue, "codec"],
     [t("statistics.encoder"), hello?.encoder ?? unknownValue, "encoder"],
-    [t("statistics.quality"), quality === undefined ? unknownValue : shortQualityLine(quality), "quality"],
+    [
+      t("statistics.quality"),
+      quality === undefined ? unknownValue : describeQualityBriefly(quality),
+      "quality",
+    ],
   ];
   return (
     <aside className="statistics" aria-label={t("statistics.label")} data-testid="stream-statistics">

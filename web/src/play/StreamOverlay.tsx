@@ -1,7 +1,7 @@
-import { t } from "../i18n.ts";
-import { useTranslation } from "react-i18next";
 import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
 import { Spinner } from "../components/Notice.tsx";
+import { t } from "../i18n.ts";
 import type { GameStream } from "../stream/gameStream.ts";
 import type { StreamState } from "../stream/streamState.ts";
 import { ExitLinks } from "./PlayFrame.tsx";

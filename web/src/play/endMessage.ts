@@ -4,7 +4,7 @@ import { t } from "../i18n.ts";
 type EndedGameSession = Pick<GameSessionStatusResponse, "status" | "endReason" | "message" | "saveNotice">;
 
 /** Returns why a session ended, as a title and a sentence for the player. */
-export function endMessageOf({ status, endReason, message, saveNotice }: EndedGameSession): {
+export function describeEnd({ status, endReason, message, saveNotice }: EndedGameSession): {
   title: string;
   text: string;
 } {

@@ -1,7 +1,7 @@
+import { publicStatuses } from "#contracts/crd/sessionState.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError } from "../client/apiError.ts";
-import { publicStatuses } from "#contracts/crd/sessionState.ts";
 
 const maxPauseMs = limits.gameSession.keepaliveIntervalSeconds * 1_000;
 
@@ -64,7 +64,7 @@ export function isFinal(session: PollState["session"], error: Error | null): boo
  * Returns the newer of two statuses of one session. A session never returns to an earlier status, so such a
  * response is older than an event that overtook it.
  */
-export function newerOf(
+export function newerStatus(
   known: GameSessionStatusResponse | undefined,
   received: GameSessionStatusResponse,
 ): GameSessionStatusResponse {
@@ -77,7 +77,7 @@ export function newerOf(
  * Returns the last status; undefined once the API no longer knows such a session of the player. Tabs share
  * the sign-in, so it may be another player than before. `error` is the failure of the last request.
  */
-export function ownSession<Session extends Pick<GameSessionStatusResponse, "status">>(
+export function knownSession<Session extends Pick<GameSessionStatusResponse, "status">>(
   session: Session | undefined,
   error: Error | null,
 ): Session | undefined {

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { useQuery, useQueryClient, queryOptions } from "@tanstack/react-query";
 import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
+import { isApiError } from "../client/apiError.ts";
 import {
   stopGameSession,
   readGameSession,
@@ -8,13 +9,12 @@ import {
   type Kept,
   subscribeToGameSession,
 } from "../client/gameSessions.ts";
-import { isApiError } from "../client/apiError.ts";
 import { refreshAuthSession } from "../signIn/useAuth.ts";
 import {
-  ownSession,
+  knownSession,
   isFinal,
   pollPauseMs,
-  newerOf,
+  newerStatus,
   failedKeepalivePauseMs,
   keepalivePauseMs,
 } from "./gameSessionStatus.ts";
@@ -52,7 +52,7 @@ export function useGameSession(sessionId: string): GameSessionView {
     refetchIntervalInBackground: true,
   });
   const error = useLastError(data, queryError);
-  const session = ownSession(data, error);
+  const session = knownSession(data, error);
   const isUnknown = isApiError(error, "not_found");
   useEffect(() => {
     // Somebody else may have signed in since.
@@ -118,7 +118,7 @@ export function gameSessionQuery(sessionId: string) {
     queryKey: ["gameSession", sessionId],
     queryFn: async ({ client, queryKey, signal }) => {
       const received = await readGameSession(sessionId, signal);
-      return newerOf(client.getQueryData<GameSessionStatusResponse>(queryKey), received);
+      return newerStatus(client.getQueryData<GameSessionStatusResponse>(queryKey), received);
     },
   });
 }
@@ -134,7 +134,7 @@ function useGameSessionEvents(
     if (!isWanted) return;
     const { queryKey } = gameSessionQuery(sessionId);
     const unsubscribe = subscribeToGameSession(sessionId, {
-      onStatus: (session) => void client.setQueryData(queryKey, (known) => newerOf(known, session)),
+      onStatus: (session) => void client.setQueryData(queryKey, (known) => newerStatus(known, session)),
       onExpiring: (expiresAt) =>
         void client.setQueryData(queryKey, (known) => known && { ...known, expiresAt }),
       onOpen: (isOpen) => {
@@ -182,20 +182,20 @@ function useKeepalive(
     refetchOnReconnect: "always",
   });
   if (!isRunning) return undefined;
-  const expiresAt = laterOf(session.expiresAt, kept?.expiresAt);
-  return kept === undefined || expiresAt === undefined ? expiresAt : byThisClock(expiresAt, kept, keptAt);
+  const expiresAt = laterTime(session.expiresAt, kept?.expiresAt);
+  return kept === undefined || expiresAt === undefined ? expiresAt : toLocalClock(expiresAt, kept, keptAt);
 }
 
 /**
  * Converts a time of the server's clock to the local clock, which may be hours off. A keepalive reveals the
  * difference.
  */
-function byThisClock(moment: string, { expiresAt, leftMs }: Kept, keptAt: number): string {
+function toLocalClock(moment: string, { expiresAt, leftMs }: Kept, keptAt: number): string {
   const aheadMs = Date.parse(expiresAt) - leftMs - keptAt;
   return new Date(Date.parse(moment) - aheadMs).toISOString();
 }
 
 /** Both are UTC times in ISO form, whose order is that of their text. */
-function laterOf(first: string | undefined, second: string | undefined): string | undefined {
+function laterTime(first: string | undefined, second: string | undefined): string | undefined {
   return first === undefined || (second !== undefined && second >= first) ? second : first;
 }

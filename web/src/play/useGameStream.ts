@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
-import type { HelloNotice, QualityNotice } from "#contracts/stream.ts";
 import type { z } from "zod";
-import { clientIdOfTab } from "../stream/clientId.ts";
+import type { HelloNotice, QualityNotice } from "#contracts/stream.ts";
+import { readTabClientId } from "../stream/clientId.ts";
 import { GameStream } from "../stream/gameStream.ts";
 import type { StreamState } from "../stream/streamState.ts";
 
@@ -34,7 +34,7 @@ export function useGameStream(
   const [quality, setQuality] = useState<HeldQuality>();
 
   useEffect(() => {
-    const created = new GameStream(clientIdOfTab());
+    const created = new GameStream(readTabClientId());
     const stopListening = [
       created.on("state", (next) => {
         setState(next);

@@ -1,10 +1,10 @@
-import { t } from "../i18n.ts";
 import { useEffect, useRef } from "react";
 import { useMutation } from "@tanstack/react-query";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { ApiError, sentenceFor } from "../client/apiError.ts";
-import { listSaves, requestSave } from "../client/saves.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
+import { ApiError, describeError } from "../client/apiError.ts";
+import { listSaves, requestSave } from "../client/saves.ts";
+import { t } from "../i18n.ts";
 
 /**
  * The outcome of a requested save: the version is stored, it will appear in the slot's history later, or the
@@ -78,7 +78,7 @@ function noticeOf(
   error: Error | null,
 ): SaveNow["notice"] {
   if (isSaving) return { text: t("common:saving"), isProblem: false };
-  if (error !== null) return { text: sentenceFor(error), isProblem: true };
+  if (error !== null) return { text: describeError(error), isProblem: true };
   // The notice of the session explains a save that was not kept.
   if (outcome === undefined || outcome === "notKept") return undefined;
   return { text: t(`play:saveNow.${outcome}`), isProblem: false };

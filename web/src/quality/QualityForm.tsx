@@ -1,7 +1,7 @@
-import { useTranslation } from "react-i18next";
 import { useId, type ReactNode } from "react";
-import type { QualityRequest, QualityMaximum } from "#contracts/streamQuality.ts";
-import { offeredRates, offeredSizes, presetTexts } from "./qualityText.ts";
+import { useTranslation } from "react-i18next";
+import type { QualityMaximum, QualityRequest } from "#contracts/streamQuality.ts";
+import { listFrameRates, listSizes, describePresets } from "./qualityText.ts";
 
 /** Chooses a preset, and a size and frame rate that override it. Every choice calls `onChange`. */
 export function QualityForm({
@@ -19,18 +19,18 @@ export function QualityForm({
   const name = useId();
   const size =
     value.width === undefined || value.height === undefined ? "" : `${value.width}x${value.height}`;
-  const sizes = offeredSizes(maximum).map(({ width, height }) => ({
+  const sizes = listSizes(maximum).map(({ width, height }) => ({
     value: `${width}x${height}`,
     text: `${width} × ${height}`,
   }));
-  const rates = offeredRates(maximum).map((rate) => ({
+  const rates = listFrameRates(maximum).map((rate) => ({
     value: String(rate),
     text: t("framesPerSecond", { fps: rate }),
   }));
   return (
     <fieldset className="quality" disabled={isDisabled}>
       <legend className="visually-hidden">{t("legend")}</legend>
-      {presetTexts(maximum).map(({ preset, name: title, about }) => (
+      {describePresets(maximum).map(({ preset, name: title, about }) => (
         <label key={preset} className="quality-preset">
           <input
             type="radio"

@@ -1,4 +1,3 @@
-import { t } from "../i18n.ts";
 import {
   type QualityRequest,
   megabytesPerHour,
@@ -10,6 +9,7 @@ import {
   type QualityPreset,
   type StreamQuality,
 } from "#contracts/streamQuality.ts";
+import { t } from "../i18n.ts";
 
 /** A preset as players read it. */
 export interface PresetText {
@@ -19,7 +19,7 @@ export interface PresetText {
 }
 
 /** Returns the presets as players read them, with the values that apply within this maximum. */
-export function presetTexts(maximum: QualityMaximum): PresetText[] {
+export function describePresets(maximum: QualityMaximum): PresetText[] {
   const saver = qualityWithin({ preset: "dataSaver" }, { ...maximum, maxFps: maximum.fps });
   const about: Record<QualityPreset, string> = {
     auto: t("quality:autoAbout"),
@@ -31,13 +31,13 @@ export function presetTexts(maximum: QualityMaximum): PresetText[] {
 }
 
 /** Returns the quality in one line. */
-export function qualityLine({ preset, width, height, fps, maxKbps }: StreamQuality): string {
+export function describeQuality({ preset, width, height, fps, maxKbps }: StreamQuality): string {
   const megabytes = megabytesPerHour(maxKbps);
   return t("quality:current", { preset: t(`quality:${preset}`), width, height, fps, megabytes });
 }
 
 /** Returns the quality without its size, for places that show the size anyway. */
-export function shortQualityLine({ preset, fps, maxKbps }: StreamQuality): string {
+export function describeQualityBriefly({ preset, fps, maxKbps }: StreamQuality): string {
   return t("quality:currentShort", { preset: t(`quality:${preset}`), fps, kbps: maxKbps });
 }
 
@@ -45,7 +45,7 @@ export function shortQualityLine({ preset, fps, maxKbps }: StreamQuality): strin
  * Returns the size that the next game starts with, as a sentence, if the choice exceeds the display of this
  * session and the site allows more; undefined otherwise.
  */
-export function nextSizeLine(
+export function describeNextSize(
   choice: QualityRequest,
   session: QualityMaximum,
   site: QualityMaximum,
@@ -73,7 +73,7 @@ const commonSizes = [
 const commonRates = [30, 60, 90, 120];
 
 /** Returns the sizes that players may choose from, including the maximum. */
-export function offeredSizes(maximum: QualityMaximum): { width: number; height: number }[] {
+export function listSizes(maximum: QualityMaximum): { width: number; height: number }[] {
   const smaller = commonSizes
     .map(([width, height]) => ({ width, height }))
     .filter(({ width, height }) => width < maximum.width && height < maximum.height);
@@ -81,6 +81,6 @@ export function offeredSizes(maximum: QualityMaximum): { width: number; height: 
 }
 
 /** Returns the frame rates that players may choose from, including the maximum. */
-export function offeredRates(maximum: QualityMaximum): number[] {
+export function listFrameRates(maximum: QualityMaximum): number[] {
   return [...commonRates.filter((rate) => rate < maximum.fps && rate >= pictureRanges.fps.min), maximum.fps];
 }

@@ -1,16 +1,16 @@
-import { useTranslation } from "react-i18next";
 import { useState } from "react";
+import { useTranslation } from "react-i18next";
 import type { SavesResponse } from "#contracts/http/saves.ts";
+import { ActionButton } from "../components/ActionButton.tsx";
+import { Icon } from "../components/Icon.tsx";
 import { LoadFailure, RefreshFailure, Spinner } from "../components/Notice.tsx";
 import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { useNow } from "../components/useNow.ts";
-import { ReplaceDialog } from "./SlotDialogs.tsx";
 import { SlotCard } from "./SlotCard.tsx";
+import { ReplaceDialog } from "./SlotDialogs.tsx";
 import { type SlotActions, type SlotLaunch, isUsed } from "./slotText.ts";
 import { UploadSave, useSaveUpload, type SaveUpload } from "./UploadSave.tsx";
 import { useSaves } from "./useSaves.ts";
-import { ActionButton } from "../components/ActionButton.tsx";
-import { Icon } from "../components/Icon.tsx";
 
 /** The save slots of a game with their histories and actions. */
 export function SaveSlots(actions: SlotActions) {

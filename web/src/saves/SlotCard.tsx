@@ -1,26 +1,26 @@
-import { useTranslation } from "react-i18next";
 import { useRef, useState, type RefObject, useEffect, type SubmitEvent } from "react";
+import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import type { SaveVersion } from "#contracts/http/saves.ts";
+import { describeError } from "../client/apiError.ts";
+import { copySlot, renameSlot } from "../client/saves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
+import { formatMoment } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
-import { momentText } from "../components/format.ts";
 import { playPath } from "../launch/playPath.ts";
 import { useActiveGameSession } from "../launch/useActiveGameSession.ts";
 import { RestoreDialog, DeleteDialog } from "./SlotDialogs.tsx";
 import {
   type SlotActions,
-  currentVersion,
+  findCurrentVersion,
   hasLateCopy,
-  lastPlayedText,
-  readableBefore,
+  describeLastPlayed,
+  findReadableBefore,
   type UsedSlot,
-  slotName,
-  labelProblem,
+  describeSlot,
+  findLabelProblem,
 } from "./slotText.ts";
 import { SlotVersions } from "./SlotVersions.tsx";
-import { sentenceFor } from "../client/apiError.ts";
-import { copySlot, renameSlot } from "../client/saves.ts";
 import { UploadSave, useSaveUpload } from "./UploadSave.tsx";
 import { useSavesChange } from "./useSaves.ts";
 
@@ -56,7 +56,7 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
           <>
             <div className="slot-text">
               <strong>{slot.label ?? t("slotTitle", { number: slot.slotNumber })}</strong>
-              <span>{lastPlayedText(slot, now)}</span>
+              <span>{describeLastPlayed(slot, now)}</span>
             </div>
             <MainButton slot={slot} actions={actions} />
           </>
@@ -143,9 +143,9 @@ function SlotNotes({
   onRestore: ((version: SaveVersion) => void) | undefined;
 }) {
   const { t } = useTranslation("saves");
-  const current = currentVersion(slot);
+  const current = findCurrentVersion(slot);
   const isDamaged = current?.isReadable === false;
-  const before = isDamaged ? readableBefore(slot.versions, current.id) : undefined;
+  const before = isDamaged ? findReadableBefore(slot.versions, current.id) : undefined;
   return (
     <div className="slot-notes" role="status">
       {slot.state === "playing" && <p className="message">{t("note.playing")}</p>}
@@ -159,7 +159,7 @@ function SlotNotes({
             t("note.earlier")
           ) : (
             <button type="button" className="text-button" onClick={() => onRestore(before)}>
-              {t("versions.restorePrevious", { time: momentText(before.savedAt) })}
+              {t("versions.restorePrevious", { time: formatMoment(before.savedAt) })}
             </button>
           )}
         </p>
@@ -200,7 +200,7 @@ function SlotTools({
   const startCopy = (): void =>
     copy.mutate({
       work: () => copySlot({ slug, slotId }),
-      done: t("copy.done", { slot: slotName(slot) }),
+      done: t("copy.done", { slot: describeSlot(slot) }),
     });
   return (
     <div className="slot-tools">
@@ -213,7 +213,7 @@ function SlotTools({
       >
         {t("rename.button")}
       </button>
-      {isFree && isOffered && hasEmptySlot && currentVersion(slot)?.isReadable === true && (
+      {isFree && isOffered && hasEmptySlot && findCurrentVersion(slot)?.isReadable === true && (
         <ActionButton
           className="button button-small"
           isBusy={copy.isPending}
@@ -238,7 +238,7 @@ function SlotTools({
       )}
       {copy.isError && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(copy.error)}
+          {describeError(copy.error)}
         </p>
       )}
       {isDeleting && (
@@ -282,8 +282,8 @@ function SlotNameForm({
   const input = useRef<HTMLInputElement>(null);
   const rename = useSavesChange(slug, announce);
   useEffect(() => input.current?.select(), []);
-  const tooLong = labelProblem(name);
-  const problem = tooLong ?? (rename.isError ? sentenceFor(rename.error) : undefined);
+  const tooLong = findLabelProblem(name);
+  const problem = tooLong ?? (rename.isError ? describeError(rename.error) : undefined);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (tooLong !== undefined) return;

@@ -1,23 +1,23 @@
-import { t } from "../i18n.ts";
+import { useId, useState } from "react";
 import { Trans, useTranslation } from "react-i18next";
 import type { SaveVersion } from "#contracts/http/saves.ts";
-import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { isApiError, describeError } from "../client/apiError.ts";
 import { restoreSave, deleteSlot } from "../client/saves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
-import { momentText } from "../components/format.ts";
+import { formatMoment } from "../components/format.ts";
+import { t } from "../i18n.ts";
+import { useLaunchObstacle } from "../launch/useActiveGameSession.ts";
 import {
-  currentVersion,
-  kindText,
-  slotName,
+  findCurrentVersion,
+  describeKind,
+  describeSlot,
   type UsedSlot,
-  lastPlayedText,
-  savesCountText,
+  describeLastPlayed,
+  describeSavesCount,
   type SlotLaunch,
 } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
-import { useId, useState } from "react";
-import { useLaunchObstacle } from "../launch/useActiveGameSession.ts";
 
 /**
  * Asks whether to restore a version as the slot's save. If it is damaged, offers the previous readable one.
@@ -37,7 +37,7 @@ export function RestoreDialog({
 }) {
   const { t } = useTranslation(["saves", "common"]);
   const { mutate, isPending, error } = useSavesChange(slug, announce);
-  const current = currentVersion(slot);
+  const current = findCurrentVersion(slot);
   const readableId = isApiError(error, "unreadable_save") ? error.readableVersionId : undefined;
   const readable = slot.versions.find(({ id, isCurrent }) => id === readableId && !isCurrent);
   const chosen = readable ?? version;
@@ -46,7 +46,7 @@ export function RestoreDialog({
     mutate(
       {
         work: () => restoreSave({ slug, slotId: slot.id }, chosen.id),
-        done: t("restore.done", { time: momentText(chosen.savedAt), slot: slotName(slot) }),
+        done: t("restore.done", { time: formatMoment(chosen.savedAt), slot: describeSlot(slot) }),
       },
       { onSuccess: onDismiss },
     );
@@ -67,7 +67,7 @@ export function RestoreDialog({
               ? t("restore.restoring")
               : readable === undefined
                 ? t("restore.confirm")
-                : t("versions.restoreOf", { time: momentText(readable.savedAt) })}
+                : t("versions.restoreOf", { time: formatMoment(readable.savedAt) })}
           </ActionButton>
           <button type="button" className="button" disabled={isPending} onClick={onDismiss}>
             {t("common:cancel")}
@@ -79,14 +79,18 @@ export function RestoreDialog({
         <Trans
           t={t}
           i18nKey="restore.text"
-          values={{ time: momentText(chosen.savedAt), kind: kindText(chosen.kind), slot: slotName(slot) }}
+          values={{
+            time: formatMoment(chosen.savedAt),
+            kind: describeKind(chosen.kind),
+            slot: describeSlot(slot),
+          }}
           components={{ strong: <strong /> }}
         />{" "}
         {current !== undefined && (
           <Trans
             t={t}
             i18nKey="restore.replaces"
-            values={{ time: momentText(current.savedAt) }}
+            values={{ time: formatMoment(current.savedAt) }}
             components={{ strong: <strong /> }}
           />
         )}
@@ -101,7 +105,7 @@ export function RestoreDialog({
 }
 
 function problemText(error: Error, hasReadable: boolean): string {
-  if (!isApiError(error, "unreadable_save")) return sentenceFor(error);
+  if (!isApiError(error, "unreadable_save")) return describeError(error);
   return hasReadable ? t("saves:restore.damagedWithPrevious") : t("saves:restore.damaged");
 }
 
@@ -194,7 +198,7 @@ export function ReplaceDialog({
       </div>
       {error !== null && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(error)}
+          {describeError(error)}
         </p>
       )}
     </Dialog>
@@ -231,7 +235,7 @@ function SlotChoice({
             ? t("replace.playing")
             : slot.state === "storing"
               ? t("replace.storing")
-              : lastPlayedText(slot, now)}
+              : describeLastPlayed(slot, now)}
         </span>
       </label>
     </div>
@@ -281,7 +285,7 @@ export function DeleteDialog({
       </p>
       {error !== null && (
         <p className="message message-problem" role="alert">
-          {sentenceFor(error)}
+          {describeError(error)}
         </p>
       )}
     </Dialog>
@@ -294,7 +298,7 @@ function LossWarning({ slot }: { slot: UsedSlot }) {
     <Trans
       t={t}
       i18nKey="delete.loss"
-      values={{ slot: slotName(slot), saves: savesCountText(slot) }}
+      values={{ slot: describeSlot(slot), saves: describeSavesCount(slot) }}
       components={{ strong: <strong /> }}
     />
   );

@@ -1,9 +1,9 @@
-import { useTranslation } from "react-i18next";
 import { useState } from "react";
+import { useTranslation } from "react-i18next";
 import type { SaveVersion } from "#contracts/http/saves.ts";
 import { saveArchivePath } from "../client/saves.ts";
-import { sizeText, momentText, timeAgo } from "../components/format.ts";
-import { kindText, readableBefore, type UsedSlot } from "./slotText.ts";
+import { formatSize, formatMoment, formatTimeAgo } from "../components/format.ts";
+import { describeKind, findReadableBefore, type UsedSlot } from "./slotText.ts";
 
 /** A longer list is shortened until the player opens the rest. */
 const shownAtFirst = 5;
@@ -29,11 +29,12 @@ export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) 
           <li key={version.id} className={version.isReadable ? "version" : "version version-damaged"}>
             <div className="version-text">
               <strong>
-                <time dateTime={version.savedAt}>{momentText(version.savedAt)}</time>
+                <time dateTime={version.savedAt}>{formatMoment(version.savedAt)}</time>
                 {version.isCurrent && <span className="version-current">{t("versions.current")}</span>}
               </strong>
               <span>
-                {kindText(version.kind)} · {timeAgo(version.savedAt, now)} · {sizeText(version.bytes)}
+                {describeKind(version.kind)} · {formatTimeAgo(version.savedAt, now)} ·{" "}
+                {formatSize(version.bytes)}
               </span>
               {!version.isReadable && <span className="version-problem">{t("versions.damaged")}</span>}
             </div>
@@ -60,15 +61,15 @@ function VersionActions({
   const { t } = useTranslation("saves");
   const restore = slot.state === "free" ? onRestore : undefined;
   if (!version.isReadable) {
-    const before = readableBefore(slot.versions, version.id);
+    const before = findReadableBefore(slot.versions, version.id);
     if (before === undefined || restore === undefined) return null;
     return (
       <button type="button" className="text-button" onClick={() => restore(before)}>
-        {t("versions.restorePrevious", { time: momentText(before.savedAt) })}
+        {t("versions.restorePrevious", { time: formatMoment(before.savedAt) })}
       </button>
     );
   }
-  const time = momentText(version.savedAt);
+  const time = formatMoment(version.savedAt);
   return (
     <div className="version-actions">
       {!version.isCurrent && restore !== undefined && (

@@ -1,11 +1,11 @@
-import { t } from "../i18n.ts";
-import { useTranslation } from "react-i18next";
 import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
 import { useQueryClient } from "@tanstack/react-query";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";
 import { uploadSave } from "../client/saves.ts";
+import { t } from "../i18n.ts";
 import { refreshSlots } from "../launch/useLaunch.ts";
-import { isTooLarge, tooLargeText, uploadProblem } from "./slotText.ts";
+import { isTooLarge, describeTooLarge, describeUploadError } from "./slotText.ts";
 import { useSavesChange } from "./useSaves.ts";
 
 /**
@@ -98,7 +98,7 @@ export function useSaveUpload({
   const begin = (file: File): void => {
     if (isTooLarge(file.size, saveBytesMax)) {
       announce("");
-      setProblem(tooLargeText(saveBytesMax));
+      setProblem(describeTooLarge(saveBytesMax));
       return;
     }
     const { signal } = (controller.current = new AbortController());
@@ -113,7 +113,7 @@ export function useSaveUpload({
       {
         onError: (error) => {
           if (signal.aborted) setTimeout(() => void refreshSlots(client, slug), rereadMs);
-          else setProblem(uploadProblem(error, saveBytesMax));
+          else setProblem(describeUploadError(error, saveBytesMax));
         },
       },
     );

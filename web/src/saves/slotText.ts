@@ -1,9 +1,9 @@
-import { t } from "../i18n.ts";
 import type { SaveSlotHistory, SaveVersion, SaveVersionKind } from "#contracts/http/saves.ts";
 import { asLine } from "#contracts/http/text.ts";
 import { limits } from "#contracts/limits.ts";
-import { isApiError, sentenceFor } from "../client/apiError.ts";
-import { sizeText, timeAgo } from "../components/format.ts";
+import { isApiError, describeError } from "../client/apiError.ts";
+import { formatSize, formatTimeAgo } from "../components/format.ts";
+import { t } from "../i18n.ts";
 import type { SlotChoice } from "../launch/playPath.ts";
 
 /** The actions that the page gives to the slots. */
@@ -39,35 +39,38 @@ export function isUsed(slot: SaveSlotHistory): slot is UsedSlot {
 }
 
 /** Returns the origin of a version as text. */
-export function kindText(kind: SaveVersionKind): string {
+export function describeKind(kind: SaveVersionKind): string {
   return t(`saves:kind.${kind}`);
 }
 
 /** Returns the name of a slot for use in sentences, such as `slot 2, “Before the boss”`. */
-export function slotName({ slotNumber, label }: SaveSlotHistory): string {
+export function describeSlot({ slotNumber, label }: SaveSlotHistory): string {
   return label === null
     ? t("saves:slot", { number: slotNumber })
     : t("saves:slotWithName", { number: slotNumber, name: label });
 }
 
 /** Returns when a slot was last played, such as `Last played 3 days ago`. */
-export function lastPlayedText(
+export function describeLastPlayed(
   { id, lastPlayedAt }: Pick<SaveSlotHistory, "id" | "lastPlayedAt">,
   now: number,
 ): string {
   if (id === null) return t("saves:nothingSaved");
   return lastPlayedAt === null
     ? t("saves:notPlayed")
-    : t("saves:lastPlayed", { time: timeAgo(lastPlayedAt, now) });
+    : t("saves:lastPlayed", { time: formatTimeAgo(lastPlayedAt, now) });
 }
 
 /** Returns the version that the slot continues from; undefined before its first save. */
-export function currentVersion({ versions }: Pick<SaveSlotHistory, "versions">): SaveVersion | undefined {
+export function findCurrentVersion({ versions }: Pick<SaveSlotHistory, "versions">): SaveVersion | undefined {
   return versions.find(({ isCurrent }) => isCurrent);
 }
 
 /** Returns the newest readable version before the one with this id, unless it is the current one. */
-export function readableBefore(versions: readonly SaveVersion[], versionId: string): SaveVersion | undefined {
+export function findReadableBefore(
+  versions: readonly SaveVersion[],
+  versionId: string,
+): SaveVersion | undefined {
   const place = versions.findIndex(({ id }) => id === versionId);
   if (place < 0) return undefined;
   const before = versions.slice(place + 1).find(({ isReadable }) => isReadable);
@@ -88,23 +91,23 @@ export function isTooLarge(fileBytes: number, saveBytesMax: number): boolean {
 }
 
 /** Returns the sentence for a save that is larger than this size. */
-export function tooLargeText(saveBytesMax: number): string {
-  return t("saves:upload.tooLarge", { max: sizeText(saveBytesMax) });
+export function describeTooLarge(saveBytesMax: number): string {
+  return t("saves:upload.tooLarge", { max: formatSize(saveBytesMax) });
 }
 
 /** Returns the sentence for a failed upload. */
-export function uploadProblem(error: unknown, saveBytesMax: number): string {
-  return isApiError(error, "payload_too_large") ? tooLargeText(saveBytesMax) : sentenceFor(error);
+export function describeUploadError(error: unknown, saveBytesMax: number): string {
+  return isApiError(error, "payload_too_large") ? describeTooLarge(saveBytesMax) : describeError(error);
 }
 
 /** Returns what is wrong with the new name of a slot, if anything. */
-export function labelProblem(label: string): string | undefined {
+export function findLabelProblem(label: string): string | undefined {
   return Array.from(asLine(label).normalize("NFC").trim()).length > limits.save.labelMaxLength
     ? t("saves:rename.tooLong", { max: limits.save.labelMaxLength })
     : undefined;
 }
 
 /** Returns the saves of a slot for use in a sentence, such as `all of its 3 saves`. */
-export function savesCountText({ versions }: Pick<SaveSlotHistory, "versions">): string {
+export function describeSavesCount({ versions }: Pick<SaveSlotHistory, "versions">): string {
   return versions.length === 0 ? t("saves:count.none") : t("saves:count.all", { count: versions.length });
 }

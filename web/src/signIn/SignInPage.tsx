@@ -1,19 +1,19 @@
-import { Trans, useTranslation } from "react-i18next";
 import { useState, type SyntheticEvent, useEffect } from "react";
+import { Trans, useTranslation } from "react-i18next";
 import { Navigate, useSearchParams } from "react-router";
 import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
-import { isApiError, sentenceFor } from "../client/apiError.ts";
+import { isApiError, describeError } from "../client/apiError.ts";
 import { signIn } from "../client/auth.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
+import { formatCountdown } from "../components/format.ts";
 import { Logo } from "../components/Icon.tsx";
+import { useNow } from "../components/useNow.ts";
 import { useTitle } from "../components/useTitle.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
-import { localPath } from "./localPath.ts";
+import { toLocalPath } from "./localPath.ts";
 import { useAuth } from "./useAuth.ts";
 import { useProviderRedirect, type ProviderRedirect, useSignInProviders } from "./useProviderRedirect.ts";
-import { countdownText } from "../components/format.ts";
-import { useNow } from "../components/useNow.ts";
 
 /** Signs in by e-mail and password, or by an external provider; then goes to `callbackUrl`. */
 export function SignInPage() {
@@ -25,7 +25,7 @@ export function SignInPage() {
   const [problem, setProblem] = useState<unknown>();
   const [hasSignedIn, setHasSignedIn] = useState(false);
   const { redirectingTo, redirect, cancel } = useProviderRedirect(setProblem);
-  const destination = localPath(query.get("callbackUrl"), location.origin);
+  const destination = toLocalPath(query.get("callbackUrl"), location.origin);
   if (auth.state === "signedIn")
     return <Navigate to={hasSignedIn ? destination : redirectTarget(query, destination)} replace />;
 
@@ -122,7 +122,7 @@ function SignInMessage({
   if (problem !== undefined)
     return (
       <p className="message message-problem" role="alert">
-        {sentenceFor(problem)}
+        {describeError(problem)}
       </p>
     );
   const error = query.get("error");
@@ -162,7 +162,7 @@ function LockCountdown({
         <Trans
           t={t}
           i18nKey="retryIn"
-          values={{ time: countdownText(left) }}
+          values={{ time: formatCountdown(left) }}
           components={{ strong: <strong /> }}
         />
       </span>

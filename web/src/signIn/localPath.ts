@@ -4,7 +4,7 @@ import { parseUrl } from "../client/browser.ts";
  * Returns the path of an address of this site, to open after the sign-in. For any other address it returns
  * the path of the catalogue, so that no link can lead to another site or back to the sign-in page.
  */
-export function localPath(address: string | null, origin: string): string {
+export function toLocalPath(address: string | null, origin: string): string {
   const url = address === null ? undefined : parseUrl(address, origin);
   if (
     url?.origin !== origin ||

@@ -48,7 +48,7 @@ export function useAuth(): { auth: AuthState; refresh: () => Promise<void> } {
   const refresh = useCallback(async () => {
     await refetch({ throwOnError: true });
   }, [refetch]);
-  return { auth: authStateOf(data, error), refresh };
+  return { auth: toAuthState(data, error), refresh };
 }
 
 /** Reads again who is signed in, such as after the API refused a request of the player shown. */
@@ -121,7 +121,7 @@ function forgetPlayer(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== authSessionKey });
 }
 
-function authStateOf(data: AuthSession | undefined, error: Error | null): AuthState {
+function toAuthState(data: AuthSession | undefined, error: Error | null): AuthState {
   if (data === undefined) return error === null ? { state: "loading" } : { state: "failed", error };
   return data.user === null
     ? { state: "signedOut", isExpired: data.isExpired }

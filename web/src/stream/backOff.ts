@@ -2,7 +2,7 @@ const firstDelayMs = 500;
 const maxDelayMs = 8_000;
 
 /**
- * Returns the pause before try number `attempt` (from 0): a random part, at least half, of a time that
+ * Returns the pause before attempt number `attempt` (from 0): a random part, at least half, of a time that
  * doubles up to 8 s.
  */
 export function backOffMs(attempt: number, random: () => number = Math.random): number {

@@ -1,4 +1,4 @@
-import { randomId, usingStorage } from "../client/browser.ts";
+import { randomId, accessStorage } from "../client/browser.ts";
 
 const storageKey = "joypod.streamClient";
 
@@ -6,7 +6,7 @@ type TabStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 /** The parts of a tab that its id depends on. */
 export interface TabStore {
-  /** Throws, or returns null, in browsers that keep nothing for a page. */
+  /** Throws, or returns null, in browsers without storage. */
   storage: () => TabStorage | null;
   page: EventTarget;
   randomId: () => string;
@@ -14,14 +14,14 @@ export interface TabStore {
 
 /**
  * Returns the id by which a streamer recognizes this tab after a reload. The id is in the tab's storage only
- * between two pages: a duplicated tab copies that storage, and would otherwise take the stream from the
- * original without asking. Without storage it is another id after a reload, and the player is asked.
+ * between two pages: a duplicated tab copies the storage, and would otherwise take the stream from the
+ * original without asking. Without storage a reload changes the id, and the player is asked.
  */
 export function takeClientId({ storage, page, randomId }: TabStore): string {
-  const forget = (): void => usingStorage(storage, (items) => items.removeItem(storageKey));
-  const id = usingStorage(storage, (items) => items.getItem(storageKey)) ?? randomId();
+  const forget = (): void => accessStorage(storage, (items) => items.removeItem(storageKey));
+  const id = accessStorage(storage, (items) => items.getItem(storageKey)) ?? randomId();
   forget();
-  page.addEventListener("pagehide", () => usingStorage(storage, (items) => items.setItem(storageKey, id)));
+  page.addEventListener("pagehide", () => accessStorage(storage, (items) => items.setItem(storageKey, id)));
   page.addEventListener("pageshow", forget);
   return id;
 }
@@ -29,7 +29,7 @@ export function takeClientId({ storage, page, randomId }: TabStore): string {
 let tabClientId: string | undefined;
 
 /** Returns this tab's id. */
-export function clientIdOfTab(): string {
+export function readTabClientId(): string {
   tabClientId ??= takeClientId({ storage: () => sessionStorage, page: window, randomId });
   return tabClientId;
 }

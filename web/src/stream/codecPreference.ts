@@ -11,8 +11,8 @@ const repairFormat = /^video\/(rtx|red|ulpfec|flexfec-03)$/i;
 
 /**
  * Returns the video codecs to offer: those that streamers send, in the order of VideoCodec, each first in the
- * format that they send. Other codecs are omitted; the list is empty when the browser has none of these, and
- * then nothing should be set.
+ * format that streamers send. Other codecs are omitted. If the list is empty, the preference should not be
+ * set.
  */
 export function preferredCodecs<Codec extends CodecChoice>(available: readonly Codec[]): Codec[] {
   const ranked = available

@@ -1,12 +1,12 @@
 /**
- * No try, with the pause before it, takes longer: 3 s for the relays, 35 s for the response, 15 s for the
- * connection, 8 s of pause, and some for timers of hidden pages.
+ * No attempt takes longer, including the pause before it: 3 s for the relays, 35 s for the response, 15 s for
+ * the connection, 8 s of pause, and some for timers of hidden pages.
  */
 const longestTryMs = 75_000;
 
 /**
- * For how long a stream could not be reached although it was tried: time in which the page stood still,
- * frozen or in a laptop that slept, does not count.
+ * Measures how long a stream could not be reached despite attempts. Time in which the page was frozen, or the
+ * laptop asleep, does not count.
  */
 export class Downtime {
   readonly #now: () => number;
@@ -19,12 +19,12 @@ export class Downtime {
     this.#sinceMs = this.#triedMs = now();
   }
 
-  /** The stream was up until now, or is not expected yet. */
+  /** Restarts the measurement: the stream was up until now, or is not expected yet. */
   restart(): void {
     this.#sinceMs = this.#now();
   }
 
-  /** Returns the time, in milliseconds, now that another try has ended. */
+  /** Returns the downtime in milliseconds after another failed attempt. */
   afterTry(): number {
     const now = this.#now();
     if (now - this.#triedMs > longestTryMs) this.#sinceMs = now;

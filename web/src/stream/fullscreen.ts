@@ -7,10 +7,7 @@ interface KeyboardLock {
   unlock: () => void;
 }
 
-/**
- * Returns whether this browser shows elements full screen at all: those of phones may show nothing but videos
- * so.
- */
+/** Returns whether this browser can show elements full screen. Those of phones may support only videos. */
 export function canEnterFullscreen(): boolean {
   return "requestFullscreen" in Element.prototype;
 }
@@ -30,7 +27,7 @@ export async function enterFullscreen(element: HTMLElement | null): Promise<void
     .catch(() => undefined);
 }
 
-/** Leaves full screen and gives the keyboard back to the browser. */
+/** Leaves full screen and returns the keyboard to the browser. */
 export async function leaveFullscreen(): Promise<void> {
   keyboardLock()?.unlock();
   await document.exitFullscreen();

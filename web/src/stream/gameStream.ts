@@ -7,7 +7,7 @@ import { IceServers } from "./iceServers.ts";
 import { NoPath, StreamConnection, type StreamConnectionOptions } from "./streamConnection.ts";
 import {
   isStillStarting,
-  outcomeOf,
+  toOutcome,
   stateAfter,
   type ConnectionOutcome,
   type StreamState,
@@ -18,7 +18,7 @@ type QualityMessage = Extract<StreamInput, { t: "quality" }>;
 
 export interface GameStreamEvents {
   state: StreamState;
-  /** The media to play; another for each connection. */
+  /** The media to play; a new one for each connection. */
   media: MediaStream;
   notice: StreamNotice;
 }
@@ -36,7 +36,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
   /** Made by `prepare`, used by the first connect. */
   #prepared: StreamConnection | undefined;
   #hasMedia = false;
-  /** The player's last wish: a connection that was being lost, or made, has not taken it to the streamer. */
+  /** The last requested quality, for the next connection: the current one may be lost before it is sent. */
   #quality: QualityMessage | undefined;
   #running = new AbortController();
 
@@ -49,16 +49,16 @@ export class GameStream extends Emitter<GameStreamEvents> {
     return this.#state;
   }
 
-  /** Makes the offer before the session has a stream, so that the picture appears sooner. */
+  /** Makes the offer before the session has a stream, to show the picture sooner. */
   prepare(): void {
-    if (!canStream()) return; // As `connect` says.
+    if (!canStream()) return; // `connect` reports it.
     this.#prepared ??= new StreamConnection(this.#iceServers);
     // A browser that cannot make an offer fails again in `connect`, which reports it.
     this.#prepared.prepare().catch(() => undefined);
   }
 
   /**
-   * Connects to the session's stream, at the address in its status, unless another tab or browser plays
+   * Connects to the session's stream at the address in its status, unless another tab or browser plays
    * already. The session may still be starting: the offer is answered as soon as it runs.
    */
   connect(containerUrl: string): void {
@@ -66,7 +66,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#start(false);
   }
 
-  /** Connects again after `failed`, or after `ended` where the session goes on. */
+  /** Connects again after `failed`, or after `ended` if the session continues. */
   retry(): void {
     this.#start(false);
   }
@@ -94,7 +94,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#connection?.send(message);
   }
 
-  /** Returns the browser's statistics of the connection; undefined while there is none. */
+  /** Returns the browser's statistics of the connection; undefined without one. */
   async report(): Promise<RTCStatsReport | undefined> {
     return this.#state.phase === "connected" ? this.#connection?.report() : undefined;
   }
@@ -122,7 +122,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
       const outcome = await this.#connectOnce(
         { containerUrl, clientId: this.#clientId, takeover, signal },
         {
-          // A stream is taken over once, whether or not anything comes of it then: two tabs must not take it
+          // A stream is taken over once, even if the connection then fails: otherwise two tabs would take it
           // from each other in turns.
           onAnswered: () => {
             takeover = false;
@@ -136,13 +136,13 @@ export class GameStream extends Emitter<GameStreamEvents> {
       if (signal.aborted) return;
       if (outcome.kind === "lost") downtime.restart();
       if (isStillStarting(outcome)) {
-        // The start has deadlines of its own.
+        // The start of a session has separate deadlines.
         downtime.restart();
         attempt = 0;
       }
       const next = stateAfter(outcome, downtime.afterTry());
       if (next !== undefined) {
-        if (next.phase === "occupied") this.#quality = undefined; // The other tab may have chosen another since.
+        if (next.phase === "occupied") this.#quality = undefined; // The other tab may have requested another quality since.
         this.#setState(next);
         return;
       }
@@ -161,8 +161,8 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#connection = connection;
     const ended = this.#endOf(connection);
     connection.on("answered", onAnswered);
-    // The first media is emitted early, so that the browser prepares its decoders; later ones when pictures
-    // may come, so that the last picture stays until then.
+    // The first media is emitted early, for the browser to prepare its decoders; later media only when
+    // pictures may arrive, to show the last picture until then.
     if (!this.#hasMedia) this.emit("media", connection.media);
     else connection.on("answered", () => this.emit("media", connection.media));
     this.#hasMedia = true;
@@ -188,7 +188,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
         this.emit("notice", notice);
         if (notice.t === "hello" && this.#quality !== undefined) connection.send(this.#quality);
         if (notice.t === "taken-over") this.#quality = undefined;
-        const outcome = outcomeOf(notice);
+        const outcome = toOutcome(notice);
         if (outcome === undefined) return;
         connection.close();
         resolve(outcome);
@@ -205,7 +205,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
         resolve();
       };
       signal.addEventListener("abort", stopWaiting, { once: true });
-      // The network is back, so that a try makes sense now.
+      // The network is back: retry now.
       window.addEventListener("online", stopWaiting, { once: true, signal });
     });
     signal.throwIfAborted();

@@ -1,19 +1,19 @@
-import { stickScale, triggerScale, type PadInput, type StreamInput } from "#contracts/stream.ts";
 import type { z } from "zod";
+import { stickScale, triggerScale, type PadInput, type StreamInput } from "#contracts/stream.ts";
 
 type PadMessage = z.infer<typeof PadInput>;
 
-/** Button numbers in the browser's standard mapping; the two triggers are left out of the button bits. */
+/** Button numbers in the browser's standard mapping. The button bits exclude the two triggers. */
 const leftTrigger = 6;
 const rightTrigger = 7;
-/** Sticks at rest report small values. Games have a larger dead zone of their own. */
+/** Sticks at rest report small values. Games have a larger dead zone. */
 const noise = 0.02;
 
 /** The fields of Gamepad that are read. */
 export interface PadSample {
   readonly index: number;
   /**
-   * What is not "standard" has its sticks and buttons in an order of its own: wheels, pedals, and pads that
+   * Any mapping except "standard" has another order of sticks and buttons: wheels, pedals, and gamepads that
    * the browser does not know.
    */
   readonly mapping: string;
@@ -23,8 +23,8 @@ export interface PadSample {
 
 /**
  * Sends the changes of the one gamepad that the player uses: the first that moved, until it is unplugged. A
- * button that is pressed from the beginning counts, because browsers show no gamepad before its first press;
- * a stick does not, because worn ones are never at rest.
+ * button that is pressed from the start counts, because browsers show a gamepad only after its first press. A
+ * stick does not, because worn sticks are never at rest.
  */
 export class GamepadCapture {
   readonly #send: (message: StreamInput) => void;
@@ -36,14 +36,14 @@ export class GamepadCapture {
     this.#send = send;
   }
 
-  /** To be called once per frame with what `navigator.getGamepads()` returns. */
+  /** Called once per frame with the result of `navigator.getGamepads()`. */
   sample(pads: readonly (PadSample | null)[]): void {
     const connected = pads.filter((pad) => pad !== null).filter(({ mapping }) => mapping === "standard");
     const pad = connected.find(({ index }) => index === this.#active) ?? this.#findMoved(connected);
     if (pad !== undefined) this.#sendChange(padMessage(pad));
   }
 
-  /** Forgets the last state, after everything was released: the next sample is sent whatever it is. */
+  /** Forgets the last state after everything was released, so that the next sample is sent in any case. */
   reset(): void {
     this.#last = "";
   }
@@ -60,7 +60,7 @@ export class GamepadCapture {
     return moved;
   }
 
-  /** The player may go on with keyboard and mouse: nothing of these is released. */
+  /** The player may continue with keyboard and mouse, whose keys and buttons stay pressed. */
   #loseActive(): void {
     this.#active = undefined;
     this.#idle.clear();

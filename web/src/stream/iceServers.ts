@@ -1,22 +1,22 @@
 import { IceServersResponse } from "#contracts/http/gameSessions.ts";
-import { iceServersAddress, rtcIceServersOf } from "../client/connectionTests.ts";
+import { iceServersPath, toRtcIceServers } from "../client/connectionTests.ts";
 
-/** A connection is not held up for longer: most players reach the game's server without a relay. */
+/** A connection waits at most this long: most players reach the game server without a relay. */
 const requestTimeoutMs = 3_000;
-/** New credentials are asked for when no more than this share of their time is left. */
+/** Credentials are renewed when at most this share of their lifetime is left. */
 const renewedAtShare = 0.25;
 
-/** Where relays and their credentials come from. */
+/** Dependencies of IceServers. */
 export interface IceServersOptions {
   fetch: (url: string, request: RequestInit) => Promise<Response>;
   /**
-   * Milliseconds of the epoch: a monotonic clock stands still while most systems sleep, and the relay's goes
-   * on.
+   * Milliseconds since 1970: a monotonic clock stops while most systems sleep, but the relay's clock does
+   * not.
    */
   now: () => number;
 }
 
-/** The relays that connections may use, with credentials that are renewed before they end. */
+/** The relays for connections, with credentials that are renewed before they expire. */
 export class IceServers {
   readonly #options: IceServersOptions;
   #known: { servers: RTCIceServer[]; sinceMs: number; lifetimeMs: number } | undefined;
@@ -28,7 +28,7 @@ export class IceServers {
     this.#options = options;
   }
 
-  /** Returns the relays; none where there are none, or where they cannot be had in time. Never throws. */
+  /** Returns the relays; empty if there are none or they cannot be read in time. Never throws. */
   async current(): Promise<RTCIceServer[]> {
     if (this.#spentShare() >= 1 - renewedAtShare) {
       this.#asking ??= this.#ask()
@@ -42,8 +42,8 @@ export class IceServers {
   }
 
   /**
-   * Returns the share of the credentials' time that is over; all of it where the clock was put back, after
-   * which nobody knows.
+   * Returns the share of the credentials' lifetime that has passed; 1 if the clock was set back, after which
+   * it is unknown.
    */
   #spentShare(): number {
     if (this.#known === undefined) return 1;
@@ -53,11 +53,11 @@ export class IceServers {
 
   async #ask(): Promise<void> {
     const { fetch: send, now } = this.#options;
-    const response = await send(iceServersAddress, { signal: AbortSignal.timeout(requestTimeoutMs) });
+    const response = await send(iceServersPath, { signal: AbortSignal.timeout(requestTimeoutMs) });
     if (!response.ok) return;
     const known = IceServersResponse.parse(await response.json());
     this.#known = {
-      servers: rtcIceServersOf(known),
+      servers: toRtcIceServers(known),
       sinceMs: now(),
       lifetimeMs: known.expiresInSeconds * 1_000,
     };

@@ -6,27 +6,27 @@ import { PointerCapture, type PictureGeometry } from "./pointerCapture.ts";
 import { WheelCapture } from "./wheelCapture.ts";
 
 export interface InputCaptureOptions {
-  /** Contains the video, and has the keyboard focus while the game gets the player's input. */
+  /** Contains the video, and has the focus while the game receives the input. */
   surface: HTMLElement;
   video: HTMLVideoElement;
   send: (message: StreamInput) => void;
-  /** The game's display, which the video may show in another size; undefined while it is not known. */
+  /** The size of the game's display, which may differ from that of the video; undefined until it is known. */
   display: () => Size | undefined;
-  /** Called when the player presses the keys for the page's own controls. */
+  /** Called when the player presses the menu chord. */
   onMenu: () => void;
 }
 
-/** The player's input while it goes to the game. */
+/** Input that is being sent to the game. */
 export interface InputCapture {
-  /** Presses again what is held, after the streamer has released it. */
+  /** Presses the held keys and buttons again after the streamer released them. */
   pressAgain(): void;
-  /** Releases everything, and sends no more. */
+  /** Releases everything and stops sending. */
   stop(): void;
 }
 
 /**
- * Sends all input on `surface` until it is stopped. Whenever the surface loses the focus, or its page is
- * hidden, everything held is released.
+ * Sends all input on `surface` until it is stopped. Releases everything when the surface loses the focus or
+ * the page is hidden.
  */
 export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): InputCapture {
   const stopped = new AbortController();
@@ -110,13 +110,13 @@ function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: 
   surface.addEventListener(
     "mousedown",
     (event) => {
-      // Prevents text selection and scrolling by the middle button, but also the focus, which is set here.
+      // Prevents text selection and scrolling by the middle button, but also the focus, so this sets it.
       event.preventDefault();
       surface.focus({ preventScroll: true });
     },
     { signal },
   );
-  surface.addEventListener("mouseup", (event) => event.preventDefault(), { signal }); // The button that leads back is the game's.
+  surface.addEventListener("mouseup", (event) => event.preventDefault(), { signal }); // The back button of the mouse belongs to the game.
   surface.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
 }
 

@@ -4,9 +4,9 @@ const maxDistance = 4_096;
 const maxNotches = 16;
 
 /**
- * Queues input for a congested data channel. Motion is merged into the message before it if that loses
- * nothing. The length is bounded: motion is dropped first, and when only keys and buttons are left one
- * release of everything replaces them, because late presses are worse than none.
+ * Queues input for a congested data channel. Motion is merged into the previous message if nothing is lost.
+ * The length is bounded: motion is dropped first, and if only keys and buttons are left, a release of
+ * everything replaces them, because late presses are worse than none.
  */
 export class InputQueue {
   readonly #capacity: number;

@@ -1,7 +1,7 @@
 import type { StreamInput } from "#contracts/stream.ts";
 import { InputQueue } from "./inputQueue.ts";
 
-/** With more unsent bytes than this, input waits in the queue, where it can still be merged. */
+/** Above this number of unsent bytes, input waits in the queue, where it can be merged. */
 const highWaterBytes = 4_096;
 const lowWaterBytes = 1_024;
 
@@ -13,7 +13,7 @@ export interface InputChannel extends EventTarget {
   send(text: string): void;
 }
 
-/** Sends input over a data channel: at once, or merged and in order when a full channel has drained. */
+/** Sends input over a data channel: at once or, after a full channel has drained, merged and in order. */
 export class InputSender {
   readonly #channel: InputChannel;
   readonly #queue = new InputQueue();
@@ -25,8 +25,8 @@ export class InputSender {
   }
 
   /**
-   * Sends a message. While the channel is not open messages are dropped, so that no key takes effect that was
-   * pressed before the picture showed.
+   * Sends a message. Drops messages while the channel is not open, so that keys pressed before the picture
+   * appears have no effect.
    */
   send(message: StreamInput): void {
     if (this.#channel.readyState === "open") this.#queue.push(message);

@@ -3,17 +3,14 @@ import type { StreamInput } from "#contracts/stream.ts";
 /** The fields of a keyboard event that are read. */
 export type KeyPress = Pick<KeyboardEvent, "code" | "key" | "repeat" | ModifierFlag | "getModifierState">;
 
-/** The keys that move the focus from the game to the page's own controls; all other keys go to the game. */
+/** The keys that move the focus from the game to the page's controls; all other keys go to the game. */
 export const menuChord = "Ctrl+Alt+M";
 
 const maxCodeLength = 24;
 
 type ModifierFlag = "ctrlKey" | "altKey" | "shiftKey" | "metaKey";
 
-/**
- * The flag of each modifier, by what its key says: AltRight can be AltGraph, and players give keys another
- * sense.
- */
+/** The flag of each modifier, by `key`: AltRight can be AltGraph, and players remap keys. */
 const modifierFlags: ReadonlyMap<string, ModifierFlag> = new Map([
   ["Control", "ctrlKey"],
   ["Alt", "altKey"],
@@ -22,8 +19,8 @@ const modifierFlags: ReadonlyMap<string, ModifierFlag> = new Map([
 ]);
 
 /**
- * What the keys of Japanese keyboards say that choose a script. Windows reports that they go down, and no
- * release but that of the script before.
+ * The `key` of Japanese keys that choose a script. Windows reports their press, but only the release of the
+ * former script's key.
  */
 const scriptKeys: ReadonlySet<string> = new Set([
   "Alphanumeric",
@@ -43,7 +40,7 @@ export class KeyboardCapture {
   readonly #send: (message: StreamInput) => void;
   readonly #isMac: boolean;
   readonly #isWindows: boolean;
-  /** The keys that are down, by code; modifiers with the flag that later events tell of them by. */
+  /** The keys that are down, by code; modifiers with the flag by which later events report them. */
   readonly #held = new Map<string, ModifierFlag | undefined>();
 
   constructor(send: (message: StreamInput) => void, userAgent: string) {
@@ -54,11 +51,11 @@ export class KeyboardCapture {
 
   down(press: KeyPress): void {
     const { code, key, repeat } = press;
-    // The game's own display repeats held keys.
+    // The game's display repeats held keys.
     if (repeat || !isSendable(code)) return;
     this.#releaseLost(press);
     if (this.#isScriptKey(key)) {
-      // Alphanumeric is on the key of Caps Lock, which the player did not switch on.
+      // Alphanumeric is on the Caps Lock key, which the player did not switch on.
       if (code !== "CapsLock") this.#tap(code);
       return;
     }
@@ -82,19 +79,19 @@ export class KeyboardCapture {
     this.#releaseLost(press);
   }
 
-  /** Presses again what is held, after the streamer has released it. */
+  /** Presses the held keys again after the streamer released them. */
   pressAgain(): void {
     for (const code of this.#held.keys()) this.#send({ t: "key", c: code, d: 1 });
   }
 
-  /** Forgets the held keys, after a `release` message. */
+  /** Forgets the held keys after a `release` message. */
   reset(): void {
     this.#held.clear();
   }
 
   /**
-   * Returns whether Windows keeps its release to itself: by what the key says, as it is an ordinary one on
-   * other keyboards.
+   * Returns whether Windows does not report the release of this key. This depends on `key`, because the same
+   * code is an ordinary key on other keyboards.
    */
   #isScriptKey(key: string): boolean {
     return this.#isWindows && scriptKeys.has(key);
@@ -119,8 +116,8 @@ export class KeyboardCapture {
   }
 
   /**
-   * Releases the modifiers that are up by what the event says: a system keeps their releases to itself in
-   * shortcuts of its own, as macOS in those for screenshots.
+   * Releases the modifiers that are up according to the event: systems do not report their release in system
+   * shortcuts, such as those for screenshots in macOS.
    */
   #releaseLost(press: KeyPress): void {
     for (const [code, flag] of this.#held)
@@ -132,14 +129,14 @@ export class KeyboardCapture {
     // While both Shift keys are down, Windows does not report the first of them going up. Chromium on Linux
     // does, of any two, but clears the flag as for the last.
     if (modifierFlags.get(press.key) === flag) return this.#isWindows && flag === "shiftKey";
-    // Windows makes AltGraph of Control and Alt, and neither flag is set then.
+    // Windows reports AltGraph as Control and Alt, and sets neither flag.
     return flag === "shiftKey" || flag === "metaKey" || !press.getModifierState("AltGraph");
   }
 }
 
 /**
- * Returns the flag that events have while this key is down; undefined where its own press lacks it, as that
- * of an AltRight does that is AltGraph.
+ * Returns the flag that events have while this key is down; undefined if its press lacks the flag, such as
+ * that of an AltRight that is AltGraph.
  */
 function reportedFlag(press: KeyPress): ModifierFlag | undefined {
   const flag = modifierFlags.get(press.key);
@@ -147,8 +144,8 @@ function reportedFlag(press: KeyPress): ModifierFlag | undefined {
 }
 
 /**
- * Returns whether the press is the menu chord: by the key where M is in most layouts, and by the one that
- * says M in those where it is elsewhere.
+ * Returns whether the press is the menu chord: by the code of M in most layouts, or by the key that types M
+ * in others.
  */
 export function isMenuChord({
   code,

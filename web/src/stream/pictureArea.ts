@@ -11,8 +11,8 @@ export interface Area extends Size {
 }
 
 /**
- * Returns where `object-fit: contain` puts a picture inside a box: centred, as large as fits, with bars on
- * two sides.
+ * Returns the area of a picture with `object-fit: contain` inside a box: centred and as large as possible,
+ * with bars on two sides.
  */
 export function pictureArea(box: Area, picture: Size): Area {
   if (picture.width <= 0 || picture.height <= 0) return box;
@@ -28,7 +28,7 @@ export function pictureArea(box: Area, picture: Size): Area {
 }
 
 /**
- * Returns a point of the page in pointer coordinates of the picture; a point on the bars becomes the nearest
+ * Converts a point of the page to pointer coordinates of the picture; points on the bars move to the nearest
  * edge.
  */
 export function toPointerCoordinates(point: { x: number; y: number }, area: Area): { x: number; y: number } {

@@ -15,14 +15,15 @@ export interface PointerSample {
   buttons: number;
 }
 
-/** A place of the picture, as messages have it. */
+/** A position in the picture, in the unit of messages. */
 interface Position {
   x: number;
   y: number;
 }
 
 /**
- * The picture's present area on the page, and the size of the display that it shows, in pixels of the game.
+ * The current area of the picture on the page, and the size of the display that it shows, in pixels of the
+ * game.
  */
 export interface PictureGeometry {
   area: Area;
@@ -39,7 +40,7 @@ export class PointerCapture {
   #buttons = 0;
   #restX = 0;
   #restY = 0;
-  /** What was sent last; undefined where the game's pointer may be elsewhere. */
+  /** The last position that was sent; undefined if the game's pointer may be elsewhere. */
   #position: Position | undefined;
 
   constructor(send: (message: StreamInput) => void, geometry: () => PictureGeometry) {
@@ -58,16 +59,16 @@ export class PointerCapture {
   }
 
   /**
-   * Releases the buttons when the browser takes the pointer for itself. It tells no place then: Chromium's
-   * events of it have zeros.
+   * Releases the buttons when the browser takes over the pointer. The position of such an event is not valid:
+   * it is zero in Chromium.
    */
   cancel(): void {
     this.#press(0);
   }
 
   /**
-   * Presses again what is held, where the pointer is, after the streamer has released it. It may not have
-   * heard of the last movements, either.
+   * Presses the held buttons again at the current position after the streamer released them. It may have
+   * missed the last movements, too.
    */
   pressAgain(): void {
     const [held, position] = [this.#buttons, this.#position];
@@ -78,7 +79,7 @@ export class PointerCapture {
     this.#press(held);
   }
 
-  /** Forgets the held buttons and the position, after a `release` message. */
+  /** Forgets the held buttons and the position after a `release` message. */
   reset(): void {
     this.#buttons = 0;
     this.#restX = 0;

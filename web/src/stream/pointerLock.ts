@@ -1,10 +1,10 @@
-/** What a document has of the pointer lock: nothing in browsers of phones and tablets. */
+/** The pointer lock of a document, which browsers of phones and tablets do not have. */
 interface LockDocument {
   readonly pointerLockElement?: object | null;
   exitPointerLock?: () => void;
 }
 
-/** Returns whether this browser can lock the pointer at all. */
+/** Returns whether this browser can lock the pointer. */
 export function canLockPointer(): boolean {
   return "requestPointerLock" in Element.prototype;
 }
@@ -14,7 +14,7 @@ export function isPointerLocked(page: LockDocument = document): boolean {
   return (page.pointerLockElement ?? null) !== null;
 }
 
-/** Frees the pointer where it is locked. */
+/** Unlocks the pointer if it is locked. */
 export function unlockPointer(page: LockDocument = document): void {
   page.exitPointerLock?.();
 }

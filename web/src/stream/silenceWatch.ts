@@ -1,29 +1,29 @@
 const lookMs = 250;
-/** Sound and reports come many times a second, also while the picture stands still. */
+/** Sound and reports arrive many times a second, even while the picture does not change. */
 const silentMs = 1_750;
 
-/** What a watch looks at. */
+/** Dependencies of a watch. */
 export interface SilenceWatchOptions {
   /**
-   * Returns what has come of sound, pictures and reports on them, as a number that grows with each packet,
-   * from 0.
+   * Returns the amount of received sound, pictures and reports on them, as a number that grows with each
+   * packet, from 0.
    */
   received: () => Promise<number>;
-  /** Returns whether the network lets anything through at all. */
+  /** Returns whether the network works at all. */
   isReachable: () => Promise<boolean>;
   /** Called at most once. */
   onOneWay: () => void;
   /** Monotonic, in milliseconds. */
   now?: () => number;
-  /** Calls `work` after the time; returns how to call that off. */
+  /** Calls `work` after the time; returns the function that cancels it. */
   schedule?: (ms: number, work: () => void) => () => void;
 }
 
 /**
- * Notices that nothing comes any more over a network that works: the streamer sends elsewhere, as where the
- * player's address has changed and both ends still take the old path for a good one. The transport itself
- * finds that out after half a minute. A network that lets nothing through is waited for: the connection may
- * go on when it is back. Begins with the first packet; returns how to end it.
+ * Notices that nothing arrives over a working network: the streamer sends to an old address, for example
+ * after the player's address changed while both ends consider the old path valid. The transport notices that
+ * only after half a minute. A network that does not work is waited for, because the connection may recover
+ * with it. Starts with the first packet; returns the function that ends it.
  */
 export function watchSilence({
   received,
@@ -37,7 +37,7 @@ export function watchSilence({
   let heard = 0;
   let heardAt: number | undefined;
 
-  /** Returns whether something has come since the last look. */
+  /** Returns whether anything has arrived since the last look. */
   async function hasHeard(): Promise<boolean> {
     const soFar = await received();
     if (soFar === heard) return false;
@@ -62,7 +62,7 @@ export function watchSilence({
           void look()
             .catch(() => undefined)
             .then(plan),
-      ); // A connection that closes during a look has no figures.
+      ); // A connection that closes during a look has no statistics.
   };
   plan();
   return () => {
@@ -72,10 +72,9 @@ export function watchSilence({
 }
 
 /**
- * Returns how many packets of sound and pictures have come, and adds when the last report on each was made: a
- * number that grows with both.
+ * Returns the number of received packets plus the times of the last reports: a number that grows with both.
  */
-export function receivedOf(report: RTCStatsReport): number {
+export function countReceived(report: RTCStatsReport): number {
   let count = 0;
   report.forEach((entry: Record<string, unknown>) => {
     const packets =

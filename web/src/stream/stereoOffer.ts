@@ -1,9 +1,9 @@
 const opusFormat = /^a=rtpmap:(\d+) opus\/48000\/2$/im;
 
 /**
- * Returns the offer with Opus in stereo. Chromium's and Safari's decoder has as many channels as the page's
- * own offer says, which is one unless it says `stereo=1`: it mixes left and right together, whatever the
- * streamer answers and sends.
+ * Returns the offer with Opus in stereo. The decoders of Chromium and Safari have as many channels as the
+ * page's offer declares, which is one without `stereo=1`: they mix left and right, whatever the streamer
+ * sends.
  */
 export function withStereo(sdp: string): string {
   return sdp

@@ -1,27 +1,27 @@
 import { StreamNotice, whep, type StreamInput } from "#contracts/stream.ts";
-import { anySignal } from "../client/browser.ts";
+import { joinSignals } from "../client/browser.ts";
+import { readServiceStatus } from "../client/service.ts";
 import { preferredCodecs } from "./codecPreference.ts";
 import { Emitter } from "./emitter.ts";
 import type { IceServers } from "./iceServers.ts";
 import { InputSender } from "./inputSender.ts";
-import { readServiceStatus } from "../client/service.ts";
-import { receivedOf, watchSilence } from "./silenceWatch.ts";
+import { countReceived, watchSilence } from "./silenceWatch.ts";
 import { withStereo } from "./stereoOffer.ts";
 import { deleteResource, postOffer } from "./whep.ts";
 
 const connectTimeoutMs = 15_000;
 const peerConfiguration: RTCConfiguration = { bundlePolicy: "max-bundle" };
-/** A connection that reports `disconnected` often recovers by itself; after this time it counts as lost. */
+/** A `disconnected` connection often recovers; after this time it counts as lost. */
 const disconnectGraceMs = 4_000;
 const reachableTimeoutMs = 1_000;
 
 export interface StreamConnectionEvents {
-  /** The streamer has answered: pictures may come from now on. */
+  /** The streamer has answered: pictures may arrive from now on. */
   answered: undefined;
   notice: StreamNotice;
   /**
-   * The connection has ended; no other event follows. With `isReachable` the network is there, and another
-   * one can be made at once.
+   * The connection has ended; no other event follows. With `isReachable` the network works, and a new
+   * connection can be made at once.
    */
   lost: { isReachable: boolean };
 }
@@ -33,10 +33,7 @@ export interface StreamConnectionOptions {
   signal: AbortSignal;
 }
 
-/**
- * The streamer answered, and no packet of it came. It has no words of its own: what the player is told of it
- * stands in streamState.ts.
- */
+/** The streamer answered, but no packet from it arrived. */
 export class NoPath extends Error {
   override readonly name = "NoPath";
 }
@@ -59,7 +56,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     this.#iceServers = iceServers;
   }
 
-  /** Makes the offer in advance, so that `open` takes less time. */
+  /** Makes the offer in advance, to make `open` faster. */
   async prepare(): Promise<void> {
     await (this.#offer ??= this.#makeOffer());
   }
@@ -77,7 +74,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
       this.emit("answered", undefined);
       await this.#opened(signal);
       this.#stopWatching = watchSilence({
-        received: async () => receivedOf(await this.#peer.getStats()),
+        received: async () => countReceived(await this.#peer.getStats()),
         isReachable: () =>
           readServiceStatus(AbortSignal.timeout(reachableTimeoutMs)).then(
             () => true,
@@ -166,7 +163,7 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
   #opened(signal: AbortSignal): Promise<void> {
     if (this.#channel.readyState === "open") return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const deadline = anySignal(signal, AbortSignal.timeout(connectTimeoutMs));
+      const deadline = joinSignals(signal, AbortSignal.timeout(connectTimeoutMs));
       const fail = (): void => reject(new NoPath());
       deadline.addEventListener("abort", fail, { once: true });
       this.#channel.addEventListener("open", () => resolve(), { once: true });
@@ -179,6 +176,6 @@ function readNotice(data: unknown): StreamNotice | undefined {
   try {
     return typeof data === "string" ? StreamNotice.safeParse(JSON.parse(data)).data : undefined;
   } catch {
-    return undefined; // Messages of newer streamers may be unknown; they are ignored.
+    return undefined; // Unknown messages of newer streamers are ignored.
   }
 }

@@ -1,5 +1,5 @@
-import type { EndedNotice, StreamNotice } from "#contracts/stream.ts";
 import type { z } from "zod";
+import type { EndedNotice, StreamNotice } from "#contracts/stream.ts";
 import type { OfferErrorCode } from "./whep.ts";
 
 export type EndedNotice = z.infer<typeof EndedNotice>;
@@ -11,7 +11,7 @@ export type StreamState =
   | { phase: "connecting"; isReconnect: boolean }
   | { phase: "connected" }
   /**
-   * The connection was lost, or could not be made before there was any (`isReconnect` false); another try
+   * The connection was lost, or the first one could not be made (`isReconnect` false); another attempt
    * follows after `retryInMs`.
    */
   | { phase: "waiting"; retryInMs: number; isReconnect: boolean }
@@ -26,12 +26,12 @@ export type StreamState =
    */
   | { phase: "failed"; code: string; message: string };
 
-/** How one connection, or the attempt at one, ended. */
+/** The end of one connection or connection attempt. */
 export type ConnectionOutcome =
-  /** With `isReachable`, the network is there. */
+  /** With `isReachable`, the network works. */
   | { kind: "lost"; isReachable: boolean }
   | { kind: "connectFailed"; code: OfferErrorCode; message: string }
-  /** The streamer answered, and no packet came through. */
+  /** The streamer answered, but no packet got through. */
   | { kind: "noPath" }
   | { kind: "takenOver" }
   | { kind: "ended"; notice: EndedNotice };
@@ -45,10 +45,10 @@ const finalErrorCodes: ReadonlySet<OfferErrorCode> = new Set<OfferErrorCode>([
   "invalid_offer",
   "unsupported_media_type",
 ]);
-/** Tries go on for this long after the connection was last up. */
+/** Attempts continue for this long after the connection was last up. */
 const giveUpAfterMs = 120_000;
 
-/** Returns the state that follows an outcome; undefined when another try is to follow. */
+/** Returns the state after an outcome; undefined if another attempt follows. */
 export function stateAfter(outcome: ConnectionOutcome, downForMs: number): StreamState | undefined {
   if (outcome.kind === "takenOver") return { phase: "takenOver" };
   if (outcome.kind === "ended") return { phase: "ended", notice: outcome.notice };
@@ -63,10 +63,7 @@ export function stateAfter(outcome: ConnectionOutcome, downForMs: number): Strea
     : { phase: "failed", code: "gave_up", message: "The stream did not answer for two minutes." };
 }
 
-/**
- * Returns whether the game is in play: over a connection, or between one that was lost and the next, which
- * follows by itself.
- */
+/** Returns whether the game is in play: during a connection, or between a lost one and the next. */
 export function isInPlay(state: StreamState): boolean {
   return (
     state.phase === "connected" ||
@@ -80,7 +77,7 @@ export function isStillStarting(outcome: ConnectionOutcome): boolean {
 }
 
 /** Returns the outcome that a notice announces; undefined if it does not end the connection. */
-export function outcomeOf(notice: StreamNotice): ConnectionOutcome | undefined {
+export function toOutcome(notice: StreamNotice): ConnectionOutcome | undefined {
   if (notice.t === "taken-over") return { kind: "takenOver" };
   return notice.t === "ended" ? { kind: "ended", notice } : undefined;
 }

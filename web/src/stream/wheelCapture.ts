@@ -3,14 +3,14 @@ import type { StreamInput } from "#contracts/stream.ts";
 /** The distance that browsers report for one notch, by `WheelEvent.deltaMode`: pixels, lines, pages. */
 const perNotch = [100, 3, 1] as const;
 /**
- * The distance of one notch in the fields that came before the standard, whatever the zoom and the system's
- * lines for a notch.
+ * The distance of one notch in the non-standard fields, independent of the zoom and the system's lines per
+ * notch.
  */
 const legacyPerNotch = 120;
 const maxNotches = 16;
 
 /**
- * The fields of a wheel event that are read. Not every browser has the last two, in which up and left are
+ * The fields of a wheel event that are read. Not every browser has the last two, where up and left are
  * positive.
  */
 export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode" | "ctrlKey"> & {
@@ -21,7 +21,7 @@ export type WheelSample = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode" | "
 /** Adds up wheel distances, which touch pads report in small parts, and sends whole notches. */
 export class WheelCapture {
   readonly #send: (message: StreamInput) => void;
-  /** macOS makes the older fields of distances, also of those that a touch pad scrolls. */
+  /** macOS also fills the older fields for touch pads. */
   readonly #isMac: boolean;
   #restX = 0;
   #restY = 0;
@@ -32,12 +32,12 @@ export class WheelCapture {
   }
 
   /**
-   * Reads the mode first: Firefox takes whoever reads a distance first for a page that knows pixels alone,
-   * and then tells lines as pixels.
+   * Reads the mode first: if a page reads a distance first, Firefox assumes that it supports only pixels, and
+   * converts lines to pixels.
    */
   sample({ deltaMode, deltaX, deltaY, ctrlKey, wheelDeltaX, wheelDeltaY }: WheelSample): void {
     const distance = perNotch[deltaMode] ?? perNotch[0];
-    // With Control, pressed or not, browsers report a pinch, and in Chromium each small part of one as a
+    // Browsers report a pinch with Control, pressed or not, and Chromium reports each small part of one as a
     // whole notch.
     const tellsNotches = !ctrlKey && !this.#isMac;
     this.#restX = withSameDirection(
@@ -62,8 +62,8 @@ export class WheelCapture {
 }
 
 /**
- * Returns the notches that a wheel was turned by; undefined for a touch pad's parts of one, and where a
- * browser does not tell.
+ * Returns the number of notches; undefined for the partial notches of a touch pad, and for browsers that do
+ * not report them.
  */
 function wholeNotches(legacyDelta: number | undefined): number | undefined {
   if (legacyDelta === undefined || legacyDelta === 0) return undefined;

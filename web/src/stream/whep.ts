@@ -1,17 +1,17 @@
 import { ErrorBody, type ErrorCode } from "#contracts/http/errors.ts";
 import { whep } from "#contracts/stream.ts";
-import { anySignal } from "../client/browser.ts";
+import { joinSignals } from "../client/browser.ts";
 
 /** Longer than offers stay pending while a session starts. */
 const requestTimeoutMs = (whep.pendingOfferSeconds + 15) * 1_000;
 
 /**
- * Why an offer failed: the `error` of the response, or its status where the body has none that is known, or
- * no response at all.
+ * Why an offer failed: the `error` of the response, its status if the body has no known error, or no response
+ * at all.
  */
 export type OfferErrorCode = ErrorCode | `status_${number}` | "unreachable";
 
-/** An offer that got an error response or none. */
+/** An offer with an error response or without a response. */
 export class WhepError extends Error {
   override readonly name = "WhepError";
   readonly code: OfferErrorCode;
@@ -32,7 +32,7 @@ export interface WhepOffer {
 
 export interface WhepAnswer {
   sdp: string;
-  /** Where the connection can be deleted; null when the response has no location. */
+  /** The address that deletes the connection; null if the response has no location. */
   resourceUrl: string | null;
 }
 
@@ -51,7 +51,7 @@ export async function postOffer({
     method: "POST",
     headers: { "content-type": whep.contentType },
     body: sdp,
-    signal: anySignal(signal, AbortSignal.timeout(requestTimeoutMs)),
+    signal: joinSignals(signal, AbortSignal.timeout(requestTimeoutMs)),
   });
   if (!response.ok) throw await responseError(response);
   const resource = response.headers.get("location");
@@ -62,8 +62,8 @@ export async function postOffer({
 }
 
 /**
- * Ends a connection at the streamer, also while the page is being left. Failures are ignored: the streamer
- * notices that the browser is silent.
+ * Ends a connection at the streamer, also while the page is being left. Failures are ignored, because the
+ * streamer notices a silent browser.
  */
 export function deleteResource(resourceUrl: string): void {
   fetch(resourceUrl, { method: "DELETE", keepalive: true }).catch(() => undefined);
@@ -90,6 +90,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The body is a proxy's page; the status says enough.
+    return undefined; // The body is a proxy's page; the status is enough.
   }
 }

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { ErrorCode } from "#contracts/http/errors.ts";
-import { ApiError, isApiError, sentenceFor, waitText } from "#web/client/apiError.ts";
+import { ApiError, isApiError, describeError, formatWait } from "#web/client/apiError.ts";
 
-describe("sentenceFor", () => {
+describe("describeError", () => {
   it("returns a sentence for every error code, and the API's message for a conflict", () => {
-    expect(sentenceFor(new ApiError("conflict", "This game needs the internet."))).to.equal(
+    expect(describeError(new ApiError("conflict", "This game needs the internet."))).to.equal(
       "This game needs the internet.",
     );
     for (const code of [
@@ -12,22 +12,22 @@ describe("sentenceFor", () => {
       "unreachable",
       "unexpected",
     ] as const) {
-      expect(sentenceFor(new ApiError(code, "internal words")), code)
+      expect(describeError(new ApiError(code, "internal words")), code)
         .to.match(/^[A-Z].*\.$/)
         .and.not.include("internal");
     }
-    expect(sentenceFor(new TypeError("x is undefined"))).to.not.include("undefined");
+    expect(describeError(new TypeError("x is undefined"))).to.not.include("undefined");
   });
 
   it("includes the wait of a Retry-After", () => {
-    expect(sentenceFor(new ApiError("locked", "", { retryAfterSeconds: 300 }))).to.include("in 5 minutes");
-    expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10 }))).to.include(
+    expect(describeError(new ApiError("locked", "", { retryAfterSeconds: 300 }))).to.include("in 5 minutes");
+    expect(describeError(new ApiError("no_servers", "", { retryAfterSeconds: 10 }))).to.include(
       "in 10 seconds",
     );
-    expect(sentenceFor(new ApiError("no_servers", "", { retryAfterSeconds: 10, lack: "memory" })))
+    expect(describeError(new ApiError("no_servers", "", { retryAfterSeconds: 10, lack: "memory" })))
       .to.include("enough memory")
       .and.include("in 10 seconds");
-    expect([1, 119, 121].map(waitText)).to.deep.equal(["in 1 second", "in 119 seconds", "in 3 minutes"]);
+    expect([1, 119, 121].map(formatWait)).to.deep.equal(["in 1 second", "in 119 seconds", "in 3 minutes"]);
   });
 });
 

@@ -1,24 +1,32 @@
 import { expect } from "chai";
 import {
-  countdownText,
-  dateText,
-  durationText,
-  momentText,
-  timeAgo,
-  sizeText,
-  languageNames,
+  formatCountdown,
+  formatDate,
+  formatDuration,
+  formatMoment,
+  formatTimeAgo,
+  formatSize,
+  formatLanguages,
 } from "#web/components/format.ts";
 
-describe("languageNames", () => {
+describe("formatLanguages", () => {
   it("writes the names of language tags, and a malformed tag as it is", () => {
-    expect(languageNames(["en", "pt-BR", "not a tag"])).to.equal("English, Brazilian Portuguese, not a tag");
+    expect(formatLanguages(["en", "pt-BR", "not a tag"])).to.equal(
+      "English, Brazilian Portuguese, not a tag",
+    );
   });
 });
 
-describe("sizeText", () => {
+describe("formatSize", () => {
   it("writes sizes as people do", () => {
-    expect([0, 1, 1024, 1025, 47_300].map(sizeText)).to.deep.equal(["0 KB", "1 KB", "1 KB", "2 KB", "47 KB"]);
-    expect([2 ** 20, 1.25 * 2 ** 20, 16 * 2 ** 20, 2 ** 30].map(sizeText)).to.deep.equal([
+    expect([0, 1, 1024, 1025, 47_300].map(formatSize)).to.deep.equal([
+      "0 KB",
+      "1 KB",
+      "1 KB",
+      "2 KB",
+      "47 KB",
+    ]);
+    expect([2 ** 20, 1.25 * 2 ** 20, 16 * 2 ** 20, 2 ** 30].map(formatSize)).to.deep.equal([
       "1 MB",
       "1.3 MB",
       "16 MB",
@@ -30,7 +38,7 @@ describe("sizeText", () => {
 describe("timeText", () => {
   it("says how long ago a moment was", () => {
     const now = Date.parse("2026-03-10T12:00:00.000Z");
-    const ago = (moment: string): string => timeAgo(moment, now);
+    const ago = (moment: string): string => formatTimeAgo(moment, now);
     expect(ago("2026-03-10T11:59:30.000Z")).to.equal("just now");
     expect(ago("2026-03-10T11:58:00.000Z")).to.equal("2 minutes ago");
     expect(ago("2026-03-10T09:30:00.000Z")).to.equal("2 hours ago");
@@ -40,17 +48,19 @@ describe("timeText", () => {
   });
 
   it("writes a moment by the player's clock", () => {
-    expect(momentText(new Date(2026, 2, 10, 21, 4).toISOString())).to.equal("Mar 10, 2026, 21:04");
-    expect(momentText(new Date(2026, 2, 10, 0, 4).toISOString()), "midnight").to.equal("Mar 10, 2026, 00:04");
+    expect(formatMoment(new Date(2026, 2, 10, 21, 4).toISOString())).to.equal("Mar 10, 2026, 21:04");
+    expect(formatMoment(new Date(2026, 2, 10, 0, 4).toISOString()), "midnight").to.equal(
+      "Mar 10, 2026, 00:04",
+    );
   });
 
   it("writes durations and countdowns", () => {
-    expect([3.4, 63, 3_720].map(durationText)).to.deep.equal(["3 s", "1 min 3 s", "1 h 2 min"]);
-    expect([245_000, 4_100, -5].map(countdownText)).to.deep.equal(["4:05", "0:05", "0:00"]);
+    expect([3.4, 63, 3_720].map(formatDuration)).to.deep.equal(["3 s", "1 min 3 s", "1 h 2 min"]);
+    expect([245_000, 4_100, -5].map(formatCountdown)).to.deep.equal(["4:05", "0:05", "0:00"]);
   });
 
   it("writes a date, and an empty text for what is no date", () => {
-    expect(dateText("2015-03-17")).to.equal("March 17, 2015");
-    expect(dateText("")).to.equal("");
+    expect(formatDate("2015-03-17")).to.equal("March 17, 2015");
+    expect(formatDate("")).to.equal("");
   });
 });

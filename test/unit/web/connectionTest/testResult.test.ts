@@ -4,31 +4,31 @@ import {
   storeTestResult,
   networkKind,
   type TestResult,
-  launchQualityFrom,
+  chooseLaunchStart,
   isCurrent,
   type PathFigures,
 } from "#web/connectionTest/testResult.ts";
 
 const now = Date.parse("2030-01-01T12:00:00Z");
 
-describe("launchQualityFrom", () => {
+describe("chooseLaunchStart", () => {
   it("starts with a share of the bandwidth, within bounds", () => {
-    expect(launchQualityFrom(aResult())).to.deep.equal({ startKbps: 3_600 });
-    expect(launchQualityFrom(aResult({ bandwidthKbps: 50_000 }))).to.deep.equal({ startKbps: 8_000 });
-    expect(launchQualityFrom(aResult({ bandwidthKbps: 100 }))).to.deep.equal({ startKbps: 300 });
+    expect(chooseLaunchStart(aResult())).to.deep.equal({ startKbps: 3_600 });
+    expect(chooseLaunchStart(aResult({ bandwidthKbps: 50_000 }))).to.deep.equal({ startKbps: 8_000 });
+    expect(chooseLaunchStart(aResult({ bandwidthKbps: 100 }))).to.deep.equal({ startKbps: 300 });
   });
 
   it("starts lower where packets get lost", () => {
-    expect(launchQualityFrom(aResult({ loss: 0.05 }))).to.deep.equal({ startKbps: 1_800 });
+    expect(chooseLaunchStart(aResult({ loss: 0.05 }))).to.deep.equal({ startKbps: 1_800 });
   });
 
   it("takes the relay's figures where that is the way, and says nothing without any", () => {
     const { direct, ...rest } = aResult({ bandwidthKbps: 3_000 });
-    expect(launchQualityFrom({ ...rest, direct: { state: "blocked" }, relay: direct })).to.deep.equal({
+    expect(chooseLaunchStart({ ...rest, direct: { state: "blocked" }, relay: direct })).to.deep.equal({
       startKbps: 1_800,
     });
-    expect(launchQualityFrom({ ...rest, direct: { state: "blocked" } })).to.deep.equal({});
-    expect(launchQualityFrom(undefined)).to.deep.equal({});
+    expect(chooseLaunchStart({ ...rest, direct: { state: "blocked" } })).to.deep.equal({});
+    expect(chooseLaunchStart(undefined)).to.deep.equal({});
   });
 });
 

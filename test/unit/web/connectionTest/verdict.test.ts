@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { PathResult, TestResult } from "#web/connectionTest/testResult.ts";
-import { bitrateText, percentText, verdictOf, type Verdict } from "#web/connectionTest/verdict.ts";
+import { formatBitrate, formatPercent, judgeConnection, type Verdict } from "#web/connectionTest/verdict.ts";
 
 const good = { roundTripMs: 18, loss: 0.001, bandwidthKbps: 11_800, limitKbps: 12_000 };
 const works = (figures: Partial<typeof good> = {}): PathResult => ({
@@ -22,7 +22,7 @@ function aResult(parts: Partial<TestResult> = {}): TestResult {
   };
 }
 
-describe("verdictOf, for a connection", () => {
+describe("judgeConnection, for a connection", () => {
   const software: TestResult["decoders"] = [{ codec: "h264", isHardware: false }];
   const cases: [
     what: string,
@@ -133,7 +133,7 @@ describe("verdictOf, for a connection", () => {
   ];
   for (const [what, parts, tone, sentence, advice] of cases) {
     it(`${what}: what will work, and one thing to try`, () => {
-      const verdict = verdictOf(aResult(parts));
+      const verdict = judgeConnection(aResult(parts));
       expect(verdict.tone).to.equal(tone);
       expect(verdict.sentence).to.contain(sentence);
       expect(verdict.advice).to.contain(advice);
@@ -141,8 +141,8 @@ describe("verdictOf, for a connection", () => {
   }
 
   it("its figures as people write them", () => {
-    expect([0, 0.0049, 0.02, 0.123].map(percentText)).to.deep.equal(["0 %", "0.5 %", "2 %", "12 %"]);
-    expect([640, 1_000, 1_849, 12_000].map(bitrateText)).to.deep.equal([
+    expect([0, 0.0049, 0.02, 0.123].map(formatPercent)).to.deep.equal(["0 %", "0.5 %", "2 %", "12 %"]);
+    expect([640, 1_000, 1_849, 12_000].map(formatBitrate)).to.deep.equal([
       "640 kbit/s",
       "1 Mbit/s",
       "1.8 Mbit/s",

@@ -1,25 +1,25 @@
 import { expect } from "chai";
 import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
-import { endMessageOf } from "#web/play/endMessage.ts";
+import { describeEnd } from "#web/play/endMessage.ts";
 
-describe("endMessageOf", () => {
+describe("describeEnd", () => {
   it("returns a different title for every reason", () => {
     const titles = GameSessionEndReason.options.map(
-      (endReason) => endMessageOf({ status: "stopped", endReason }).title,
+      (endReason) => describeEnd({ status: "stopped", endReason }).title,
     );
     expect(new Set(titles).size).to.equal(titles.length);
-    expect(endMessageOf({ status: "error", message: "The download failed." }).text).to.equal(
+    expect(describeEnd({ status: "error", message: "The download failed." }).text).to.equal(
       "The download failed.",
     );
   });
 
   it("returns the API's message for a cancelled launch", () => {
     const message = "The launch was cancelled. Your saves are unchanged.";
-    expect(endMessageOf({ status: "stopped", endReason: "user_requested", message })).to.deep.equal({
+    expect(describeEnd({ status: "stopped", endReason: "user_requested", message })).to.deep.equal({
       title: "See you soon",
       text: message,
     });
-    expect(endMessageOf({ status: "stopped", endReason: "user_requested" }).text).to.equal(
+    expect(describeEnd({ status: "stopped", endReason: "user_requested" }).text).to.equal(
       "Your progress is saved.",
     );
   });
@@ -28,7 +28,7 @@ describe("endMessageOf", () => {
     const saveNotice = "The save grew too large.";
     const texts = GameSessionEndReason.options.map(
       (endReason) =>
-        endMessageOf({ status: "stopped", endReason, message: "Something else.", saveNotice }).text,
+        describeEnd({ status: "stopped", endReason, message: "Something else.", saveNotice }).text,
     );
     for (const text of texts) expect(text).to.contain(saveNotice).and.not.contain("is saved");
   });

@@ -1,6 +1,12 @@
 import { expect } from "chai";
 import { ApiError } from "#web/client/apiError.ts";
-import { isFinal, pollPauseMs, newerOf, ownSession, keepalivePauseMs } from "#web/play/gameSessionStatus.ts";
+import {
+  isFinal,
+  pollPauseMs,
+  newerStatus,
+  knownSession,
+  keepalivePauseMs,
+} from "#web/play/gameSessionStatus.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 
 describe("keepalivePauseMs", () => {
@@ -18,20 +24,20 @@ describe("keepalivePauseMs", () => {
   });
 });
 
-describe("ownSession", () => {
+describe("knownSession", () => {
   const session = { status: "running" } as const;
 
   it("is what was last read, also while requests fail", () => {
-    expect(ownSession(session, null)).to.equal(session);
-    expect(ownSession(session, new ApiError("unreachable", ""))).to.equal(session);
+    expect(knownSession(session, null)).to.equal(session);
+    expect(knownSession(session, new ApiError("unreachable", ""))).to.equal(session);
   });
 
   it("is none once the player has no such session", () => {
-    expect(ownSession(session, new ApiError("not_found", ""))).to.equal(undefined);
+    expect(knownSession(session, new ApiError("not_found", ""))).to.equal(undefined);
   });
 });
 
-describe("newerOf", () => {
+describe("newerStatus", () => {
   function session(
     status: GameSessionStatusResponse["status"],
     stage?: GameSessionStatusResponse["stage"],
@@ -48,16 +54,16 @@ describe("newerOf", () => {
   }
 
   it("returns the received report when its status is the same or later", () => {
-    expect(newerOf(undefined, session("stopped")).status).to.equal("stopped");
-    expect(newerOf(session("starting", "scheduling"), session("starting", "booting")).stage).to.equal(
+    expect(newerStatus(undefined, session("stopped")).status).to.equal("stopped");
+    expect(newerStatus(session("starting", "scheduling"), session("starting", "booting")).stage).to.equal(
       "booting",
     );
-    expect(newerOf(session("running"), session("error")).status).to.equal("error");
+    expect(newerStatus(session("running"), session("error")).status).to.equal("error");
   });
 
   it("returns the known report when the received status is earlier", () => {
-    expect(newerOf(session("running"), session("starting", "booting")).status).to.equal("running");
-    expect(newerOf(session("stopped"), session("stopping")).status).to.equal("stopped");
+    expect(newerStatus(session("running"), session("starting", "booting")).status).to.equal("running");
+    expect(newerStatus(session("stopped"), session("stopping")).status).to.equal("stopped");
   });
 });
 

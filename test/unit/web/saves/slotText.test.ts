@@ -8,15 +8,15 @@ import {
 } from "#contracts/http/saves.ts";
 import { ApiError } from "#web/client/apiError.ts";
 import {
-  currentVersion,
+  findCurrentVersion,
   hasLateCopy,
   isTooLarge,
-  kindText,
-  labelProblem,
-  readableBefore,
-  savesCountText,
-  slotName,
-  uploadProblem,
+  describeKind,
+  findLabelProblem,
+  findReadableBefore,
+  describeSavesCount,
+  describeSlot,
+  describeUploadError,
 } from "#web/saves/slotText.ts";
 import { savesPauseMs } from "#web/saves/useSaves.ts";
 
@@ -40,31 +40,33 @@ function aSlot(state: SaveSlotState): SaveSlotHistory {
 
 describe("the texts of saves", () => {
   it("name the origin of each kind of version", () => {
-    expect(new Set(saveVersionKinds.map(kindText)).size).to.equal(saveVersionKinds.length);
-    expect(slotName(aSlot("free"))).to.equal("slot 1, “One”");
+    expect(new Set(saveVersionKinds.map(describeKind)).size).to.equal(saveVersionKinds.length);
+    expect(describeSlot(aSlot("free"))).to.equal("slot 1, “One”");
     expect(
       [0, 1, 3].map((count) =>
-        savesCountText({ versions: Array.from({ length: count }, (_, at) => aVersion(String(at))) }),
+        describeSavesCount({ versions: Array.from({ length: count }, (_, at) => aVersion(String(at))) }),
       ),
     ).to.deep.equal(["no saves yet", "its save", "all of its 3 saves"]);
   });
 
   it("state the maximum size of a save", () => {
-    expect(uploadProblem(new ApiError("payload_too_large", ""), 16 * mebibyte)).to.include("at most 16 MB");
-    expect(uploadProblem(new ApiError("invalid_archive", ""), 16 * mebibyte)).to.include("not a save");
+    expect(describeUploadError(new ApiError("payload_too_large", ""), 16 * mebibyte)).to.include(
+      "at most 16 MB",
+    );
+    expect(describeUploadError(new ApiError("invalid_archive", ""), 16 * mebibyte)).to.include("not a save");
     expect([80 * mebibyte, 80 * mebibyte + 1].map((bytes) => isTooLarge(bytes, 16 * mebibyte))).to.deep.equal(
       [false, true],
     );
   });
 
   it("count a name's characters as the API does", () => {
-    expect(labelProblem(`  ${"\u{1F600}".repeat(40)} `)).to.equal(undefined);
-    expect(labelProblem("e\u0301".repeat(40))).to.equal(undefined);
+    expect(findLabelProblem(`  ${"\u{1F600}".repeat(40)} `)).to.equal(undefined);
+    expect(findLabelProblem("e\u0301".repeat(40))).to.equal(undefined);
     expect(
-      labelProblem(`\t${"x".repeat(20)}\t\u2028\u0000${"x".repeat(19)}\u2029`),
+      findLabelProblem(`\t${"x".repeat(20)}\t\u2028\u0000${"x".repeat(19)}\u2029`),
       "pasted control characters are one space",
     ).to.equal(undefined);
-    expect(labelProblem("x".repeat(41))).to.include("40 characters");
+    expect(findLabelProblem("x".repeat(41))).to.include("40 characters");
   });
 });
 
@@ -76,11 +78,11 @@ describe("the versions of a slot", () => {
       aVersion("b"),
       aVersion("a"),
     ];
-    expect(readableBefore(versions, "d")?.id).to.equal("b");
-    expect(readableBefore(versions, "a")).to.equal(undefined);
-    expect(readableBefore(versions, "unknown")).to.equal(undefined);
+    expect(findReadableBefore(versions, "d")?.id).to.equal("b");
+    expect(findReadableBefore(versions, "a")).to.equal(undefined);
+    expect(findReadableBefore(versions, "unknown")).to.equal(undefined);
     expect(
-      readableBefore([aVersion("b", { isReadable: false }), aVersion("a", { isCurrent: true })], "b"),
+      findReadableBefore([aVersion("b", { isReadable: false }), aVersion("a", { isCurrent: true })], "b"),
     ).to.equal(undefined);
   });
 
@@ -90,7 +92,7 @@ describe("the versions of a slot", () => {
       aVersion("b", { isCurrent: true }),
       aVersion("a", { kind: "conflict" }),
     ];
-    expect(currentVersion({ versions: [late, current] })?.id).to.equal("b");
+    expect(findCurrentVersion({ versions: [late, current] })?.id).to.equal("b");
     expect(hasLateCopy({ versions: [late, current, older] })).to.equal(true);
     expect(hasLateCopy({ versions: [current, older] })).to.equal(false);
     expect(hasLateCopy({ versions: [late] }), "without a current save").to.equal(true);

@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { localPath } from "#web/signIn/localPath.ts";
+import { toLocalPath } from "#web/signIn/localPath.ts";
 
-describe("localPath", () => {
+describe("toLocalPath", () => {
   const origin = "https://joypod.example";
 
   it("returns the path of an address on this site", () => {
-    expect(localPath("/games/x?y=1#z", origin)).to.equal("/games/x?y=1#z");
-    expect(localPath("https://joypod.example/play/1", origin)).to.equal("/play/1");
+    expect(toLocalPath("/games/x?y=1#z", origin)).to.equal("/games/x?y=1#z");
+    expect(toLocalPath("https://joypod.example/play/1", origin)).to.equal("/play/1");
   });
 
   for (const address of [
@@ -21,7 +21,7 @@ describe("localPath", () => {
     "/api/auth/signout",
   ]) {
     it(`returns the catalogue's path for ${address}`, () => {
-      expect(localPath(address, origin)).to.equal("/");
+      expect(toLocalPath(address, origin)).to.equal("/");
     });
   }
 });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { receivedOf, watchSilence } from "#web/stream/silenceWatch.ts";
+import { countReceived, watchSilence } from "#web/stream/silenceWatch.ts";
 
 describe("watchSilence", () => {
   let nowMs: number;
@@ -81,10 +81,10 @@ describe("watchSilence", () => {
   });
 });
 
-describe("receivedOf", () => {
+describe("countReceived", () => {
   it("grows with each packet of sound or picture, and with each report on them", () => {
     const of = (...entries: object[]): number =>
-      receivedOf(new Map(entries.map((entry, index) => [String(index), entry])));
+      countReceived(new Map(entries.map((entry, index) => [String(index), entry])));
     const [sound, picture, report] = [
       { type: "inbound-rtp", packetsReceived: 5 },
       { type: "inbound-rtp", packetsReceived: 7 },

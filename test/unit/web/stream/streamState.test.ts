@@ -2,7 +2,7 @@ import { expect } from "chai";
 import {
   isInPlay,
   isStillStarting,
-  outcomeOf,
+  toOutcome,
   stateAfter,
   type StreamState,
 } from "#web/stream/streamState.ts";
@@ -72,10 +72,10 @@ describe("stateAfter", () => {
     expect(isStillStarting({ kind: "lost", isReachable: false })).to.equal(false);
   });
 
-  it("outcomeOf returns an outcome only for notices that end a connection", () => {
-    expect(outcomeOf({ t: "taken-over" })).to.deep.equal({ kind: "takenOver" });
-    expect(outcomeOf({ t: "pong", n: 1 })).to.equal(undefined);
+  it("toOutcome returns an outcome only for notices that end a connection", () => {
+    expect(toOutcome({ t: "taken-over" })).to.deep.equal({ kind: "takenOver" });
+    expect(toOutcome({ t: "pong", n: 1 })).to.equal(undefined);
     const notice = { t: "ended", by: "game", reason: "exited", exitCode: 0 } as const;
-    expect(outcomeOf(notice)).to.deep.equal({ kind: "ended", notice });
+    expect(toOutcome(notice)).to.deep.equal({ kind: "ended", notice });
   });
 });
