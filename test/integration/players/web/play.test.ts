@@ -111,6 +111,14 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.heldBlock, "#202020");
   });
 
+  it("releases held keys when the page loses the focus without an event", async () => {
+    await play();
+    await page.keyboard.down("KeyA");
+    await game.waitForColor(layout.heldBlock, "#ffffff");
+    await page.evaluate("document.hasFocus = () => false");
+    await game.waitForColor(layout.heldBlock, "#202020");
+  });
+
   it("goes on after a reload, and after the connection was lost", async () => {
     await play();
     await game.press("KeyA");
