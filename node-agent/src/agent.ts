@@ -193,20 +193,23 @@ export class Agent {
       .start()
       .then(() => this.#takeDesired())
       .catch((error: unknown) =>
-        this.#deps.logger.debug({ err: error }, "The agent was stopped before it had read the cluster."),
+        this.#deps.logger.debug(
+          { err: error },
+          "The agent was stopped before it had read the cluster's state.",
+        ),
       );
     this.#isStarted = true;
   }
 
   /** Returns why the agent is not ready; undefined when it is. */
   unreadyBecause(): string | undefined {
-    if (!this.#isStarted) return "The agent has not started: another one may still serve this node.";
+    if (!this.#isStarted) return "The agent has not started. Another agent may still serve this node.";
     const watches = Object.values(this.#watches);
-    if (watches.some(({ hasSynced }) => !hasSynced)) return "The state of the cluster has not been read yet.";
+    if (watches.some(({ hasSynced }) => !hasSynced)) return "The cluster's state has not been read yet.";
     const taken = this.#takenBecause();
     if (taken !== undefined) return taken;
     const isSilent = watches.every(({ silentForMs }) => (silentForMs ?? 0) > silenceMs);
-    return isSilent ? "The API server has not been heard for five minutes." : undefined;
+    return isSilent ? "The API server has not responded for five minutes." : undefined;
   }
 
   /**
@@ -313,7 +316,7 @@ export class Agent {
     } = this.#deps;
     const { lock } = this.#paths;
     const onWait = (): void =>
-      logger.warn({ lock }, "Another agent serves this node's folder: this one waits for its end.");
+      logger.warn({ lock }, "Another agent serves this node's folder. This one waits until it ends.");
     try {
       return await holdRootLock({ path: lock, onLost: onLockLost, signal, onWait });
     } catch (error) {
@@ -361,7 +364,7 @@ export class Agent {
     metrics.sessionKept();
     logger.error(
       { reason: reason.message, kept: path },
-      "What a session left on the node cannot be read, and is set aside.",
+      "The files of a session cannot be read. They were set aside.",
     );
     this.#reporter.changed();
     const gameNode = this.#gameNode();
@@ -370,7 +373,7 @@ export class Agent {
       type: "Warning",
       reason: gameNodeEventReasons.sessionSetAside,
       action: "Keep",
-      note: `${reason.message} It is set aside at ${path}.`.slice(0, 1024),
+      note: `${reason.message} The files were set aside at ${path}.`.slice(0, 1024),
     });
   }
 }

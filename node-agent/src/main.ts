@@ -47,10 +47,7 @@ async function stop(): Promise<void> {
 }
 
 function onLockLost(): void {
-  logger.error(
-    { root: config.root },
-    "The lock of this node's folder was lost: the node agent ends at once.",
-  );
+  logger.error({ root: config.root }, "The lock of this node's folder was lost. The node agent exits.");
   process.exit(1);
 }
 

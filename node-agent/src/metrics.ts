@@ -24,13 +24,13 @@ export function createMetrics(node: string): Metrics {
   collectDefaultMetrics({ register: registry, prefix: "joypod_node_agent_" });
   const downloads = new Counter({
     name: "joypod_node_downloads_total",
-    help: "Downloads of games by how they ended.",
+    help: "Game downloads, by outcome.",
     labelNames: ["outcome", "reason"],
     registers: [registry],
   });
   const seconds = new Histogram({
     name: "joypod_node_download_seconds",
-    help: "Time from the begin of a download to the game being ready.",
+    help: "Time from the start of a download until the game is ready.",
     buckets: [0.5, 1, 2, 5, 10, 20, 40, 60, 120, 300, 900],
     registers: [registry],
   });
@@ -41,7 +41,7 @@ export function createMetrics(node: string): Metrics {
   });
   const resumes = new Counter({
     name: "joypod_node_download_resumes_total",
-    help: "Cut downloads that went on where they were.",
+    help: "Interrupted downloads that resumed.",
     registers: [registry],
   });
   const evictions = new Counter({
@@ -51,13 +51,13 @@ export function createMetrics(node: string): Metrics {
   });
   const saves = new Counter({
     name: "joypod_node_saves_total",
-    help: "Looks at a changed save directory by what came of them.",
+    help: "Checks of a changed save directory, by outcome.",
     labelNames: ["outcome"],
     registers: [registry],
   });
   const reachable = new Gauge({
     name: "joypod_node_store_reachable",
-    help: "Whether the object store answered when last asked.",
+    help: "Whether the object store responded to the last check.",
     registers: [registry],
   });
   const kept = new Counter({
@@ -72,12 +72,12 @@ export function createMetrics(node: string): Metrics {
   });
   const free = new Gauge({
     name: "joypod_node_cache_free_bytes",
-    help: "Bytes left for games, in the budget and on the file system.",
+    help: "Bytes left for games, within the budget and on the file system.",
     registers: [registry],
   });
   const used = new Gauge({
     name: "joypod_node_cache_used_bytes",
-    help: "Bytes that unpacked games take on the node at most: those of their files, and a block for each file and folder.",
+    help: "Upper bound of the bytes that unpacked games use on the node: the size of their files, and a block for each file and folder.",
     registers: [registry],
   });
   const versions = new Gauge({

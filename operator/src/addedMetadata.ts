@@ -31,7 +31,7 @@ const namedValues = (value: z.ZodString) =>
           .string()
           .regex(
             labelKey,
-            "is no name: write letters, digits, '-', '_' and '.', after a domain and '/' where there is one",
+            "is not a valid name. Use letters, digits, '-', '_' and '.', after an optional domain and '/'",
           ),
         value,
       ),
@@ -43,13 +43,13 @@ const without =
     for (const key of Object.keys(added).filter((key) => own.test(key)))
       context.addIssue({
         code: "custom",
-        message: `${key} is Joypod's own, or changes what the pod may do: leave it out`,
+        message: `${key} is reserved for Joypod or changes the pod's permissions. Remove it`,
       });
   };
 
 const label = z
   .string()
-  .regex(labelValue, "is no label's value: write up to 63 letters, digits, '-', '_' and '.'");
+  .regex(labelValue, "is not a valid label value. Use up to 63 letters, digits, '-', '_' and '.'");
 
 /** Labels, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
 export const AddedLabels = namedValues(label).superRefine(without(ownLabels));

@@ -39,7 +39,9 @@ const base64Secret = z
     if (text === "") return undefined;
     const secret = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) ? Buffer.from(text, "base64") : Buffer.alloc(0);
     if (secret.length >= 32) return secret;
-    context.addIssue("must be at least 32 random bytes in base64: make them with 'openssl rand -base64 32'");
+    context.addIssue(
+      "must be at least 32 random bytes in base64, for example from 'openssl rand -base64 32'",
+    );
     return z.NEVER;
   });
 const labelSelector = z
@@ -131,7 +133,7 @@ const Variables = z
     GAME_ARCHITECTURE: z
       .string()
       .trim()
-      .regex(/^[a-z0-9]*$/, "must be an architecture as kubelets name it, such as amd64")
+      .regex(/^[a-z0-9]*$/, "must be an architecture name as reported by kubelets, such as amd64")
       .default(""),
     MEDIA_PORT_FIRST: whole(20_000, 1024, 65_535),
     MEDIA_PORT_LAST: whole(20_999, 1024, 65_535),
@@ -179,7 +181,7 @@ const Variables = z
   .refine((env) => env.MEDIA_PORT_FIRST <= env.MEDIA_PORT_LAST, "MEDIA_PORT_FIRST is above MEDIA_PORT_LAST")
   .refine(
     (env) => env.RELAY_CONTROL === undefined || env.TURN_SECRET.length >= 16,
-    "TURN_SECRET must be what the relay of RELAY_CONTROL knows",
+    "TURN_SECRET must be the secret of the relay at RELAY_CONTROL",
   )
   .superRefine((env, context) => {
     for (const { variable, message } of gpuMistakes(env))

@@ -38,7 +38,7 @@ showLeader(registry, "operator", () => terms.isLeader);
 
 async function start(stopping: AbortSignal): Promise<void> {
   const port = await health.start(config.httpPort);
-  logger.info({ port, sessionsNamespace: config.sessionsNamespace }, "The operator starts.");
+  logger.info({ port, sessionsNamespace: config.sessionsNamespace }, "The operator is starting.");
   await terms.run(stopping, compactHeap);
 }
 

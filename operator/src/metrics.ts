@@ -37,7 +37,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   });
   const steps = new Histogram({
     name: "joypod_launch_stage_seconds",
-    help: "Time that launches were in a step.",
+    help: "Time that launches spent in a step.",
     labelNames: ["stage"],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300],
     registers: [registry],
@@ -45,7 +45,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   for (const step of measuredLaunchSteps) steps.zero({ stage: step });
   const failedLaunches = new Counter({
     name: "joypod_launches_failed_total",
-    help: "Sessions that failed before they were ready, by the step of the launch and the reason.",
+    help: "Sessions that failed before they were ready, by launch step and reason.",
     labelNames: ["stage", "reason"],
     registers: [registry],
   });
@@ -57,7 +57,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   });
   const unaccelerated = new Counter({
     name: "joypod_sessions_unaccelerated_total",
-    help: "Sessions that were to have a GPU and render in software, by reason.",
+    help: "Sessions that should use a GPU but render in software, by reason.",
     labelNames: ["reason"],
     registers: [registry],
   });
@@ -92,7 +92,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     relaysTold: ({ told, untold }) => {
       relays ??= new Gauge({
         name: "joypod_relays",
-        help: "Relays that were told of the game nodes at the last try, and that were not; absent where there is no relay.",
+        help: "Relays by whether the last attempt to send them the game nodes succeeded (told, untold). Absent without a relay.",
         labelNames: ["state"],
         registers: [registry],
       });

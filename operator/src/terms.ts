@@ -64,11 +64,11 @@ export class Terms {
       onWatching();
       await elector.start();
       await operator.lead(stopping);
-      logger.info({}, "The operator is at work.");
+      logger.info({}, "The operator leads and is running.");
       await lost;
       await operator.stop();
       stopping.throwIfAborted();
-      logger.info({}, "The operator stands for election again.");
+      logger.info({}, "The operator is a candidate again.");
       this.#term = this.#begin();
     }
   }
@@ -90,7 +90,7 @@ export class Terms {
       transport
         .close()
         .catch((error: unknown) =>
-          logger.warn({ err: error }, "The connections to the API server did not close in good order."),
+          logger.warn({ err: error }, "The connections to the API server did not close cleanly."),
         );
       lost.resolve(undefined);
     };

@@ -81,7 +81,7 @@ export class CacheRoom {
       // pinned it. So the next version to give up is chosen anew.
       if (!this.#mayGo(digest)) return this.make(bytes, wanted);
       // What the disk has got back by then the next try sees.
-      if (!(await this.#evict(digest))) throw new Error("An evicted game is not gone from the disk yet.");
+      if (!(await this.#evict(digest))) throw new Error("An evicted game is still on the disk.");
     }
     return victims !== undefined;
   }

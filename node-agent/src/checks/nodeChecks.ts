@@ -82,7 +82,7 @@ export class NodeChecks {
     } catch (error) {
       logger.warn(
         { err: error, root },
-        "The folder of games and saves could not be checked; it is tried again.",
+        "The folder of games and saves could not be checked. The check is retried.",
       );
     }
     const isFirst = this.#known.size === 0;
@@ -92,7 +92,7 @@ export class NodeChecks {
       if (status === "False")
         logger.warn(
           { check: type, reason: message },
-          "A check of the node fails: it takes no sessions until that is repaired.",
+          "A check of the node fails. It takes no sessions until the fault is repaired.",
         );
     }
     if (!isFirst && changed.length > 0) onChange();
@@ -125,7 +125,7 @@ function clockFinding(offsetMs: number | undefined): ConditionUpdate {
       type,
       status: "Unknown",
       reason: clockInStepReasons.notCompared,
-      message: "The API server has not told the time yet.",
+      message: "The API server's time is not known yet.",
     };
   const { clockToleranceSeconds: tolerance } = limits.node;
   if (Math.abs(offsetMs) <= tolerance * 1000)
@@ -135,7 +135,7 @@ function clockFinding(offsetMs: number | undefined): ConditionUpdate {
       reason: clockInStepReasons.inStep,
       message: "The node's clock agrees with the API server's.",
     };
-  const message = `The node's clock is more than ${tolerance} s ${offsetMs > 0 ? "ahead of" : "behind"} the API server's, so the object store would refuse its requests. Run a time service there, such as chrony.`;
+  const message = `The node's clock is more than ${tolerance} s ${offsetMs > 0 ? "ahead of" : "behind"} the API server's, so the object store would refuse its requests. Run a time service on the node, such as chrony.`;
   return { type, status: "False", reason: clockInStepReasons.outOfStep, message };
 }
 
@@ -165,7 +165,7 @@ async function checkRoot(root: string, hadSpace: boolean): Promise<ConditionUpda
 
 /** Returns what is to be said of a folder whose disk has let such a check wait for so long. */
 function unansweredRoot(root: string, ms: number): ConditionUpdate[] {
-  const message = `The disk of ${root} has not answered for ${ms / 1000} s. Look for errors of it in the node's kernel log, or for its server where it is one of the network.`;
+  const message = `The disk of ${root} has not responded for ${ms / 1000} s. Check the node's kernel log for disk errors, or the server of a network disk.`;
   return [
     { type: "RootWritable", status: "False", reason: rootWritableReasons.notWritable, message },
     executableNotTried,
@@ -176,12 +176,13 @@ async function checkWritable(root: string, path: string): Promise<ConditionUpdat
   try {
     await rm(path, { force: true });
     await writeFile(path, script, { mode: 0o755, flush: true });
-    if ((await readFile(path, "utf8")) !== script) throw new Error("what was read is not what was written");
+    if ((await readFile(path, "utf8")) !== script)
+      throw new Error("the data read back differs from the data written");
     return {
       type: "RootWritable",
       status: "True",
       reason: rootWritableReasons.writable,
-      message: `${root} can be written to.`,
+      message: `${root} is writable.`,
     };
   } catch (error) {
     return {
@@ -197,7 +198,7 @@ const executableNotTried: ConditionUpdate = {
   type: "RootExecutable",
   status: "Unknown",
   reason: rootExecutableReasons.notTried,
-  message: "No program could be written there to be tried.",
+  message: "No test program could be written there.",
 };
 
 /**
@@ -214,9 +215,9 @@ async function checkExecutable(root: string, path: string): Promise<ConditionUpd
       type: "RootExecutable",
       status: "True",
       reason: rootExecutableReasons.executable,
-      message: `Programs in ${root} can be started.`,
+      message: `Programs in ${root} can be executed.`,
     };
-  const message = `${root} is on a file system that is mounted noexec, so no game would start. Name a folder of another one in gameNodes.root, or mount it with exec and restart the node's agent.`;
+  const message = `${root} is on a file system that is mounted noexec, so no game can start. Set gameNodes.root to a folder on another file system, or mount this one with exec and restart the node's agent.`;
   return { type: "RootExecutable", status: "False", reason: rootExecutableReasons.mountedNoexec, message };
 }
 
@@ -229,13 +230,13 @@ async function checkSpace(root: string, hadSpace: boolean): Promise<ConditionUpd
       type,
       status: "True",
       reason: spaceLeftReasons.enoughSpace,
-      message: `${minFreeBytes / mebibyte} MiB or more are free for saves.`,
+      message: `At least ${minFreeBytes / mebibyte} MiB are free for saves.`,
     };
-  const remedy = "what is not Joypod's there, or a lower gameNodes.cacheBudgetBytes.";
+  const remedy = "remove other files there, or lower gameNodes.cacheBudgetBytes.";
   if (shortage === "bytes") {
-    const message = `Less than ${minFreeBytes / mebibyte} MiB were free at ${root}. Make room until there are ${enoughFreeBytes / mebibyte} MiB: ${remedy}`;
+    const message = `Less than ${minFreeBytes / mebibyte} MiB were free at ${root}. Free at least ${enoughFreeBytes / mebibyte} MiB: ${remedy}`;
     return { type, status: "False", reason: spaceLeftReasons.tooLittleSpace, message };
   }
-  const message = `Less than ${minFreeFiles} inodes were free at ${root}. Remove files until there are ${enoughFreeFiles} (df --inodes): ${remedy}`;
+  const message = `Fewer than ${minFreeFiles} inodes were free at ${root}. Free at least ${enoughFreeFiles} (df --inodes): ${remedy}`;
   return { type, status: "False", reason: spaceLeftReasons.tooFewInodes, message };
 }

@@ -28,9 +28,9 @@ export function unwritableRoot(root: string, error: unknown): string {
   // The agent is root, whom no file mode keeps out.
   const remedy =
     systemErrorCode(error) === "EACCES"
-      ? "Where the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions, as docs/install.md says; otherwise repair the disk, or name a folder of another one in gameNodes.root."
-      : "Repair the disk, or name a folder of another one in gameNodes.root.";
-  return `${root} cannot be written to: ${messageOf(error)}. ${remedy}`;
+      ? "If the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions (see docs/install.md). Otherwise repair the disk, or set gameNodes.root to a folder on another disk."
+      : "Repair the disk, or set gameNodes.root to a folder on another disk.";
+  return `${root} is not writable: ${messageOf(error)}. ${remedy}`;
 }
 
 /** Makes a directory's own entries durable. */

@@ -51,13 +51,14 @@ export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOpt
       if (said.endsWith("held\n")) resolve();
     });
     ended.then(
-      () => reject(new Error(`The lock ${path} cannot be taken: that takes sh and flock of util-linux.`)),
+      () =>
+        reject(new Error(`The lock ${path} cannot be acquired. This requires sh and flock (util-linux).`)),
       reject,
     );
     signal.addEventListener(
       "abort",
       () =>
-        reject(signal.reason instanceof Error ? signal.reason : new Error("The lock is no longer wanted.")),
+        reject(signal.reason instanceof Error ? signal.reason : new Error("The lock is no longer needed.")),
       { once: true },
     );
   });

@@ -108,7 +108,7 @@ export class TreeRemover {
     while (!(await removeContents(trash, signal)) && !signal.aborted) {
       failures += 1;
       if (failures > 1)
-        logger.warn({ trash, failures }, "A removed folder could not be taken apart; it is tried again.");
+        logger.warn({ trash, failures }, "A removed folder could not be deleted. It is retried.");
       await slept(clock, backOffMs(backOff, failures, random), signal);
     }
   }

@@ -100,7 +100,7 @@ export function createObjectStore({
     );
     const target = await orAborted(signing, options.signal).catch((error: unknown) => {
       options.signal.throwIfAborted();
-      throw new ObjectStoreError("Unreachable", "There are no keys for the object store.", error);
+      throw new ObjectStoreError("Unreachable", "There are no credentials for the object store.", error);
     });
     return exchange(
       target,
@@ -125,7 +125,7 @@ export function createObjectStore({
         body.destroy();
         throw new ObjectStoreError(
           "Refused",
-          `The object store did not answer the range asked for of ${location.key}.`,
+          `The object store did not return the requested range of ${location.key}.`,
         );
       }
       return { body, etag: etagOf(body), totalBytes: Number(range[2]) };
@@ -176,7 +176,7 @@ async function* exactly(sizeBytes: number, body: Readable): AsyncGenerator<Buffe
     if (sent > sizeBytes) break;
     yield chunk;
   }
-  if (sent !== sizeBytes) throw new Error(`What was to be stored has no longer ${sizeBytes} bytes.`);
+  if (sent !== sizeBytes) throw new Error(`The file to upload no longer has ${sizeBytes} bytes.`);
 }
 
 interface SendOptions {
@@ -210,7 +210,7 @@ async function exchange(
     signal.throwIfAborted();
     throw new ObjectStoreError(
       "Unreachable",
-      "The object store could not be reached, or broke the connection.",
+      "The object store could not be reached or closed the connection.",
       error,
     );
   }
@@ -228,7 +228,7 @@ async function failureOf(
   const message =
     code === "NoSuchBucket"
       ? `The object store has no bucket ${bucket}.`
-      : `The object store answered ${code ?? `status ${status}`} for ${bucket}/${key}.`;
+      : `The object store responded with ${code ?? `status ${status}`} for ${bucket}/${key}.`;
   const errorResponse = new StoreErrorResponse(
     status,
     code,

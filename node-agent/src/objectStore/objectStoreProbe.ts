@@ -28,7 +28,7 @@ const deadlineMs = 5_000;
 export class ObjectStoreProbe {
   readonly #options: ObjectStoreProbeOptions;
   readonly #stopping = new AbortController();
-  #state: ObjectStoreState = { isReachable: false, message: "The object store has not been asked yet." };
+  #state: ObjectStoreState = { isReachable: false, message: "The object store has not been checked yet." };
   #running: Promise<void> | undefined;
 
   constructor(options: ObjectStoreProbeOptions) {
@@ -66,7 +66,7 @@ export class ObjectStoreProbe {
         },
         (signal) => objectStore.probe(bucket, signal),
       );
-      this.#state = { isReachable: true, message: "The object store answers." };
+      this.#state = { isReachable: true, message: "The object store is reachable." };
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const message = objectStoreSentence(error) ?? messageOf(error);

@@ -73,7 +73,7 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
 function unreachable({ key }: ObjectLocation, cause: unknown): ObjectStoreError {
   return new ObjectStoreError(
     "Unreachable",
-    `Reading ${key} from the object store was cut too often without progress.`,
+    `Reading ${key} from the object store was interrupted too often without progress.`,
     cause,
   );
 }

@@ -216,7 +216,7 @@ export class UnwrittenRecords {
       if (!this.has(gameSession))
         this.#logger.warn(
           { err: error, gameSession },
-          "The disk does not take a session's record; it is remembered, and tried again.",
+          "A session's record could not be written to the disk. It is kept in memory and retried.",
         );
       this.#records.set(gameSession, record);
     }

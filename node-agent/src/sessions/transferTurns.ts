@@ -13,7 +13,7 @@ const awaitedFirst = 1e15;
  */
 export class NoTurnYet extends PassInterrupted {
   constructor() {
-    super("Other sessions' saves are on their way to or from the object store.");
+    super("Too many saves are being transferred to or from the object store.");
     this.name = "NoTurnYet";
   }
 }

@@ -81,7 +81,7 @@ function gameOf(pod: Pod) {
  */
 export class LaunchCancelled extends PassInterrupted {
   constructor() {
-    super("The session is to end, or is this node's no longer: what its launch was waiting for is given up.");
+    super("The launch was cancelled, because the session is ending or has moved to another node.");
     this.name = "LaunchCancelled";
   }
 }

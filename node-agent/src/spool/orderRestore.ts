@@ -179,7 +179,7 @@ export const packFormerSaves: PackFormerSaves = async ({ saves, sessionFolder, u
     child.once("error", reject);
     child.once("exit", (code, killed) => {
       if (code === 0) resolve();
-      else reject(new Error(`The packer ended with ${code ?? killed ?? "no word"}: ${said}`));
+      else reject(new Error(`The packer ended with ${code ?? killed ?? "no exit code"}: ${said}`));
     });
   });
 };

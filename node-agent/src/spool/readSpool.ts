@@ -16,7 +16,7 @@ export interface Spool {
 
 /** A file in the packer's folder is not what the packer writes, or is lost. */
 export class SpoolUnreadable extends Error {
-  constructor(what: string, cause?: unknown, saying = "The packer's folder holds what no packer writes") {
+  constructor(what: string, cause?: unknown, saying = "The packer's folder has unexpected content") {
     super(`${saying}: ${what}.`, { cause });
     this.name = "SpoolUnreadable";
   }
@@ -53,7 +53,7 @@ async function readWord<T extends { uid: string }>(
   if (text === undefined) return undefined;
   if (text === "" && whenEmpty !== undefined) return whenEmpty;
   const parsed = schema.safeParse(parseJson(text, path));
-  if (!parsed.success) throw new SpoolUnreadable(`${path} is not as its schema says`, parsed.error);
+  if (!parsed.success) throw new SpoolUnreadable(`${path} does not match its schema`, parsed.error);
   return parsed.data.uid === uid ? parsed.data : undefined;
 }
 
@@ -64,7 +64,7 @@ async function readBounded(path: string): Promise<string | undefined> {
   try {
     const stat = await file.stat();
     if (!stat.isFile() || stat.size > spoolFileBytes)
-      throw new SpoolUnreadable(`${path} is no file of at most ${spoolFileBytes} bytes`);
+      throw new SpoolUnreadable(`${path} is not a file of at most ${spoolFileBytes} bytes`);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(spoolFileBytes), 0, spoolFileBytes, 0);
     return buffer.toString("utf8", 0, bytesRead);
   } finally {
@@ -135,7 +135,7 @@ export class ReadFailures {
     } catch (error) {
       const code = systemErrorCode(error) ?? "";
       if (!damageCodes.has(code) && !(code === "EIO" && this.#isFailingFor(gameSession, part))) throw error;
-      throw new SpoolUnreadable(code, error, "The disk does not return what the packer wrote");
+      throw new SpoolUnreadable(code, error, "The packer's data cannot be read from the disk");
     }
   }
 
@@ -193,7 +193,7 @@ export function createSpoolWatcher(logger: Logger): SpoolWatcher {
       } catch (error) {
         logger.debug(
           { err: error, gameSession: key },
-          "A packer's folder cannot be watched; it is looked at now and then.",
+          "A packer's folder cannot be watched. It is polled instead.",
         );
       }
     },

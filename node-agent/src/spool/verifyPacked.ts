@@ -38,9 +38,10 @@ export async function verifyPacked(
   try {
     const stat = await file.stat();
     const isAsSaid = stat.isFile() && stat.size === save.bytes && stat.size <= limits.save.packedBytes;
-    if (!isAsSaid) throw new SpoolUnreadable(`${path} is no file of ${save.bytes} bytes`);
+    if (!isAsSaid) throw new SpoolUnreadable(`${path} is not a file of ${save.bytes} bytes`);
     const { sha256, md5 } = await readWhole(file, signal);
-    if (sha256 !== save.sha256) throw new SpoolUnreadable(`${path} is not the pack that its manifest names`);
+    if (sha256 !== save.sha256)
+      throw new SpoolUnreadable(`${path} does not match the SHA-256 in its manifest`);
     return { sizeBytes: save.bytes, md5, read, close: () => file.close() };
   } catch (error) {
     await file.close();

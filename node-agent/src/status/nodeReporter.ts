@@ -122,8 +122,8 @@ export class NodeReporter {
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       // The operator makes the object when it has seen the node.
-      if (isNotFound(error)) logger.info({}, "There is no GameNode for this node yet.");
-      else logger.warn({ err: error }, "The node's status could not be written; it is tried again.");
+      if (isNotFound(error)) logger.info({}, "This node has no GameNode yet.");
+      else logger.warn({ err: error }, "The node's status could not be written. It is retried.");
     }
     this.#planWithin(jittered(limits.node.heartbeatSeconds * 1000, random, 0.1));
   }
@@ -192,7 +192,7 @@ export class NodeReporter {
             type: "SessionsSetAside",
             status: "False",
             reason: sessionsSetAsideReasons.allRead,
-            message: "What sessions left on the node could be read.",
+            message: "All session files on the node are readable.",
           }
         : {
             type: "SessionsSetAside",
@@ -219,7 +219,7 @@ export class NodeReporter {
             type: "DiskPressure",
             status: "False",
             reason: diskPressureReasons.spaceLeft,
-            message: "All games wanted here fit.",
+            message: "All games wanted on the node fit.",
           },
       now,
     );
@@ -300,8 +300,8 @@ export class Heartbeat {
     this.#options.logger.info(
       { isKept },
       isKept
-        ? "This node's Lease says from now on that its agent lives."
-        : "This node has no Lease that its agent may renew: the GameNode says that it lives.",
+        ? "The agent now renews this node's Lease as its heartbeat."
+        : "This node has no Lease that its agent may renew. The heartbeat is written to the GameNode instead.",
     );
     this.#options.onChange();
   }

@@ -47,7 +47,7 @@ export async function drainRelease(deps: DrainDeps): Promise<void> {
   ) {
     logger.warn(
       { job: config.jobName },
-      "This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow.",
+      "This Job was applied with the chart's manifests and not started by an uninstall, so nothing is drained. See uninstall.drainNow.",
     );
     return;
   }
@@ -66,7 +66,7 @@ async function endAll(deps: DrainDeps): Promise<void> {
   const hasEnded = await waitUntil(deps, config.drainSeconds * 1000, () => deleteSessions(deps));
   logger.info(
     { hasEnded },
-    hasEnded ? "All game sessions have ended." : "Some game sessions did not end in time; they are released.",
+    hasEnded ? "All game sessions have ended." : "Some game sessions did not end in time. They are released.",
   );
   const selectors = await scaleToZero(transport, config.releaseNamespace, config.deployments);
   await waitUntil(deps, programsEndMs, () => haveNoPods(transport, config.releaseNamespace, selectors));
@@ -139,7 +139,7 @@ function warnOfSave(session: Stored<GameSession>, logger: Logger): void {
       node: nodeName,
       storedSave: save?.objectKey,
     },
-    "The last save of a game session may not be stored; if so, it stays on its node's disk.",
+    "The last save of a game session may not be stored. In that case it stays on its node's disk.",
   );
 }
 
@@ -304,7 +304,7 @@ export class ScaledUpError extends Error {
 
   constructor(deployments: readonly string[]) {
     super(
-      `Something has scaled ${deployments.join(" and ")} up again: switch off automatic sync (Argo CD) or suspend the Kustomization (Flux), and run this Job again.`,
+      `${deployments.join(" and ")} was scaled up again. Turn off automatic sync (Argo CD) or suspend the Kustomization (Flux), then run this Job again.`,
     );
   }
 }

@@ -10,7 +10,7 @@ const config = orExit(() => readConfig(process.env));
 const logger = createLogger({ program: "drain", level: "info" });
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-drain" });
 const stopping = new AbortController();
-onStopSignal((signal) => stopping.abort(new Error(`The program was told to stop: ${signal}.`)));
+onStopSignal((signal) => stopping.abort(new Error(`The program received ${signal}.`)));
 try {
   await drainRelease({ transport, config, clock: systemClock, logger, signal: stopping.signal });
 } catch (error) {

@@ -62,7 +62,7 @@ function showSessions(
 ): void {
   new Gauge({
     name: "joypod_sessions",
-    help: "Sessions that have not ended, by phase and node; the node is empty before there is one.",
+    help: "Sessions that have not ended, by phase and node. The node is empty until one is assigned.",
     labelNames: ["phase", "node"],
     registers: [registry],
     collect() {
@@ -95,7 +95,7 @@ function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDep
   });
   new Gauge({
     name: "joypod_saves_waiting",
-    help: "Sessions that have ended and whose last save is on their node alone.",
+    help: "Ended sessions whose last save exists only on their node.",
     labelNames: ["node"],
     registers: [registry],
     collect() {
@@ -105,7 +105,7 @@ function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDep
   });
   new Gauge({
     name: "joypod_saves_waiting_oldest_seconds",
-    help: "Time since this operator saw the end of the session whose last save has waited on its node for the longest; 0 when none waits.",
+    help: "Longest time that the last save of an ended session has waited on its node, as seen by this operator. 0 when no save waits.",
     labelNames: ["node"],
     registers: [registry],
     collect() {
@@ -122,7 +122,7 @@ function showSingleSessions(
   const shown = () => unfinished().slice(0, sessionsShownMax);
   new Gauge({
     name: "joypod_session_info",
-    help: `1 for each session that has not ended, ${sessionsShownMax} at most.`,
+    help: `1 for each session that has not ended, at most ${sessionsShownMax}.`,
     labelNames: ["session", "phase", "node", "game"],
     registers: [registry],
     collect() {
@@ -142,7 +142,7 @@ function showSingleSessions(
   });
   new Gauge({
     name: "joypod_session_launch_stage_seconds",
-    help: "Time that the launch of a session which has not ended took in each step.",
+    help: "Time that the launch of an unfinished session spent in each step.",
     labelNames: ["session", "stage"],
     registers: [registry],
     collect() {
@@ -158,7 +158,7 @@ function showSingleSessions(
 function showGameCaches({ cluster, registry }: ClusterFiguresDeps): void {
   new Gauge({
     name: "joypod_game_cache_nodes",
-    help: "Copies of games' current versions that nodes shall hold, of all games together, by how far they are.",
+    help: "Desired copies of current game versions over all nodes and games, by state.",
     labelNames: ["state"],
     registers: [registry],
     collect() {
@@ -206,15 +206,11 @@ function gameNodeGauges({ cluster, nodeLosses, loads, registry }: GameNodeGauges
     });
   };
   const used = ({ metadata }: GameNode): number => loads.on(metadata.name).slots;
-  byNode(
-    "joypod_game_node_slots",
-    "Capacity slots of a game node.",
-    ({ status }) => status?.capacity?.slots ?? 0,
-  );
-  byNode("joypod_game_node_slots_used", "Capacity slots that sessions take.", used);
+  byNode("joypod_game_node_slots", "Slots of a game node.", ({ status }) => status?.capacity?.slots ?? 0);
+  byNode("joypod_game_node_slots_used", "Slots in use by sessions.", used);
   byNode(
     "joypod_game_node_slots_free",
-    "Capacity slots that a launch can get: none on a node that takes no sessions.",
+    "Slots available to launches. 0 on a node that takes no sessions.",
     (gameNode) => freeSlots(gameNode, used(gameNode)),
   );
   byNode("joypod_game_node_schedulable", "1 for a game node that takes new sessions, else 0.", ({ status }) =>
@@ -222,7 +218,7 @@ function gameNodeGauges({ cluster, nodeLosses, loads, registry }: GameNodeGauges
   );
   byNode(
     "joypod_game_node_silent",
-    "1 while neither kubelet nor node agent reports, else 0.",
+    "1 while neither the kubelet nor the node agent reports, else 0.",
     ({ metadata }) => Number(nodeLosses.isSilent(metadata.name)),
   );
   showConditions(cluster, registry);
@@ -236,7 +232,7 @@ function freeSlots({ status }: GameNode, used: number): number {
 function showConditions(cluster: GameNodeGaugesDeps["cluster"], registry: Registry): void {
   new Gauge({
     name: "joypod_game_node_condition",
-    help: "1 for each condition of a GameNode that is True, 0 for one that is False; absent where it is not known.",
+    help: "1 for each GameNode condition that is True, 0 if False, absent if Unknown.",
     labelNames: ["node", "condition"],
     registers: [registry],
     collect() {

@@ -35,11 +35,11 @@ export const Toleration = z
   })
   .refine(
     ({ key, operator }) => key !== undefined || operator === "Exists",
-    "has no key: then operator must be Exists, and it tolerates every taint",
+    "has no key, so its operator must be Exists (it then tolerates every taint)",
   )
   .refine(
     ({ operator, value }) => value === undefined || operator !== "Exists",
-    "has operator Exists and a value: leave one out",
+    "has both operator Exists and a value. Remove one of them",
   );
 export type Toleration = z.infer<typeof Toleration>;
 
@@ -114,7 +114,7 @@ export function gpuMistakes(env: GpuSettings): { variable: string; message: stri
     ...own.map((container) => ({
       isWrong: isClaimed,
       variable: `GPU_${container}_RESOURCE_NAME`,
-      message: "has no effect with GPU_CLAIM_TEMPLATE: leave one of them empty",
+      message: "has no effect with GPU_CLAIM_TEMPLATE. Leave one of them empty",
     })),
     {
       isWrong:
@@ -129,7 +129,8 @@ export function gpuMistakes(env: GpuSettings): { variable: string; message: stri
     {
       isWrong: !isClaimed && env.GPU_SLOTS_PER_NODE !== 0,
       variable: "GPU_SLOTS_PER_NODE",
-      message: "counts with GPU_CLAIM_TEMPLATE alone: without it, slots follow from what the node offers",
+      message:
+        "applies only with GPU_CLAIM_TEMPLATE. Without it, slots follow from the resources that the node offers",
     },
     {
       isWrong:
@@ -137,7 +138,7 @@ export function gpuMistakes(env: GpuSettings): { variable: string; message: stri
         env.SESSION_RUNTIME_CLASS !== "" &&
         env.GPU_RUNTIME_CLASS !== env.SESSION_RUNTIME_CLASS,
       variable: "SESSION_RUNTIME_CLASS",
-      message: "is another than GPU_RUNTIME_CLASS: a pod has one",
+      message: "differs from GPU_RUNTIME_CLASS, but a pod has only one runtime class",
     },
   ];
   return mistakes.flatMap(({ isWrong, variable, message }) => (isWrong ? [{ variable, message }] : []));

@@ -50,7 +50,7 @@ export function gpuSharingOf(node: Node, gpu: GpuConfig | undefined): GpuSharing
     return {
       status: "False",
       reason: gpuNotSharedReasons.software,
-      message: "Sessions take no GPU: they render in software.",
+      message: "Sessions use no GPU and render in software.",
     };
   if (gpu.claim) return claimSharing(gpu.claim);
   return (
@@ -58,7 +58,7 @@ export function gpuSharingOf(node: Node, gpu: GpuConfig | undefined): GpuSharing
     lonelyStreamer(gpu) ?? {
       status: "False",
       reason: gpuNotSharedReasons.shared,
-      message: "Both containers of a session reach the GPU.",
+      message: "Both containers of a session can use the GPU.",
     }
   );
 }
@@ -70,7 +70,7 @@ function claimSharing({ templateName, slotsPerNode }: NonNullable<GpuConfig["cla
       reason: gpuNotSharedReasons.shared,
       message: `Both containers of a session share a claim of template ${templateName}.`,
     };
-  const message = `Nobody has said how many claims of template ${templateName} the node can serve, so it takes one session: set gpu.slotsPerNode.`;
+  const message = `It is not configured how many claims of template ${templateName} the node can serve, so it takes one session. Set gpu.slotsPerNode.`;
   return { status: "True", reason: gpuNotSharedReasons.slotsNotSet, message };
 }
 
@@ -80,10 +80,10 @@ function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
     const has = offered(node, resourceName);
     if (has >= count) continue;
     if (has === 0) {
-      const message = `The node offers no ${resourceName}: its device plugin must run there, or set gpu.resourceName to what it offers ("" to render in software).`;
+      const message = `The node offers no ${resourceName}. Run its device plugin there, or set gpu.resourceName to a resource that the node offers ("" to render in software).`;
       return { status: "True", reason: gpuNotSharedReasons.noDevices, message };
     }
-    const message = `A session takes ${count} of ${resourceName}, and the node offers ${has}: have its device plugin share the GPU, or set gpu.streamer.count to 0 and gpu.runtimeClassName.`;
+    const message = `A session needs ${count} of ${resourceName}, but the node offers ${has}. Configure its device plugin to share the GPU, or set gpu.streamer.count to 0 and gpu.runtimeClassName.`;
     return { status: "True", reason: gpuNotSharedReasons.tooFewDevices, message };
   }
   return undefined;
@@ -96,7 +96,7 @@ function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
 function lonelyStreamer({ streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
   if (streamer || runtimeClass !== undefined) return undefined;
   const message =
-    "The streamer, whose display games draw on, does not reach the GPU, so sessions take a device and render in software: " +
-    "set gpu.runtimeClassName (NVIDIA), or gpu.streamer.count where the device plugin shares the GPU, or gpu.claim.";
+    "The streamer, which runs the games' display, cannot use the GPU, so sessions occupy a device but render in software: " +
+    "set gpu.runtimeClassName (NVIDIA), or gpu.streamer.count if the device plugin shares the GPU, or gpu.claim.";
   return { status: "True", reason: gpuNotSharedReasons.oneContainer, message };
 }

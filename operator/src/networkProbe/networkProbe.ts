@@ -115,16 +115,16 @@ export class NetworkProbe implements Source {
     if (permission === this.#permission) return;
     this.#permission = permission;
     if (isEnforced === true)
-      logger.info({}, "The cluster enforces NetworkPolicies: games that need the internet may start.");
+      logger.info({}, "The cluster enforces NetworkPolicies. Games that need internet access can start.");
     else if (isEnforced === false)
       logger.error(
         {},
-        "The cluster does not enforce NetworkPolicies: games that need the internet are refused.",
+        "The cluster does not enforce NetworkPolicies. Games that need internet access are refused.",
       );
     else
       logger.error(
         {},
-        "Whether the cluster enforces NetworkPolicies could not be found out: games that need the internet are refused.",
+        "It could not be determined whether the cluster enforces NetworkPolicies. Games that need internet access are refused.",
       );
     for (const key of waiting()) for (const enqueue of this.#listeners) enqueue(key);
   }
@@ -140,16 +140,19 @@ export class NetworkProbe implements Source {
       ]);
       if (control !== true || covered === undefined) {
         if (!signal.aborted)
-          logger.warn({ control, covered }, "The network probe has found nothing out; it is repeated.");
+          logger.warn({ control, covered }, "The network probe was inconclusive. It is retried.");
         return undefined;
       }
       return !covered;
     } catch (error) {
-      if (!signal.aborted) logger.warn({ err: error }, "The network probe failed; it is repeated.");
+      if (!signal.aborted) logger.warn({ err: error }, "The network probe failed. It is retried.");
       return undefined;
     } finally {
       await this.#removePods().catch((error: unknown) =>
-        logger.warn({ err: error }, "The network probe's pods could not be removed; the next round does it."),
+        logger.warn(
+          { err: error },
+          "The network probe's pods could not be removed. The next round removes them.",
+        ),
       );
     }
   }

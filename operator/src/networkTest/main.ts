@@ -7,7 +7,7 @@ const [allowed, denied] = process.argv.slice(2).map((text): Endpoint => {
   const colon = text.lastIndexOf(":");
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(text.slice(colon + 1)) };
 });
-if (allowed === undefined || denied === undefined) throw new Error("Name two endpoints, HOST:PORT.");
+if (allowed === undefined || denied === undefined) throw new Error("Expected two endpoints as HOST:PORT.");
 const [isAllowedOpen, isDeniedOpen] = await Promise.all([lastTry(allowed), lastTry(denied)]);
 const { isEnforced, sentence } = networkTestResult(isAllowedOpen, isDeniedOpen);
 process.stdout.write(`${sentence}\n`);

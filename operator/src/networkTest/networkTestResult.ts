@@ -7,14 +7,14 @@ export function networkTestResult(
     return {
       isEnforced: false,
       sentence:
-        "This cluster does not enforce NetworkPolicies: nothing but their seccomp filter keeps games off the network, and games that need the internet are refused. Install a network plugin that enforces them.",
+        "This cluster does not enforce NetworkPolicies. Only the seccomp filter keeps games off the network, and games that need internet access are refused. Install a network plugin that enforces NetworkPolicies.",
     };
   }
   if (!isAllowedOpen) {
     return {
       isEnforced: false,
       sentence:
-        "The test could not even reach the API, which its policy allows: whether this cluster enforces NetworkPolicies is not known.",
+        "The test could not reach the API, although its policy allows it. It is unknown whether this cluster enforces NetworkPolicies.",
     };
   }
   return { isEnforced: true, sentence: "This cluster enforces NetworkPolicies." };

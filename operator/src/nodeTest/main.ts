@@ -29,7 +29,7 @@ try {
     labelSelector: gameNodeSelectorOf(installation),
   });
   const names = items.map(({ metadata }) => metadata.name).sort();
-  if (names.length === 0) process.stdout.write("There is no game node: see gameNodes.selector.\n");
+  if (names.length === 0) process.stdout.write("No game node exists. See gameNodes.selector.\n");
   const queue = new PQueue({ concurrency: nodesAtOnce });
   const areRight = await Promise.all(
     names.map((name) =>

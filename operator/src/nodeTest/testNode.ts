@@ -76,7 +76,7 @@ function resultOf(pod: Stored<Pod>, elapsedMs: number): NodeResult | undefined {
     return { failure: pod.status.message ?? pod.status.reason ?? "Its pod failed." };
   const place = unschedulable(pod);
   if (place && elapsedMs > unschedulableMs)
-    return { failure: `It has no room for the test beside what runs there: ${place.message}` };
+    return { failure: `It has no room for the test pod: ${place.message}` };
   if (elapsedMs <= deadlineMs) return undefined;
   const { reason, message } = state?.waiting ?? {};
   return {
@@ -147,10 +147,10 @@ type NodeResult = { findings: NodeFindings } | { failure: string };
 
 const obstacles: Record<RenderingObstacle, string> = {
   NoRenderNode:
-    "the streamer's container has no GPU that renders: see gpu.streamer, gpu.claim and gpu.runtimeClassName in docs/gpu.md",
+    "the streamer's container has no GPU for rendering (see gpu.streamer, gpu.claim and gpu.runtimeClassName in docs/gpu.md)",
   DisplayFailed: "the accelerated display did not start",
-  SoftwareRenderer: "the drivers found no GPU: see gpu.driverCapabilities and gpu.groups in docs/gpu.md",
-  ProbeFailed: "what was drawn on the accelerated display did not come out right",
+  SoftwareRenderer: "the drivers found no GPU (see gpu.driverCapabilities and gpu.groups in docs/gpu.md)",
+  ProbeFailed: "a test image drawn on the accelerated display was wrong",
 };
 
 /** Returns whether sessions have on the node what the chart's values promise them. */
@@ -177,11 +177,11 @@ export function nodeReport(node: string, result: NodeResult): string {
 }
 
 function sentenceOf({ obstacle, encoders, encodesInSoftware, renderer }: NodeFindings): string {
-  if (encoders.length === 0) return "no encoder works here, so that no session starts.";
+  if (encoders.length === 0) return "no encoder works, so no session can start here.";
   if (obstacle !== undefined)
-    return `sessions are to have a GPU and render in software, because ${obstacles[obstacle]}.`;
+    return `sessions should use a GPU but render in software, because ${obstacles[obstacle]}.`;
   if (encodesInSoftware === undefined) return `sessions render with ${renderer}.`;
-  return `sessions render with ${renderer} and encode in software, because no encoder of a GPU works: see gpu.driverCapabilities, and for Intel's GPUs enable_guc, in docs/gpu.md.`;
+  return `sessions render with ${renderer} and encode in software, because no GPU encoder works. See gpu.driverCapabilities in docs/gpu.md, and enable_guc for Intel GPUs.`;
 }
 
 function drawingText({ name, frameMs, failure }: Drawing): string {

@@ -47,16 +47,16 @@ function architectureFinding(node: Node, { architecture }: CheckRules): Conditio
       type,
       status: "Unknown",
       reason: architectureSupportedReasons.notReported,
-      message: "The kubelet does not say which processors the node has.",
+      message: "The kubelet does not report the node's CPU architecture.",
     };
   if (found === architecture)
     return {
       type,
       status: "True",
       reason: architectureSupportedReasons.supported,
-      message: `The node has processors of ${found}.`,
+      message: `The node's CPU architecture is ${found}.`,
     };
-  const message = `The node has processors of ${found}, and games are made for ${architecture}. Take the label of game nodes off it, or set gameNodes.architecture where your games are for ${found}.`;
+  const message = `The node's CPU architecture is ${found}, but games are built for ${architecture}. Remove the game-node label, or set gameNodes.architecture if your games are built for ${found}.`;
   return { type, status: "False", reason: architectureSupportedReasons.otherArchitecture, message };
 }
 
@@ -67,7 +67,7 @@ function portsFinding(
   const type = "PortsFree";
   if (!countsOtherPods) {
     const message =
-      "Other pods are not looked at: gameNodes.countOtherPods is false, or session pods have a priority class (sessions.pods.priorityClassName).";
+      "Other pods are not checked, because gameNodes.countOtherPods is false or session pods have a priority class (sessions.pods.priorityClassName).";
     return { type, status: "Unknown", reason: portsFreeReasons.notCounted, message };
   }
   const taken = [...takenPorts].filter((port) => port >= first && port <= last).length;
@@ -76,16 +76,16 @@ function portsFinding(
       type,
       status: "True",
       reason: portsFreeReasons.free,
-      message: "No other pod takes a media port of the node.",
+      message: "No other pod uses a media port of the node.",
     };
   if (taken <= last - first)
     return {
       type,
       status: "True",
       reason: portsFreeReasons.someTaken,
-      message: "Other pods take media ports of the node; sessions get others.",
+      message: "Other pods use some media ports of the node. Sessions use the rest.",
     };
-  const message = `Other pods take all media ports of the node, UDP ${first} to ${last}, as their host ports. Give sessions others by media.portFirst and media.portLast.`;
+  const message = `Other pods use all media ports of the node, UDP ${first} to ${last}, as host ports. Choose a different range with media.portFirst and media.portLast.`;
   return { type, status: "False", reason: portsFreeReasons.allTaken, message };
 }
 
@@ -119,7 +119,7 @@ function reachableFinding(node: Node, { announceAddresses, hasRelay }: CheckRule
       type,
       status: "True",
       reason: reachableReasons.addressGiven,
-      message: `Players are told ${given}.`,
+      message: `Players connect to ${given}.`,
     };
   const open = [...external, ...internal.filter((address) => !isPrivate(address))][0];
   if (open !== undefined)
@@ -127,7 +127,7 @@ function reachableFinding(node: Node, { announceAddresses, hasRelay }: CheckRule
       type,
       status: "True",
       reason: reachableReasons.publicAddress,
-      message: `Players are told ${open}.`,
+      message: `Players connect to ${open}.`,
     };
   if (internal.length === 0) {
     const message = `The node has no IP address. Give it one: kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS.`;
@@ -138,10 +138,10 @@ function reachableFinding(node: Node, { announceAddresses, hasRelay }: CheckRule
       type,
       status: "True",
       reason: reachableReasons.relayed,
-      message: "The node has private addresses alone; the relay takes players there.",
+      message: "The node has only private addresses. Players connect through the relay.",
     };
   const message =
-    `The node has private addresses alone (${internal.join(", ")}), which only players of the same network reach. For others, say where a NAT forwards to it: ` +
+    `The node has only private addresses (${internal.join(", ")}), which only players on the same network can reach. If a NAT forwards to the node, set its public address: ` +
     `kubectl annotate node ${node.metadata.name} ${announceAddressAnnotation}=ADDRESS; or set media.announceAddress, or turn.enabled, or turn.external.`;
   return {
     type,

@@ -28,7 +28,7 @@ export function filledOf({ gameNode, pinned, fillDeadlineMs, now }: FillWorld): 
       type: "Filled",
       status: "True",
       reason: filledReasons.pinnedGamesHeld,
-      message: pinned.length === 0 ? "No game is pinned here." : "The pinned games are on the node.",
+      message: pinned.length === 0 ? "No game is pinned to this node." : "The pinned games are on the node.",
     };
   }
   if (gameNode?.status?.heartbeat === undefined)
@@ -44,13 +44,13 @@ export function filledOf({ gameNode, pinned, fillDeadlineMs, now }: FillWorld): 
       type: "Filled",
       status: "False",
       reason: filledReasons.filling,
-      message: `${told}. Until then sessions go to other nodes, where others have room.`,
+      message: `${told}. Until then, sessions are placed on other nodes if they have room.`,
     };
   return {
     type: "Filled",
     status: "True",
     reason: filledReasons.notInTime,
-    message: `${told} when its time was over.`,
+    message: `${told} when the time limit expired.`,
   };
 }
 

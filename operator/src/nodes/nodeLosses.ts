@@ -91,12 +91,12 @@ export class NodeLosses {
     if (isBraked)
       logger.warn(
         { silent, gameNodes: counted.length },
-        "Many game nodes have fallen silent together: none is declared lost, and their sessions go on.",
+        "Many game nodes went silent at the same time. None is declared lost, and their sessions continue.",
       );
     else
       logger.info(
         { silent, gameNodes: counted.length },
-        "Most game nodes are heard: one that stays silent is lost, once it had time to come back.",
+        "Most game nodes report again. A node that stays silent is declared lost after a grace period.",
       );
   }
 }

@@ -88,21 +88,21 @@ export function unschedulableBecause(
       message: "The kubelet does not report the node as ready.",
     };
   if (!hasHeartbeat)
-    return { reason: nodeReadyReasons.agentSilent, message: "The node agent has not been heard of lately." };
+    return { reason: nodeReadyReasons.agentSilent, message: "The node agent has not reported recently." };
   if (node.spec?.unschedulable === true)
     return { reason: nodeReadyReasons.nodeCordoned, message: "The node is cordoned." };
   const taint = repellingTaint(node, tolerations);
   if (taint)
     return {
       reason: nodeReadyReasons.nodeTainted,
-      message: `The node has taint ${taint.key}, which session pods do not tolerate.`,
+      message: `The node has the taint ${taint.key}, which session pods do not tolerate.`,
     };
   const [label] =
     Object.entries(sessionNodeSelector).find(([name, value]) => node.metadata.labels?.[name] !== value) ?? [];
   if (label !== undefined)
     return {
       reason: nodeReadyReasons.nodeNotSelected,
-      message: `The node's label ${label} is not what the nodeSelector of session pods asks for.`,
+      message: `The node's label ${label} does not match the nodeSelector of session pods.`,
     };
   return undefined;
 }

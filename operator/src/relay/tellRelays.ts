@@ -51,7 +51,7 @@ export async function tellRelays(
   if (failures.length > 0)
     throw new AggregateError(
       failures,
-      `${failures.length} of ${relays.length} relays could not be told of the game nodes.`,
+      `${failures.length} of ${relays.length} relays could not be updated with the game nodes.`,
     );
 }
 

@@ -44,7 +44,7 @@ async function readBounded({ body }: Response): Promise<string> {
   let text = "";
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > maxResponseBytes) throw new Error("The streamer's status is longer than any status.");
+    if (text.length > maxResponseBytes) throw new Error("The streamer's status response is too long.");
   }
   return text;
 }

@@ -19,12 +19,12 @@ const sessionsShownMax = 500;
  */
 const figures = {
   joypod_stream_frames_per_second: {
-    help: "Frames encoded a second.",
+    help: "Frames encoded per second.",
     worst: Math.min,
     of: ({ fps }) => fps,
   },
   joypod_stream_bits_per_second: {
-    help: "Bits of video encoded a second.",
+    help: "Bits of video encoded per second.",
     worst: Math.min,
     of: ({ kbps }) => kbps * 1_000,
   },
@@ -34,7 +34,7 @@ const figures = {
     of: ({ connection }) => times(connection?.targetKbps, 1_000),
   },
   joypod_stream_round_trip_seconds: {
-    help: "Time to the viewer and back.",
+    help: "Round-trip time to the viewer.",
     worst: Math.max,
     of: ({ connection }) => times(connection?.roundTripMs, 1 / 1_000),
   },
@@ -84,7 +84,7 @@ export class StreamFigures {
     });
     this.#unanswered = new Gauge({
       name: "joypod_streamers_unanswered",
-      help: "Streamers of running sessions that did not say how they are, by node.",
+      help: "Streamers of running sessions that did not report their status, by node.",
       labelNames: ["node"],
       registers,
     });
@@ -93,7 +93,7 @@ export class StreamFigures {
         name,
         new Gauge({
           name,
-          help: `${help} The mean and the worst of a node's streams with a viewer.`,
+          help: `${help} Mean and worst of a node's streams with a viewer.`,
           labelNames: ["node", "statistic"],
           registers,
         }),
@@ -106,7 +106,7 @@ export class StreamFigures {
           name,
           new Gauge({
             name: ofSession,
-            help: `${help} Of ${sessionsShownMax} sessions with a viewer at most.`,
+            help: `${help} At most ${sessionsShownMax} sessions with a viewer are shown.`,
             labelNames: ["session"],
             registers,
           }),

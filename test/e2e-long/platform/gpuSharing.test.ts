@@ -136,7 +136,7 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
       expect(isPassed, output).to.equal(false);
       for (const name of [small, large]) {
         expect(output).to.contain(
-          `${name}: sessions are to have a GPU and render in software, because the streamer's container has no GPU that renders`,
+          `${name}: sessions should use a GPU but render in software, because the streamer's container has no GPU for rendering`,
         );
         expect(output)
           .to.match(/Renderer +llvmpipe/)

@@ -11,7 +11,7 @@ const metadata = { developer: "Test Studio", launcher: "play.sh", engineDir: "en
 const mebibyte = 2 ** 20;
 const outOfMemory = {
   stopReason: "Failed",
-  failure: { reason: "OutOfMemory", message: "The game used more memory than it may, and was killed." },
+  failure: { reason: "OutOfMemory", message: "The game exceeded its memory limit and was killed." },
 } as const;
 
 describe("resources of a game", function () {

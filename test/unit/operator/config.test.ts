@@ -222,7 +222,7 @@ describe("readConfig of the operator", () => {
     [
       "labels that policies select session pods by",
       { ...required, SESSION_POD_LABELS: '{"joypod.dev/network": "internet"}' },
-      /joypod.dev\/network is Joypod's own[^]*SESSION_POD_LABELS/,
+      /joypod.dev\/network is reserved for Joypod[^]*SESSION_POD_LABELS/,
     ],
     [
       "labels that say what a pod is",

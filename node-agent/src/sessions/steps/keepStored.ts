@@ -63,7 +63,7 @@ async function hasReported(
     signal.throwIfAborted();
     logger.warn(
       { err: error, gameSession },
-      "What is stored of a session could not be reported; it is tried again.",
+      "The stored save of a session could not be reported. It is retried.",
     );
     return false;
   }
@@ -167,7 +167,7 @@ async function answeredRequest(
     if (systemErrorCode(error) === undefined) throw error;
     logger.warn(
       { err: error, gameSession: record.gameSession },
-      "The disk does not take a player's request for a save; it is tried again.",
+      "A player's save request could not be written to the disk. It is retried.",
     );
   }
   return undefined;
@@ -196,7 +196,7 @@ async function reportKept(
 async function reportNothing({ deps, session, signal }: StepContext): Promise<void> {
   const nothing = notFinal(
     saveReasons.nothingToSave,
-    "The player asked for a save, and the game has written none; the game goes on.",
+    "The player asked for a save, but the game has not written one. The game continues.",
   );
   await deps.reporter.report(session, [nothing], undefined, signal);
 }
@@ -228,8 +228,8 @@ async function reportStored(
 ): Promise<void> {
   const message =
     stored === undefined
-      ? "No save is to be stored; the game goes on."
-      : `Save ${stored.sequence} is stored; the game goes on.`;
+      ? "There is no save to store. The game continues."
+      : `Save ${stored.sequence} is stored. The game continues.`;
   const findings = manifest?.refused === undefined ? [notFinal(saveReasons.playing, message)] : [];
   await deps.reporter.report(session, findings, stored, signal);
 }

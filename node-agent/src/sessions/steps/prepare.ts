@@ -59,7 +59,7 @@ export const prepare: Step = async (context) => {
       type: "ContentReady",
       status: "False",
       reason: contentReasons.insufficientSpace,
-      message: "The node's disk is full: there is no room for the session's own files.",
+      message: "The node's disk is full. There is no room for the session's files.",
     };
     if (await reporter.report(session, [full], undefined, signal))
       events.record(session, eventOf([full], node));
@@ -158,14 +158,18 @@ async function findContent(
       return finding(
         "False",
         contentReasons.sourceUnknown,
-        `The GameCache ${spec.gameCacheRef.name} names no archive with this digest.`,
+        `The GameCache ${spec.gameCacheRef.name} has no archive with this digest.`,
       );
     cache.demand(metadata.name, source);
   }
   const content = cache.stateOf(contentDigest);
   if (content?.state === "Failed") return finding("False", content.failure.reason, content.failure.message);
   if (content?.state !== "Ready")
-    return finding("False", contentReasons.downloading, "The game is being fetched from the object store.");
+    return finding(
+      "False",
+      contentReasons.downloading,
+      "The game is being downloaded from the object store.",
+    );
   const missing = await missingPart(contentDirectory(deps.root, contentDigest), spec);
   return missing === undefined
     ? finding("True", contentReasons.unpacked, "The game's files are on the node.")
@@ -196,14 +200,18 @@ async function findSave(context: StepContext): Promise<Finding<"SaveRestored">> 
     }
   }
   if (baseSave === undefined)
-    return finding("True", restoreReasons.newPlaythrough, "The slot has no save yet: the game starts anew.");
+    return finding(
+      "True",
+      restoreReasons.newPlaythrough,
+      "The slot has no save yet. The game starts from the beginning.",
+    );
   return report === undefined
     ? finding(
         "Unknown",
         restoreReasons.restoring,
-        "The slot's save is on the node, and is restored when the pod runs.",
+        "The slot's save is on the node and is restored when the pod runs.",
       )
-    : finding("True", restoreReasons.restored, "The slot's save is in place.");
+    : finding("True", restoreReasons.restored, "The slot's save is restored.");
 }
 
 /**

@@ -93,7 +93,7 @@ async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | un
 function tellAdmin(deps: SessionDeps, { gameSession, stored }: SessionRecord): void {
   const gameNode = deps.gameNode();
   if (stored === undefined || gameNode === undefined) return;
-  const note = `The save of the former session ${gameSession} is stored as ${stored.objectKey}; no slot may point to it.`;
+  const note = `The save of the removed session ${gameSession} is stored as ${stored.objectKey}. Perhaps no slot refers to it.`;
   deps.events.record(gameNode, {
     type: "Warning",
     reason: gameNodeEventReasons.orphanedSave,

@@ -70,7 +70,7 @@ export const packFormerSaves: Step = async (context) => {
     uid,
     signal,
   });
-  logger.info({ gameSession }, "The saves that a pod of the previous release left are packed.");
+  logger.info({ gameSession }, "Packed the saves that a pod of the previous release left.");
   return { requeueAfterMs: 0 };
 };
 
@@ -124,7 +124,7 @@ function outcomeOf(record: SessionRecord, manifest: SpoolManifest | undefined, n
   if (record.stored !== undefined)
     return { reason: saveReasons.stored, message: `The last save is stored.${leftOutOf(save)}` };
   if (record.baseSave !== undefined)
-    return { reason: saveReasons.unchanged, message: "The game left the restored save as it was." };
+    return { reason: saveReasons.unchanged, message: "The game did not change the restored save." };
   return { reason: saveReasons.nothingToSave, message: "The game wrote no save." };
 }
 
@@ -133,25 +133,25 @@ function lastAutosave(record: SessionRecord, packedAt: string | undefined, now: 
   if (packedAt === undefined)
     return {
       reason: saveReasons.lastAutosave,
-      message: `${before} It had packed none before. ${keptBy(record)}`,
+      message: `${before} It had not packed one before. ${keptBy(record)}`,
     };
   const ageSeconds = Math.max(0, Math.round((now.getTime() - Date.parse(packedAt)) / 1000));
   return {
     reason: saveReasons.lastAutosave,
-    message: `${before} The slot has what was packed at ${packedAt}, ${ageSeconds} s ago.`,
+    message: `${before} The slot has the save packed at ${packedAt}, ${ageSeconds} s ago.`,
   };
 }
 
 function keptBy({ stored }: SessionRecord): string {
   return stored === undefined
-    ? "The slot keeps what the session started from."
+    ? "The slot keeps the save that the session started from."
     : `The slot has save ${stored.sequence} of this session.`;
 }
 
 function leftOutOf(save: SpoolManifest["save"]): string {
   if (save?.leftOut === undefined) return "";
   const { count, example } = save.leftOut;
-  return ` ${count} of its entries cannot be kept, such as: ${example}.`.slice(0, 900);
+  return ` ${count} of its entries cannot be kept, for example: ${example}.`.slice(0, 900);
 }
 
 /**

@@ -40,7 +40,7 @@ export async function storePack(
       throw new SpoolUnreadable(
         `${path} is gone`,
         undefined,
-        "The packer's folder lacks what its manifest names",
+        "The packer's folder lacks a file that its manifest lists",
       );
     return undefined;
   }

@@ -115,7 +115,7 @@ type Stall = Finding<"Stalled", CacheStalledReason>;
 
 function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress | Stall)[] {
   const { totalNodes, cachedNodes, pendingNodes, failedNodes } = counts;
-  const summary = `${cachedNodes} of ${totalNodes} nodes hold the current version.`;
+  const summary = `${cachedNodes} of ${totalNodes} nodes have the current version.`;
   const isProgressing = pendingNodes > 0 && !spec.suspend;
   return [
     readiness(spec, counts, summary),
@@ -130,7 +130,7 @@ function findingsOf({ spec }: GameCache, counts: Counts): (Readiness | Progress 
           type: "Stalled",
           status: "True",
           reason: cacheStalledReasons.nodesFailed,
-          message: `${summary} ${failedNodes} could not get it.`,
+          message: `${summary} ${failedNodes} failed to fetch it.`,
         }
       : { type: "Stalled", status: "False", reason: cacheStalledReasons.noFailure, message: summary },
   ];
@@ -158,10 +158,10 @@ function readiness(
     message,
   });
   if (failedNodes > 0)
-    return ready("False", cacheReadyReasons.nodesFailed, `${summary} ${failedNodes} could not get it.`);
+    return ready("False", cacheReadyReasons.nodesFailed, `${summary} ${failedNodes} failed to fetch it.`);
   if (pendingNodes > 0) return ready("False", cacheReadyReasons.filling, summary);
   if (totalNodes > 0) return ready("True", cacheReadyReasons.allNodesCached, summary);
   return placement.policy === "OnDemand"
-    ? ready("True", cacheReadyReasons.onDemand, "The game is fetched where a session needs it.")
+    ? ready("True", cacheReadyReasons.onDemand, "The game is downloaded to a node when a session needs it.")
     : ready("False", cacheReadyReasons.noGameNodes, "No game node matches the placement.");
 }

@@ -142,7 +142,7 @@ function readyOf({ node, hasHeartbeat, rules }: NodeWorld): Finding {
       type: "Ready",
       status: "True",
       reason: nodeReadyReasons.nodeAndAgentWell,
-      message: "Kubelet and node agent report in time.",
+      message: "The kubelet and the node agent report in time.",
     };
   }
   const because = node && unschedulableBecause(node, hasHeartbeat, rules);
@@ -163,7 +163,7 @@ function drainingOf(action: Exclude<NodeAction, "remove">): Finding {
       message: "The node is a game node.",
     };
   const message =
-    "The node has lost the label of game nodes. It takes no new sessions, and its agent stays until the last session and its save are gone.";
+    "The node no longer has the game-node label. It takes no new sessions. Its agent stays until the last session has ended and its save is stored.";
   return { type: "Draining", status: "True", reason: drainingReasons.labelRemoved, message };
 }
 
@@ -173,17 +173,17 @@ function lostOf({ node, hasHeartbeat, health }: NodeWorld): Finding {
       type: "Lost",
       status: "True",
       reason: lostReasons.silent,
-      message: "Neither kubelet nor node agent has been heard: the node's sessions were ended.",
+      message: "Neither the kubelet nor the node agent reports. The node's sessions were ended.",
     };
   if (healthOf(node, hasHeartbeat) !== "Lost")
     return {
       type: "Lost",
       status: "False",
       reason: lostReasons.heard,
-      message: "Kubelet or node agent is heard.",
+      message: "The kubelet or the node agent reports.",
     };
   const message =
-    "Neither kubelet nor node agent has been heard, but many game nodes have fallen silent together: the node's sessions go on until most are heard again.";
+    "Neither the kubelet nor the node agent reports, but many game nodes went silent at the same time. The node's sessions continue until most nodes report again.";
   return { type: "Lost", status: "Unknown", reason: lostReasons.brakeHolds, message };
 }
 

@@ -101,7 +101,7 @@ export function createNodeReconciler(deps: NodeDeps) {
       const gameNode = deps.cluster.gameNodes.get(name);
       if (gameNode && !isDeleting(gameNode)) {
         await removeGameNode(gameNode, deps, signal);
-        logger.info({ node: name }, "A node is no game node any more.");
+        logger.info({ node: name }, "A node is no longer a game node.");
       }
       await removeLease(name, deps, signal);
       if (node) await labelForAgent(node, undefined, deps, signal);

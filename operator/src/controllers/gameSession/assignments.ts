@@ -166,7 +166,7 @@ export class Assignments {
     if (mediaPort === undefined)
       return {
         reason: scheduledReasons.noFreePort,
-        message: `All media ports of node ${nodeName} are taken.`,
+        message: `All media ports of node ${nodeName} are in use.`,
       };
     const [address] = addressesOn(nodeName, this.#deps);
     const assignment = { nodeName, mediaPort, address };

@@ -47,7 +47,7 @@ export function whyNoNode(
   if (open.length === 0) {
     const message =
       needed.slots === 1
-        ? `All slots of ${length} game nodes are taken.`
+        ? `All slots of ${length} game nodes are in use.`
         : `None of ${length} game nodes has ${needed.slots} free slots.`;
     return { reason: scheduledReasons.noCapacity, message };
   }
@@ -59,7 +59,7 @@ export function whyNoNode(
   const others = open.length > nodesTold ? ", and others less" : "";
   return {
     reason: scheduledReasons.insufficientResources,
-    message: `No game node with free slots has the ${request} left that the session's pod requests: ${nodes.join(", ")}${others}.`,
+    message: `No game node with free slots has enough free resources for the session's pod, which requests ${request}: ${nodes.join(", ")}${others}.`,
   };
 }
 
@@ -71,7 +71,7 @@ export function noFreePortOn(nodeNames: readonly string[]): {
   const others = nodeNames.length > nodesTold ? ` and ${nodeNames.length - nodesTold} more` : "";
   return {
     reason: scheduledReasons.noFreePort,
-    message: `All media ports of the game nodes with room are taken: ${nodeNames.slice(0, nodesTold).join(", ")}${others}.`,
+    message: `All media ports of the game nodes with free slots are in use: ${nodeNames.slice(0, nodesTold).join(", ")}${others}.`,
   };
 }
 

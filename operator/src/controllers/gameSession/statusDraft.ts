@@ -57,7 +57,7 @@ export class StatusDraft {
           type,
           status: "Unknown",
           reason: unsetReasons.pending,
-          message: "The session has not come so far yet.",
+          message: "The session has not reached this step yet.",
         });
     }
     for (const type of gameSessionConditions.nodeAgent) {

@@ -96,7 +96,7 @@ function networkCause(world: SessionWorld): StopCause | undefined {
   if (obstacle === "NotAllowed") {
     return failed(
       failureReasons.networkNotAllowed,
-      "The game needs the internet, which no game gets here: an admin has to allow it by the chart value games.network.",
+      "The game needs internet access, which this installation does not allow. An admin can allow it with the chart value games.network.",
     );
   }
   return obstacle === "NotEnforced" ? networkNotEnforced() : undefined;
@@ -105,7 +105,7 @@ function networkCause(world: SessionWorld): StopCause | undefined {
 function networkNotEnforced(): StopCause {
   return failed(
     failureReasons.networkNotEnforced,
-    "The game needs the internet, and the cluster was not found to enforce the NetworkPolicies that would keep it from everything else.",
+    "The game needs internet access, but the cluster does not seem to enforce NetworkPolicies, which would keep the game from the rest of the network.",
   );
 }
 
@@ -118,7 +118,7 @@ function lostNodeCause(world: SessionWorld): StopCause | undefined {
 
 /** Returns the cause for a session whose node is lost. */
 export function nodeLost(nodeName: string): StopCause {
-  const message = `Node ${nodeName} has not been heard of: neither its kubelet nor its agent. The last stored save is kept.`;
+  const message = `Node ${nodeName} is lost: neither its kubelet nor its node agent reports. The last stored save is kept.`;
   return { stopReason: stopReasons.nodeLost, failure: { reason: failureReasons.nodeLost, message } };
 }
 
@@ -126,10 +126,7 @@ function podCause(world: SessionWorld): StopCause | undefined {
   const pod = currentPod(world);
   if (pod === undefined) return vanishedPodCause(world);
   if (isEvicted(pod))
-    return failed(
-      failureReasons.podEvicted,
-      `The cluster took the session's pod away: ${evictionMessage(pod)}`,
-    );
+    return failed(failureReasons.podEvicted, `The session's pod was evicted: ${evictionMessage(pod)}`);
   const refused = rejection(pod);
   if (refused) {
     const mayGoOn = canHaveAnotherPod(world, { isPortConflict: isPortConflict(refused) });
@@ -140,12 +137,12 @@ function podCause(world: SessionWorld): StopCause | undefined {
   if (gameTerminated(pod) !== undefined || isTerminal(pod)) return gameEndCause(world, pod);
   return pod.metadata.deletionTimestamp === undefined
     ? undefined
-    : failed(failureReasons.podDeleted, "Somebody deleted the session's pod.");
+    : failed(failureReasons.podDeleted, "The session's pod was deleted by someone else.");
 }
 
 function vanishedPodCause({ session, pod }: SessionWorld): StopCause | undefined {
   if (session.status?.podRef === undefined || pod !== undefined) return undefined;
-  return failed(failureReasons.podLost, "The session's pod is gone.");
+  return failed(failureReasons.podLost, "The session's pod no longer exists.");
 }
 
 function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
@@ -153,7 +150,7 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   const report = gameTerminationReport(pod);
   const exitCode = ended?.exitCode ?? report?.exitCode ?? -1;
   if (ended?.reason === "OOMKilled" || isOutOfMemory(report, exitCode)) {
-    return failed(failureReasons.outOfMemory, "The game used more memory than it may, and was killed.");
+    return failed(failureReasons.outOfMemory, "The game exceeded its memory limit and was killed.");
   }
   const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);
   if (fault !== undefined) return failed(failureReasons.streamerFailed, `The streamer failed: ${fault}.`);
@@ -213,10 +210,10 @@ export function contentFailed(world: SessionWorld): StopCause {
   const nodeName = world.session.status?.nodeName ?? "";
   const terminalReason = terminalReasonOf(condition);
   if (condition && terminalReason !== undefined)
-    return failed(terminalReason, `Node ${nodeName} cannot make the game ready: ${condition.message}`);
+    return failed(terminalReason, `Node ${nodeName} cannot prepare the game: ${condition.message}`);
   return failed(
     failureReasons.downloadTimedOut,
-    `Node ${nodeName} did not get the game's files in time: ${condition?.message ?? "no word from its agent"}`,
+    `Node ${nodeName} did not download the game in time: ${condition?.message ?? "its agent has not reported"}`,
   );
 }
 
@@ -244,12 +241,12 @@ function startTimedOut(world: SessionWorld): StopCause {
   const { session } = world;
   if (session.status?.nodeName === undefined) {
     const unplaced = findCondition(session.status?.conditions, "Scheduled");
-    const why = unplaced?.message ?? "no game node was chosen";
+    const why = unplaced?.message ?? "no game node was selected";
     const reason =
       unplaced?.reason === scheduledReasons.insufficientResources
         ? scheduledReasons.insufficientResources
         : scheduledReasons.noCapacity;
-    return failed(reason, `No game node could take the session in time: ${why}`);
+    return failed(reason, `No game node had room for the session in time: ${why}`);
   }
   const pod = currentPod(world);
   if (isContentUnpacked(world) && internetObstacle(world) === "Awaited") return networkNotEnforced();

@@ -133,7 +133,7 @@ export class Streams implements Source {
             return { picture, encoder, codec };
         }
       } catch (error) {
-        if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not answer yet.");
+        if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not respond yet.");
       }
       pauseMs = Math.min(pauseMs * pauses.growth, pauses.longestMs);
     } while (await slept(clock, pauseMs, signal));

@@ -102,7 +102,7 @@ describe("Node agent: what a node proves before it takes players", function () {
         },
         { timeoutMs: 20_000, what: "the node to say it" },
       );
-      expect(found.message).to.contain("has not answered for 60 s");
+      expect(found.message).to.contain("has not responded for 60 s");
       expect((await condition("RootExecutable", "NotTried")).status).to.equal("Unknown");
     } finally {
       disk.thaw();

@@ -152,7 +152,7 @@ describe("Node agent: status of its node", function () {
     const condition = await eventually(
       async () =>
         (await fixture.gameNode()).status?.conditions?.find(
-          ({ type, message }) => type === "StoreReachable" && !message.includes("not been asked"),
+          ({ type, message }) => type === "StoreReachable" && !message.includes("not been checked"),
         ),
       { timeoutMs: 20_000, what: "the agent's word" },
     );

@@ -47,7 +47,7 @@ describe("Node agent: another one on its node", function () {
       );
     expect(hasTakenOver, "while the first one serves a session").to.equal(false);
     expect(fixture.unreadyBecause()).to.equal(
-      "The agent has not started: another one may still serve this node.",
+      "The agent has not started. Another agent may still serve this node.",
     );
 
     expect(await fixture.killProcess("SIGTERM")).to.equal(0);

@@ -95,7 +95,7 @@ describe("draining a release", function () {
       });
     for (const manager of ["kubectl", "helm"]) await makeJob(manager);
     expect(await drain(30, { jobName: jobNameOf("kubectl") })).to.deep.equal([
-      "This Job was applied with the chart's text and not run by a removal: nothing is drained. See uninstall.drainNow.",
+      "This Job was applied with the chart's manifests and not started by an uninstall, so nothing is drained. See uninstall.drainNow.",
     ]);
     expect(
       (await fixture.sessions.get({ name, namespace: fixture.namespace })).metadata.deletionTimestamp,
@@ -178,9 +178,9 @@ describe("draining a release", function () {
     await fixture.stopOperators();
     await fixture.components.stop();
     const sentences = await drain(1);
-    expect(sentences).to.include("Some game sessions did not end in time; they are released.");
+    expect(sentences).to.include("Some game sessions did not end in time. They are released.");
     expect(sentences).to.include(
-      "The last save of a game session may not be stored; if so, it stays on its node's disk.",
+      "The last save of a game session may not be stored. In that case it stays on its node's disk.",
     );
     expect(await fixture.sessions.find({ name, namespace })).to.equal(undefined);
     expect((await fixture.caches.get({ name: "kept", namespace })).metadata.finalizers ?? []).to.be.empty;
@@ -256,7 +256,7 @@ describe("draining a release", function () {
     await scale(namespace, `${release}-operator`, 1);
     goOn();
     expect(await draining).to.match(
-      /Something has scaled drained-operator up again: switch off automatic sync .* run this Job again\./,
+      /drained-operator was scaled up again\. Turn off automatic sync .* run this Job again\./,
     );
     expect(await quotas(), "who keeps the release can go on").to.deep.equal([]);
     await api.stop();

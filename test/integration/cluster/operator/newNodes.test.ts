@@ -86,7 +86,7 @@ describe("A node that joins", function () {
     await fixture.components.report(joining, { entries: [there(first), failed] });
     await filled(joining, "False", /^1 of 2/);
     await fixture.pass(limits.node.fillDeadlineSeconds * 1000);
-    const gameNode = await filled(joining, "True", /1 of 2 .* when its time was over/);
+    const gameNode = await filled(joining, "True", /1 of 2 .* when the time limit expired/);
     expect(findCondition(gameNode.status?.conditions, "Filled")?.reason).to.equal("NotInTime");
     for (const name of [known, joining]) await fixture.components.report(name, { entries: [there(first)] });
     expect(new Set([await placed(), await placed()])).to.deep.equal(new Set([known, joining]));

@@ -151,7 +151,7 @@ describe("The operator's process", function () {
       "running session",
     );
     first.process.kill("SIGCONT");
-    await eventually(() => first.log().includes("The operator stands for election again."), {
+    await eventually(() => first.log().includes("The operator is a candidate again."), {
       what: "operator-1 to notice",
     });
     await eventually(async () => (await fetch(`${first.url}/readyz`)).status === 200, {
@@ -202,7 +202,7 @@ describe("The operator's process", function () {
       });
       const before = api.requests.length;
       release();
-      await eventually(() => operator.log().includes("The operator stands for election again."), {
+      await eventually(() => operator.log().includes("The operator is a candidate again."), {
         what: "the next term",
       });
       expect(

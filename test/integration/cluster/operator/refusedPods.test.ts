@@ -62,7 +62,7 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
     const told = await sessionWithoutPod(fixture, name);
     expect(podReadyOf(told)).to.include({ status: "False" });
     expect(podReadyOf(told)?.message)
-      .to.contain("refuses the session's pod")
+      .to.contain("rejected the session's pod")
       .and.contain(`RuntimeClass "${runtimeClass}" not found`);
     const tries = api.requests.filter(isCreation).length;
     await eventually(() => api.requests.filter(isCreation).length >= tries + 3, { what: "three more tries" });
@@ -133,7 +133,7 @@ describe("A session's pod that the API server cannot make, as an admission webho
       metadata: { name },
     } = await fixture.launch();
     expect(podReadyOf(await sessionWithoutPod(fixture, name))?.message).to.equal(
-      `The API server cannot make the session's pod: ${words}`,
+      `The API server could not create the session's pod: ${words}`,
     );
     await eventually(async () => (await fixture.eventsOf(name)).includes("FailedCreate"), {
       what: "the event",

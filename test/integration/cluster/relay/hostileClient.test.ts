@@ -282,7 +282,7 @@ describe("the operator and a relay", function () {
     );
     expect(error)
       .to.be.instanceOf(AggregateError)
-      .with.property("message", "1 of 1 relays could not be told of the game nodes.");
+      .with.property("message", "1 of 1 relays could not be updated with the game nodes.");
   });
 
   it("count the relays that were told, and those that were not", async () => {

@@ -8,14 +8,14 @@ describe("unwritableRoot", () => {
 
   it("names SELinux, and what mends it, where root itself is denied", () => {
     expect(unwritableRoot(root, errorOf("EACCES", "permission denied"))).to.equal(
-      "/var/lib/joypod cannot be written to: EACCES: permission denied, open '/var/lib/joypod/.check'. " +
-        "Where the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions, as docs/install.md says; otherwise repair the disk, or name a folder of another one in gameNodes.root.",
+      "/var/lib/joypod is not writable: EACCES: permission denied, open '/var/lib/joypod/.check'. " +
+        "If the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions (see docs/install.md). Otherwise repair the disk, or set gameNodes.root to a folder on another disk.",
     );
   });
 
   it("names the disk alone where it has failed", () => {
     expect(unwritableRoot(root, errorOf("EROFS", "read-only file system"))).to.equal(
-      "/var/lib/joypod cannot be written to: EROFS: read-only file system, open '/var/lib/joypod/.check'. Repair the disk, or name a folder of another one in gameNodes.root.",
+      "/var/lib/joypod is not writable: EROFS: read-only file system, open '/var/lib/joypod/.check'. Repair the disk, or set gameNodes.root to a folder on another disk.",
     );
   });
 });

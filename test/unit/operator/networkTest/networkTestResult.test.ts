@@ -11,6 +11,6 @@ describe("networkTestResult", () => {
 
   it("says what was found", () => {
     expect(networkTestResult(true, true).sentence).to.contain("does not enforce NetworkPolicies");
-    expect(networkTestResult(false, false).sentence).to.contain("is not known");
+    expect(networkTestResult(false, false).sentence).to.contain("It is unknown");
   });
 });

@@ -69,7 +69,7 @@ export const leaveForImage: Step = (context) => {
   const why = (world.pod && missingImage(world.pod)) ?? "";
   const noPlace = moveOn(context, {
     reason: gameSessionEventReasons.moved,
-    message: `Node ${nodeNameOf(world)} does not get an image: ${why}`,
+    message: `Node ${nodeNameOf(world)} cannot pull an image: ${why}`,
   });
   return noPlace ? "done" : "wait";
 };
@@ -87,12 +87,15 @@ export const adoptPod: Step = ({ world, draft, deps, logger }) => {
   takePlace(draft, { nodeName, mediaPort, address }, draft.status.placement ?? firstPlacement(world));
   draft.status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
   draft.status.readyAt ??= gameStartedAt(pod) ?? world.now.toISOString();
-  logger.warn({ node: nodeName }, "The status of a session did not name its pod's place; it is put right.");
+  logger.warn(
+    { node: nodeName },
+    "The status of a session did not name its pod's node and port. It was corrected.",
+  );
   draft.event(
     "Warning",
     gameSessionEventReasons.podAdopted,
     "Schedule",
-    `The status did not say that the pod runs on node ${nodeName} with media port ${mediaPort}; it is put right.`,
+    `The status did not say that the pod runs on node ${nodeName} with media port ${mediaPort}. It was corrected.`,
   );
   return "wait";
 };
@@ -116,7 +119,7 @@ export const changePort: Step = (context) => {
     "Warning",
     gameSessionEventReasons.portTaken,
     "Schedule",
-    `Media port ${status.ports.media} is taken on the node; trying ${place.mediaPort}.`,
+    `Media port ${status.ports.media} is in use on the node. Trying ${place.mediaPort}.`,
   );
   return "wait";
 };
@@ -135,7 +138,7 @@ function takePlace(draft: StatusDraft, place: Assignment, placement: Placement):
   delete status.podIp; // of the pod at the former place
   if (place.address === undefined) delete status.address;
   else status.address = place.address;
-  draft.set("Scheduled", "True", scheduledReasons.nodeAssigned, `Node ${place.nodeName} was chosen.`);
+  draft.set("Scheduled", "True", scheduledReasons.nodeAssigned, `Node ${place.nodeName} was selected.`);
 }
 
 /** Moves the session to a node that it was not on yet, and tells why; returns why there is none. */

@@ -66,12 +66,12 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
     deps.cluster.pods.upsert(pod);
     // It was the address of a pod that is gone, and another session's pod may have it by now.
     delete draft.status.podIp;
-    logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod is made.");
+    logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod was created.");
     draft.event(
       "Normal",
       gameSessionEventReasons.podCreated,
       "Start",
-      `The game's files are on node ${place.nodeName}; the pod is made.`,
+      `The game's files are on node ${place.nodeName}. The pod was created.`,
     );
   } catch (error) {
     if (!isKubeError(error) || error.status === undefined) throw error;
@@ -89,7 +89,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
  * it is tried again as after any failure.
  */
 function notePodError(draft: StepContext["draft"], error: KubeError): StepOutcome {
-  const message = `The API server ${isRefused(error) ? "refuses" : "cannot make"} the session's pod: ${error.message}`;
+  const message = `The API server ${isRefused(error) ? "rejected" : "could not create"} the session's pod: ${error.message}`;
   const isNews = draft.set("PodReady", "False", podReadyReasons.failedCreate, message);
   if (isNews) draft.event("Warning", podReadyReasons.failedCreate, "Start", message);
   draft.failure = error;
@@ -98,7 +98,7 @@ function notePodError(draft: StepContext["draft"], error: KubeError): StepOutcom
 
 function forgetPodError(draft: StepContext["draft"]): void {
   if (podErrorOf(draft.status.conditions) !== undefined)
-    draft.set("PodReady", "Unknown", unsetReasons.pending, "The pod is made.");
+    draft.set("PodReady", "Unknown", unsetReasons.pending, "The pod was created.");
 }
 
 /**
@@ -137,8 +137,8 @@ export const reportReadiness: Step = ({ world, draft }) => {
     return "wait";
   }
   status.podRef = { name: pod.metadata.name, uid: pod.metadata.uid };
-  draft.set("PodReady", "True", podReadyReasons.containersReady, "Streamer and game run.");
-  draft.set("StreamReady", "True", streamReadyReasons.streamerReady, "The streamer takes viewers.");
+  draft.set("PodReady", "True", podReadyReasons.containersReady, "The streamer and the game are running.");
+  draft.set("StreamReady", "True", streamReadyReasons.streamerReady, "The streamer accepts viewers.");
   const wasReady = isConditionTrue(status.conditions, "Ready");
   draft.set("Ready", "True", readyReasons.streaming, "The game can be played.");
   // With the write that says that it is ready, and with one of its own where the kubelet was quicker than the
@@ -188,7 +188,7 @@ export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => 
   if (!isDeleting(pod)) {
     try {
       await deps.pods.delete(pod.metadata, { uid, resourceVersion, signal });
-      logger.info({ node: pod.spec?.nodeName }, "A pod of a former place is removed.");
+      logger.info({ node: pod.spec?.nodeName }, "Removed a pod from an earlier placement.");
     } catch (error) {
       // It has changed or is gone: the watch will show it, and the next pass looks again.
       if (isNotFound(error) || isConflict(error)) return "wait";
@@ -213,10 +213,10 @@ async function lookAgain({ world, deps, signal }: StepContext): Promise<SessionW
 }
 
 const messages: Record<RenderingObstacle, string> = {
-  NoRenderNode: "The streamer was given no render node (/dev/dri/renderD*).",
-  DisplayFailed: "The accelerated display did not start; the streamer's log says why.",
-  SoftwareRenderer: "There is a render node, but OpenGL renders in software: its driver is missing.",
-  ProbeFailed: "What was drawn with OpenGL or Vulkan was not captured right; the streamer's log says why.",
+  NoRenderNode: "The streamer has no render node (/dev/dri/renderD*).",
+  DisplayFailed: "The accelerated display did not start. See the streamer's log.",
+  SoftwareRenderer: "A render node exists, but OpenGL renders in software because its driver is missing.",
+  ProbeFailed: "A test image drawn with OpenGL or Vulkan was not captured correctly. See the streamer's log.",
 };
 
 /** Notes what the streamer found to make the stream; nothing of a streamer that has not said it yet. */
@@ -230,7 +230,7 @@ export function reportStream({ session, playable }: SessionWorld, draft: StepCon
   draft.status.stream = { renderer, encoder, codec: codecEncodingNames[codec], width, height, fps: maxFps };
   if (session.spec.profile !== "Gpu") return;
   if (obstacle === undefined) {
-    draft.set("Accelerated", "True", acceleratedReasons.rendersOnGpu, `${renderer} renders.`);
+    draft.set("Accelerated", "True", acceleratedReasons.rendersOnGpu, `The session renders on ${renderer}.`);
     return;
   }
   const message = messages[obstacle];
@@ -239,7 +239,7 @@ export function reportStream({ session, playable }: SessionWorld, draft: StepCon
     "Warning",
     obstacle,
     "Start",
-    `The session was to have a GPU and renders in software. ${message}`,
+    `The session should use a GPU but renders in software. ${message}`,
   );
   draft.count((metrics) => metrics.sessionUnaccelerated(obstacle));
 }

@@ -44,7 +44,7 @@ export function noteStopping({ world, draft }: Pick<StepContext, "world" | "draf
   status.stoppingAt ??= stoppingTime(world);
   status.stopReason ??= cause.stopReason;
   if (cause.failure) status.failure ??= cause.failure;
-  const message = cause.failure?.message ?? "The session is being stopped.";
+  const message = cause.failure?.message ?? "The session is stopping.";
   draft.set("Ready", "False", readyReasons.stopping, message);
   draft.event(
     cause.failure ? "Warning" : "Normal",
@@ -93,13 +93,13 @@ export const deletePod: Step = async ({
     await deps.pods.delete(pod.metadata, { uid: pod.metadata.uid, signal, gracePeriodSeconds });
     logger.info(
       { node: pod.spec?.nodeName, stopReason: cause?.stopReason },
-      "The session's pod is being stopped.",
+      "The session's pod is stopping.",
     );
     draft.event(
       "Normal",
       readyReasons.stopping,
       "Stop",
-      `The game is asked to end: ${cause?.stopReason ?? ""}.`,
+      `The game was asked to end: ${cause?.stopReason ?? ""}.`,
     );
   } catch (error) {
     // The pod is gone, or another one has its name: the watch will show it.
@@ -125,7 +125,7 @@ export const awaitSave: Step = ({ world, draft }) => {
   if (!hasGivenUp(world)) return "wait";
   // The failure stays in the status when the save has been stored after all: its words are true then, too.
   const message =
-    "The last save could not be stored in time. It is kept on the node, and stored as soon as that is possible: condition SavePersisted then says so.";
+    "The last save could not be stored in time. It is kept on the node and stored as soon as possible. Condition SavePersisted reports when it is.";
   draft.status.failure ??= { reason: failureReasons.saveNotStored, message };
   draft.event("Warning", failureReasons.saveNotStored, "Stop", message);
   return "done";
@@ -144,7 +144,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   if (cause?.failure) status.failure ??= cause.failure;
   if (usage) status.usage = usage;
   const reason = status.failure?.reason ?? status.stopReason;
-  const message = status.failure?.message ?? "The session ended in good order.";
+  const message = status.failure?.message ?? "The session ended normally.";
   for (const type of ["PodReady", "StreamReady"] as const)
     draft.set(type, "False", unsetReasons.finished, message);
   draft.setFinished(reason, message);
@@ -266,6 +266,6 @@ export const deleteExpired: Step = async ({ world, deps, signal, logger }): Prom
   const { session } = world;
   if (isDeleting(session) || !isPast(deadlinesOf(world).expiry, world)) return "wait";
   await deps.sessions.delete(session.metadata, { uid: session.metadata.uid, signal }).catch(ignoreDeleted);
-  logger.info({}, "A finished session is deleted.");
+  logger.info({}, "Deleted a finished session.");
   return "wait";
 };

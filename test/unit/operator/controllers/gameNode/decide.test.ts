@@ -152,7 +152,7 @@ describe("statusOf a node", () => {
     expect(why({ gameNode, node: aNode("node1", { isCordoned: true }) })?.reason).to.equal("NodeCordoned");
     expect(why({ node: tainted("node.kubernetes.io/disk-pressure", "NoSchedule") })).to.deep.equal({
       reason: "NodeTainted",
-      message: "The node has taint node.kubernetes.io/disk-pressure, which session pods do not tolerate.",
+      message: "The node has the taint node.kubernetes.io/disk-pressure, which session pods do not tolerate.",
     });
     expect(statusOf(world({ used: 1 }), "drain").capacity?.unschedulable?.reason).to.equal("LabelRemoved");
   });

@@ -224,7 +224,7 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node3" });
     expect(assignments.assign(addSession("b"))).to.deep.equal({
       reason: "NoFreePort",
-      message: "All media ports of the game nodes with room are taken: node1, node2.",
+      message: "All media ports of the game nodes with free slots are in use: node1, node2.",
     });
     expect(assignments.assign(addSession("c"), ["node1", "node2"])).to.deep.include({
       reason: "InsufficientResources",

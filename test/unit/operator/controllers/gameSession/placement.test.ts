@@ -94,7 +94,7 @@ describe("whyNoNode", () => {
     expect(whyNoNode([], needed)).to.include({ reason: "NoGameNodes" });
     expect(whyNoNode([candidate("a", { used: 2 })], needed)).to.deep.equal({
       reason: "NoCapacity",
-      message: "All slots of 1 game nodes are taken.",
+      message: "All slots of 1 game nodes are in use.",
     });
     expect(whyNoNode([short, candidate("b", { used: 2 })], needed)).to.include({
       reason: "InsufficientResources",
@@ -106,7 +106,7 @@ describe("whyNoNode", () => {
       candidate(`n${number}`, { left: { cpuMillicores: 100 * number, memoryBytes: gibibytes(number / 8) } }),
     );
     expect(whyNoNode(nodes, needed).message).to.equal(
-      "No game node with free slots has the 1024 MiB of memory and 750m processors left that the session's pod requests: n4 has 512 MiB and 400m, n3 has 384 MiB and 300m, n2 has 256 MiB and 200m, and others less.",
+      "No game node with free slots has enough free resources for the session's pod, which requests 1024 MiB of memory and 750m processors: n4 has 512 MiB and 400m, n3 has 384 MiB and 300m, n2 has 256 MiB and 200m, and others less.",
     );
   });
 });

@@ -70,7 +70,7 @@ describe("StatusDraft", () => {
 
   it("takes Ready away at the end, and does not bring it back", () => {
     const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
-    draft.setFinished("UserRequested", "The session ended in good order.");
+    draft.setFinished("UserRequested", "The session ended normally.");
     const written = draft.close();
     expect(written?.conditions?.map(({ type }) => type))
       .to.include("Finished")
