@@ -9,7 +9,7 @@ import { createBackground, createStoreWatch } from "./background/background.ts";
 import { configWarnings, readConfig, secretLogKeys } from "./config.ts";
 import { closeDeps, createDeps } from "./createDeps.ts";
 import { readWebPages } from "./http/serveWeb.ts";
-import { close, createHttpServer, drain, listen, unreadyBecause } from "./http/server.ts";
+import { close, createHttpServer, drain, listen, notReadyReason } from "./http/server.ts";
 
 lowerHelperThreads();
 const config = orExit(() => readConfig(process.env));
@@ -25,7 +25,7 @@ const server = createHttpServer(createApp(deps, pages).callback(), config, logge
 // to callers instead of losing its Service endpoint.
 const health = new HealthServer({
   registry: deps.metrics.registry,
-  unreadyBecause: () => unreadyBecause(server, deps.lifecycle),
+  notReadyReason: () => notReadyReason(server, deps.lifecycle),
 });
 
 async function start(): Promise<void> {

@@ -202,7 +202,7 @@ export class Agent {
   }
 
   /** Returns why the agent is not ready; undefined when it is. */
-  unreadyBecause(): string | undefined {
+  notReadyReason(): string | undefined {
     if (!this.#isStarted) return "The agent has not started. Another agent may still serve this node.";
     const watches = Object.values(this.#watches);
     if (watches.some(({ hasSynced }) => !hasSynced)) return "The cluster's state has not been read yet.";

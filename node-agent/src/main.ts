@@ -31,7 +31,7 @@ const agent = new Agent({
   metrics,
   onLockLost,
 });
-const health = new HealthServer({ registry: metrics.registry, unreadyBecause: () => agent.unreadyBecause() });
+const health = new HealthServer({ registry: metrics.registry, notReadyReason: () => agent.notReadyReason() });
 
 async function start(stopping: AbortSignal): Promise<void> {
   const port = await health.start(config.httpPort);

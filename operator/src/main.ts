@@ -32,7 +32,7 @@ const health = new HealthServer({
     contentType: registry.contentType,
     metrics: () => Registry.merge([registry, terms.registry]).metrics(),
   },
-  unreadyBecause: () => terms.unreadyBecause(),
+  notReadyReason: () => terms.notReadyReason(),
 });
 showLeader(registry, "operator", () => terms.isLeader);
 

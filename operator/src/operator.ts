@@ -245,7 +245,7 @@ export class Operator {
   }
 
   /** Returns why the operator is not ready, or undefined when it is. */
-  unreadyBecause(): string | undefined {
+  notReadyReason(): string | undefined {
     for (const [name, { hasSynced, silentForMs }] of Object.entries(this.#reflectors)) {
       if (!hasSynced) return `The list of ${name} has not been loaded yet.`;
       if (silentForMs !== undefined && silentForMs > silentTooLongMs)

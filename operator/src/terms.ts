@@ -48,8 +48,8 @@ export class Terms {
     return this.#term.registry;
   }
 
-  unreadyBecause(): string | undefined {
-    return this.#term.operator.unreadyBecause();
+  notReadyReason(): string | undefined {
+    return this.#term.operator.notReadyReason();
   }
 
   /**

@@ -85,7 +85,7 @@ export async function listen(server: Server, port: number, host?: string): Promi
 }
 
 /** Why no request should be sent to the server; undefined while it takes them. */
-export function unreadyBecause(
+export function notReadyReason(
   { listening }: Pick<Server, "listening">,
   { isStopping }: { isStopping: boolean },
 ): string | undefined {

@@ -10,12 +10,12 @@ export interface HealthServerOptions {
    * Returns why the program is not ready; undefined if it is. Absent if Kubernetes probes the program in
    * another way.
    */
-  unreadyBecause?: () => string | undefined;
+  notReadyReason?: () => string | undefined;
 }
 
 const requestTimeoutMs = 10_000;
 
-/** Serves /metrics and, with `unreadyBecause`, /healthz and /readyz on a separate port. */
+/** Serves /metrics and, with `notReadyReason`, /healthz and /readyz on a separate port. */
 export class HealthServer {
   readonly #options: HealthServerOptions;
   readonly #server: Server;
@@ -42,22 +42,22 @@ export class HealthServer {
   }
 
   #respond(path: string | undefined, response: ServerResponse): void {
-    const { registry, unreadyBecause } = this.#options;
+    const { registry, notReadyReason } = this.#options;
     if (path === "/metrics") {
       registry.metrics().then(
         (text) => respond(response, 200, text, registry.contentType),
         () => respond(response, 500, "The metrics could not be read.\n"),
       );
-    } else if (path === "/healthz" && unreadyBecause !== undefined) {
+    } else if (path === "/healthz" && notReadyReason !== undefined) {
       respond(response, 200, "ok\n");
-    } else if (path === "/readyz" && unreadyBecause !== undefined) {
-      const reason = unreadyBecause();
+    } else if (path === "/readyz" && notReadyReason !== undefined) {
+      const reason = notReadyReason();
       respond(response, reason === undefined ? 200 : 503, `${reason ?? "ok"}\n`);
     } else {
       respond(
         response,
         404,
-        `Not found: ask for ${unreadyBecause === undefined ? "" : "/healthz, /readyz or "}/metrics.\n`,
+        `Not found: ask for ${notReadyReason === undefined ? "" : "/healthz, /readyz or "}/metrics.\n`,
       );
     }
   }

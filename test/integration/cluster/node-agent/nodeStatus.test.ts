@@ -44,7 +44,7 @@ describe("Node agent: status of its node", function () {
       spec: { desired: [{ digest: source.sha256, source, priority: 0, pinned: false, hold: false }] },
     });
     await fixture.startAgent();
-    await eventually(() => fixture.unreadyBecause()?.includes("belongs to the installation staging"), {
+    await eventually(() => fixture.notReadyReason()?.includes("belongs to the installation staging"), {
       timeoutMs: 20_000,
       what: "the agent to say whose the node is",
     });
@@ -59,7 +59,7 @@ describe("Node agent: status of its node", function () {
       { timeoutMs: 5_000, what: "the first report, without waiting for the next heartbeat" },
     );
     expect(status?.cache?.entries).to.deep.equal([]);
-    expect(fixture.unreadyBecause()).to.equal(undefined);
+    expect(fixture.notReadyReason()).to.equal(undefined);
   });
 
   it("downloads what the operator desires there, and shows each state", async () => {

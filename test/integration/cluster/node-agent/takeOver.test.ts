@@ -46,7 +46,7 @@ describe("Node agent: another one on its node", function () {
         /^joypod_kube_client_requests_total\{[^}]*method="PATCH",resource="gamenodes\/status",code="200"[^}]*\} [1-9]/m,
       );
     expect(hasTakenOver, "while the first one serves a session").to.equal(false);
-    expect(fixture.unreadyBecause()).to.equal(
+    expect(fixture.notReadyReason()).to.equal(
       "The agent has not started. Another agent may still serve this node.",
     );
 
@@ -55,6 +55,6 @@ describe("Node agent: another one on its node", function () {
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     const { objectKey } = await fixture.storedSave(name, 2);
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
-    await eventually(() => fixture.unreadyBecause() === undefined, { what: "the second agent to be ready" });
+    await eventually(() => fixture.notReadyReason() === undefined, { what: "the second agent to be ready" });
   });
 });

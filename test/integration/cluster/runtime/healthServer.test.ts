@@ -10,8 +10,8 @@ describe("HealthServer", () => {
   let server: HealthServer | undefined;
   let port: number;
 
-  async function start(unreadyBecause?: () => string | undefined): Promise<void> {
-    server = new HealthServer({ registry, ...(unreadyBecause && { unreadyBecause }) });
+  async function start(notReadyReason?: () => string | undefined): Promise<void> {
+    server = new HealthServer({ registry, ...(notReadyReason && { notReadyReason }) });
     port = await server.start(0);
   }
 
