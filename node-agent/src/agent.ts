@@ -301,7 +301,7 @@ export class Agent {
       : undefined;
   }
 
-  /** Why another installation has the node; undefined when none has. */
+  /** Returns which other installation owns the node; undefined if none does. */
   #takenBecause(): string | undefined {
     const { node, installation } = this.#deps.config;
     const gameNode = this.#watches.gameNode.cache.get(node);

@@ -26,7 +26,7 @@ const Variables = z
   })
   .superRefine(checkObjectStore);
 
-/** What the agent is told at its start; nothing deeper looks at the environment. */
+/** The agent's configuration. Nothing else reads the environment. */
 export type Config = ReturnType<typeof readConfig>;
 
 /**
@@ -41,7 +41,7 @@ export function readConfig(environment: Environment) {
     sessionsNamespace: env.SESSIONS_NAMESPACE,
     /** Where the Lease of this node is. */
     nodeAgentNamespace: env.NODE_AGENT_NAMESPACE,
-    /** What tells this installation's GameNode from that of others in the cluster. */
+    /** Distinguishes this installation's GameNode from those of others in the cluster. */
     installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },
     root: env.NODE_ROOT,
     cacheBudgetBytes: env.CACHE_BUDGET_BYTES,

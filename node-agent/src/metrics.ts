@@ -17,7 +17,7 @@ export interface Metrics extends CacheMetrics {
 
 const saveOutcomes = ["stored", "unchanged", "failed"] as const;
 
-/** Returns the agent's metrics, in a registry of their own; each says the node. */
+/** Returns the agent's metrics in a separate registry. Each has the label `node`. */
 export function createMetrics(node: string): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ node });

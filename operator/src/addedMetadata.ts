@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { labelKey, labelValue } from "#kube/api/labelSelector.ts";
 
-/** Labels by which services, network and admission policies tell pods apart. */
+/** Labels that services, network policies and admission policies select pods by. */
 const ownLabels =
   /^(app\.kubernetes\.io\/(name|instance|component|part-of|managed-by|version)$|helm\.sh\/|joypod\.dev\/)/;
 /**

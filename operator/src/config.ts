@@ -62,7 +62,7 @@ const addressList = (most: number) =>
     .default("")
     .transform(listed)
     .pipe(z.array(z.union([z.ipv4(), z.ipv6()])).max(most));
-/** Empty: there is none. */
+/** Empty means unset. */
 const hostAndPort = z
   .union([
     z.literal("").transform(() => undefined),
@@ -204,7 +204,7 @@ const Variables = z
 /** This process's processors, as kubelets name them. */
 const ownArchitecture = process.arch === "x64" ? "amd64" : process.arch;
 
-/** What the operator is told at its start; nothing deeper looks at the environment. */
+/** The operator's configuration. Nothing else reads the environment. */
 export type Config = ReturnType<typeof readConfig>;
 
 /** Returns the configuration; throws one error that names every wrong variable. */
@@ -225,14 +225,14 @@ export function readConfig(environment: Environment) {
     softwareSlots: env.SOFTWARE_SLOTS,
     /** Time that a new node is given to get its pinned games. */
     fillDeadlineMs: env.NODE_FILL_SECONDS * 1000,
-    /** What tells this installation's objects from those of others in the cluster. */
+    /** Distinguishes this installation's objects from those of others in the cluster. */
     installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },
     /**
      * Off where session pods have a priority class, too: they may push other pods off their node, and only
      * the scheduler knows which.
      */
     countsOtherPods: env.COUNT_OTHER_PODS === "on" && env.SESSION_POD_PRIORITY_CLASS === "",
-    /** What a session's pod requests beside what its game asks for. */
+    /** Resources that a session's pod requests in addition to its game. */
     podOverhead: {
       cpuMillicores: Math.ceil((parseQuantity(env.STREAMER_CPU) ?? 0) * 1000),
       memoryBytes: Math.ceil(parseQuantity(env.STREAMER_MEMORY) ?? 0),
@@ -240,11 +240,11 @@ export function readConfig(environment: Environment) {
     /** What game nodes have to have. */
     architecture: env.GAME_ARCHITECTURE === "" ? ownArchitecture : env.GAME_ARCHITECTURE,
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
-    /** Addresses of game nodes that browsers are told before those that the nodes report. */
+    /** Addresses of game nodes announced to browsers before those that the nodes report. */
     announceAddresses: env.ANNOUNCE_ADDRESS,
     /** Whether players have a relay, also one that the chart does not run. */
     hasRelay: env.RELAY === "on" || env.RELAY_CONTROL !== undefined,
-    /** Where the relays are told of the game nodes; undefined where the chart runs none. */
+    /** Control address of the relays. Undefined if the chart runs none. */
     relay: env.RELAY_CONTROL === undefined ? undefined : { ...env.RELAY_CONTROL, secret: env.TURN_SECRET },
     sessionPod: {
       nodeRoot: env.NODE_ROOT,
@@ -285,7 +285,7 @@ export function readConfig(environment: Environment) {
             tolerations,
             target: { host: env.POD_IP, port: env.HTTP_PORT },
           },
-    /** Above this share of silent game nodes none is declared lost. */
+    /** Share of silent game nodes, in percent, above which none is declared lost. */
     nodeLossBrakePercent: env.NODE_LOSS_BRAKE_PERCENT,
     timing: {
       heartbeatStaleMs: env.HEARTBEAT_STALE_SECONDS * 1000,

@@ -46,7 +46,7 @@ const silentTooLongMs = 90_000;
 /** As often as Prometheus usually reads them. */
 const streamFiguresPeriodMs = 15_000;
 
-/** A relay that started anew reaches nothing before it is told. */
+/** A restarted relay relays nothing until it receives the game nodes. */
 const relaysPeriodMs = 5_000;
 
 /**
@@ -79,7 +79,7 @@ export class Operator {
   /** Begins to show what the leader alone shows. */
   readonly #showFigures: () => void;
   #isLeading = false;
-  /** Undefined where there is no relay. */
+  /** Undefined without a relay. */
   readonly #relays: RepeatedJob | undefined;
 
   constructor({ transport, config, clock, logger, registry, kubeMetrics }: OperatorOptions) {

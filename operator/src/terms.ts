@@ -73,7 +73,7 @@ export class Terms {
     }
   }
 
-  /** Ends what is under way, and gives the lead up. */
+  /** Stops the controllers and gives up leadership. */
   async stop(): Promise<void> {
     const { operator, elector, transport } = this.#term;
     await operator.stop();

@@ -1,6 +1,6 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
-/** Spaces the writes of unimportant changes, per key. */
+/** Rate-limits writes of minor changes, per key. */
 export class Throttle {
   readonly #clock: Clock;
   readonly #lastMs = new Map<string, number>();
@@ -9,18 +9,18 @@ export class Throttle {
     this.#clock = clock;
   }
 
-  /** Returns the milliseconds until the key's last write is `intervalMs` old; 0 when it is. */
+  /** Returns the milliseconds until the key's last write is `intervalMs` old; 0 if it is older. */
   waitMs(key: string, intervalMs: number): number {
     const last = this.#lastMs.get(key);
     return last === undefined ? 0 : Math.max(0, last + intervalMs - this.#clock.monotonicMs());
   }
 
-  /** Notes that the key was written just now. */
+  /** Records a write of the key. */
   written(key: string): void {
     this.#lastMs.set(key, this.#clock.monotonicMs());
   }
 
-  /** Forgets a key that is gone. */
+  /** Forgets a deleted key. */
   forget(key: string): void {
     this.#lastMs.delete(key);
   }

@@ -50,7 +50,7 @@ export class CacheRoom {
   }
 
   /**
-   * Makes room for so many bytes of a version; returns false, and changes nothing, where there is none.
+   * Makes room for the given bytes of a version. Returns false and changes nothing if that is impossible.
    * `last`: how the last attempt failed, which may have found the disk full though there were bytes enough.
    */
   async make(
@@ -178,7 +178,7 @@ interface Room {
   freeFiles: number;
 }
 
-/** Above the high mark, space is made down to the low one, so that not each download has to. */
+/** Above the high mark, space is freed down to the low mark, so not every download has to evict. */
 const highWatermark = 0.9;
 const lowWatermark = 0.8;
 /**

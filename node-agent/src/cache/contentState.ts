@@ -4,7 +4,7 @@ import { toApiTime } from "#kube/api/object.ts";
 import type { Failure } from "./failedVersions.ts";
 import type { UnpackedVersion } from "./unpackedVersions.ts";
 
-/** Where a version stands, for a session that waits for it. */
+/** The state of a version, for a session that waits for it. */
 export type ContentState =
   | { state: "Ready" }
   | { state: "Queued" | "Downloading"; progressPercent: number }

@@ -6,9 +6,9 @@ export interface Download {
   progressPercent: number;
   /** Bytes set aside on the disk. */
   reservedBytes: number;
-  /** Bytes of them that lie there by now. */
+  /** Bytes of them written so far. */
   writtenBytes: number;
-  /** Aborted when nobody wants the version any more. */
+  /** Aborted when the version is no longer wanted. */
   abandoning: AbortController;
   ended: Promise<void>;
 }
@@ -52,14 +52,14 @@ export class Downloads {
     this.#running.set(download.digest, download);
   }
 
-  /** Aborts the download; the version may be fetched anew from now on. */
+  /** Aborts the download. The version may be fetched again from now on. */
   abandon(download: Download): void {
     this.#running.delete(download.digest);
     this.#abandoned.add(download);
     download.abandoning.abort();
   }
 
-  /** Forgets a download that has ended, by itself or abandoned. */
+  /** Forgets a download that has ended or was abandoned. */
   remove(download: Download): void {
     if (this.#running.get(download.digest) === download) this.#running.delete(download.digest);
     this.#abandoned.delete(download);

@@ -13,7 +13,7 @@ export class FailedVersions {
     this.#random = random;
   }
 
-  /** Returns why the version's last attempt failed; undefined when none has. */
+  /** Returns why the version's last attempt failed; undefined if no attempt has failed. */
   lastFailure(digest: string): Failure | undefined {
     return this.#attempts.get(digest)?.last;
   }
@@ -37,7 +37,7 @@ export class FailedVersions {
     this.#attempts.delete(digest);
   }
 
-  /** Forgets the versions that nobody wants any more. */
+  /** Forgets versions that are no longer wanted. */
   keepOnly(digests: ReadonlySet<string>): void {
     for (const digest of this.#attempts.keys()) if (!digests.has(digest)) this.#attempts.delete(digest);
   }
@@ -106,7 +106,7 @@ type FailureReason = (typeof contentReasons)[
 export interface Failure {
   reason: FailureReason;
   message: string;
-  /** The ETag of the object that was read; undefined when none was read. */
+  /** The ETag of the object that was read; undefined if no object was read. */
   etag: string | undefined;
   /** Trying the same bytes again is of no use: their digest was right and they break the rules. */
   isFinal: boolean;
@@ -140,7 +140,7 @@ const strikesAllowed = 3;
 /** How often a quarantined object is looked at, to see whether it was replaced. */
 export const quarantineCheckMs = 60_000;
 
-/** Returns what is remembered of a version after one more failure. */
+/** Returns the attempts of a version after one more failure. */
 export function afterFailure(
   known: Attempts | undefined,
   failure: Failure,

@@ -20,7 +20,7 @@ import type { Failure } from "./failedVersions.ts";
 import type { Draft, Manifest, ObjectFiles } from "./objectFiles.ts";
 import { type DiskSpace, lacksFiles } from "./space.ts";
 
-/** What one attempt works with. */
+/** Options of one attempt. */
 interface FetchOptions {
   objectStore: ObjectStore;
   files: ObjectFiles;
@@ -37,7 +37,7 @@ interface FetchOptions {
   readDiskSpace: () => Promise<DiskSpace>;
 }
 
-/** An attempt failed; `failure` says what is known about why. */
+/** A failed attempt, with its cause in `failure`. */
 export class FetchFailed extends Error {
   readonly failure: Failure;
 

@@ -18,7 +18,7 @@ interface UnreadObject {
   error: unknown;
 }
 
-/** What the disk does not let go. It stays where it is. */
+/** A folder that could not be moved away. It stays where it is. */
 interface StuckFolder {
   path: string;
   error: unknown;

@@ -15,12 +15,12 @@ export class WantedVersions {
   /** By session: what it waits for. */
   readonly #demands = new Map<string, ArchiveSource>();
 
-  /** Sets what the policies want, in place of what they wanted before. */
+  /** Replaces what the policies want. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#desired = desired;
   }
 
-  /** Returns what the policies say of a version; undefined when they want none of it. */
+  /** Returns the policies' request for a version; undefined if they do not want it. */
   desired(digest: string): DesiredContent | undefined {
     return this.#desired.find((content) => content.digest === digest);
   }
@@ -88,7 +88,7 @@ interface Running {
   isForLaunch: boolean;
 }
 
-/** Launches share the line; more at once would only make each of them later. */
+/** Launches share the network bandwidth: more at once would only delay each of them. */
 const launchesAtOnce = 4;
 const fillsAtOnce = 1;
 

@@ -54,7 +54,7 @@ export class NodeChecks {
     this.#options = options;
   }
 
-  /** Resolves when everything was checked for the first time; goes on until it is stopped. */
+  /** Resolves after the first round of checks. Checks continue until `stop`. */
   async start(): Promise<void> {
     await this.#look();
     this.#running ??= this.#run();

@@ -5,25 +5,19 @@ import { messageOf, systemErrorCode } from "#runtime/errors.ts";
 const absentCodes: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 
 /**
- * Whether the error says that nothing is there. A disk that fails, or a process without memory or open files,
- * says nothing of the kind.
+ * Returns whether the error means that the path does not exist. Disk failures and a lack of memory or file
+ * descriptors do not count.
  */
 export function isAbsent(error: unknown): boolean {
   return absentCodes.has(systemErrorCode(error) ?? "");
 }
 
-/**
- * Returns whether an error says that the disk has no room left, of bytes or of inodes, or that a quota is
- * used up.
- */
+/** Returns whether the error means that the disk is out of bytes or inodes, or that a quota is exhausted. */
 export function isDiskFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes(systemErrorCode(error) ?? "");
 }
 
-/**
- * Returns in a sentence or two that the folder of games and saves cannot be written to, what the error says
- * of it, and what mends that.
- */
+/** Returns a message that the folder of games and saves is not writable, with the error and its remedy. */
 export function unwritableRoot(root: string, error: unknown): string {
   // The agent is root, whom no file mode keeps out.
   const remedy =
@@ -33,7 +27,7 @@ export function unwritableRoot(root: string, error: unknown): string {
   return `${root} is not writable: ${messageOf(error)}. ${remedy}`;
 }
 
-/** Makes a directory's own entries durable. */
+/** Makes the entries of a directory durable. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

@@ -1,6 +1,6 @@
 import { objectDirectory, sessionDirectory, spoolNames } from "#contracts/nodeLayout.ts";
 
-/** Where the agent keeps things, besides what the shared layout names. */
+/** Paths of the agent's files, in addition to the shared layout. */
 export interface NodePaths {
   root: string;
   /** Held by the one agent that serves the folder. */

@@ -7,7 +7,7 @@ export interface RootLock {
   release(): Promise<void>;
 }
 
-/** What the lock is told, and whom it tells. */
+/** Options of the lock. */
 export interface RootLockOptions {
   path: string;
   /** Called when another process holds the lock, before it is waited for. */

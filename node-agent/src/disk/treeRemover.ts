@@ -6,7 +6,7 @@ import type { Logger } from "#runtime/logger.ts";
 import { backOffMs } from "#runtime/scheduling/backOff.ts";
 import { type Clock, slept } from "#runtime/scheduling/clock.ts";
 
-/** What the remover is given. */
+/** Options of the remover. */
 interface TreeRemoverOptions {
   /** Folder on the same file system; what a former process left in it is removed too. */
   trash: string;
@@ -15,7 +15,7 @@ interface TreeRemoverOptions {
   logger: Logger;
 }
 
-/** The time for one run of the child. The next run takes up what is left. */
+/** Time limit of one run of the child. The next run continues with the rest. */
 const runMs = 10 * 60_000;
 const backOff = { baseMs: 5_000, maxMs: 10 * 60_000 };
 
@@ -41,16 +41,16 @@ export class TreeRemover {
   }
 
   /**
-   * Takes the folder out of sight at once; it is taken apart in the background. Does nothing when it is not
-   * there.
+   * Moves the folder to the trash at once and deletes it in the background. Does nothing if it does not
+   * exist.
    */
   async remove(path: string): Promise<void> {
     if ((await this.#takeOutOfSight(path)) !== undefined) this.#wake();
   }
 
   /**
-   * The same by a child of its own, for whom the room matters. Resolves when that has ended; returns false
-   * where not all is gone: what is left is taken apart in the background.
+   * Deletes the folder with a separate child process, for callers that need the space. Resolves when the
+   * child has ended. Returns false if something is left, which is then deleted in the background.
    */
   async removeNow(path: string): Promise<boolean> {
     const doomed = await this.#takeOutOfSight(path);
@@ -59,13 +59,13 @@ export class TreeRemover {
     return isGone;
   }
 
-  /** The same for what is in the folder, which stays; `last` goes when all else has. */
+  /** Deletes the contents of the folder, which stays. `last` is moved away last. */
   async removeContents(path: string, last: string): Promise<void> {
     await moveContents(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`, last);
     this.#wake();
   }
 
-  /** Ends the child; what is left is taken apart after the next start. */
+  /** Ends the child. The rest is deleted after the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#working;
@@ -75,7 +75,7 @@ export class TreeRemover {
     await mkdir(this.#options.trash, { recursive: true, mode: 0o700 });
   }
 
-  /** Returns where the folder is now; undefined when it was not there. */
+  /** Returns the folder's new path; undefined if it did not exist. */
   async #takeOutOfSight(path: string): Promise<string | undefined> {
     const moved = await this.#moveToTrash(path);
     if (moved !== undefined) return moved;
@@ -84,7 +84,7 @@ export class TreeRemover {
     return this.#moveToTrash(path);
   }
 
-  /** Returns undefined where the folder, or the trash, is not there. */
+  /** Returns undefined if the folder or the trash does not exist. */
   async #moveToTrash(path: string): Promise<string | undefined> {
     const doomed = `${this.#options.trash}/${randomBytes(8).toString("hex")}`;
     try {
@@ -114,7 +114,7 @@ export class TreeRemover {
   }
 }
 
-/** Returns whether all that was there is gone. */
+/** Returns whether the folder is empty now. */
 async function removeContents(folder: string, signal: AbortSignal): Promise<boolean> {
   // The names in the trash are ours, and few.
   const names = await readdir(folder).catch((error: unknown) =>
@@ -144,8 +144,8 @@ function takeApart(paths: readonly string[], signal: AbortSignal): Promise<boole
 }
 
 /**
- * Moves what is in a folder of few names into another one, and leaves the folder. Of a move that was cut off,
- * `last` is still where it was; done again it goes on where that ended.
+ * Moves the contents of a folder with few entries into another one; the folder stays. `last` is moved last,
+ * so an interrupted move can be recognized and repeated.
  */
 export async function moveContents(from: string, to: string, last: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 });
@@ -154,7 +154,7 @@ export async function moveContents(from: string, to: string, last: string): Prom
   for (const name of ordered) await moveBeside(`${from}/${name}`, `${to}/${name}`);
 }
 
-/** A folder that was made anew since the first try takes another name: neither is lost. */
+/** If the target was created again since the first attempt, uses another name, so neither is lost. */
 async function moveBeside(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);

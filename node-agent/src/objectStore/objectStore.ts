@@ -302,9 +302,8 @@ export class ChecksumMismatch extends Error {
 const readBytes = 1024 * 1024;
 
 /**
- * Keeps connections to the object store, each of which reads into one buffer of its own. The usual way, a new
- * buffer of 64 KiB for each read, costs five times the processor time, and most of it in the garbage
- * collector.
+ * Keeps connections to the object store alive, each with its own read buffer. The usual way, a new buffer of
+ * 64 KiB for each read, costs five times the processor time, and most of it in the garbage collector.
  */
 class BufferedAgent extends Agent {
   constructor() {

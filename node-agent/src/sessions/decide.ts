@@ -34,7 +34,7 @@ export type StepName =
   | "resolveAbsence"
   | "nothing";
 
-/** Returns what comes next, from what was observed and nothing else. */
+/** Returns the next step, decided from the observed state alone. */
 export function stepFor(world: SessionWorld): StepName {
   const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";

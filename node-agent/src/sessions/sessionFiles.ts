@@ -205,7 +205,7 @@ export class UnwrittenRecords {
     this.#logger = logger;
   }
 
-  /** Writes the record, or remembers it where the disk does not take it. */
+  /** Writes the record, or keeps it in memory if the disk refuses it. */
   async write(record: SessionRecord): Promise<void> {
     try {
       await this.#write(record);
@@ -222,7 +222,7 @@ export class UnwrittenRecords {
     }
   }
 
-  /** Returns the record that is still to be written, after one more try; undefined when there is none. */
+  /** Retries a record that could not be written and returns it; undefined if there is none. */
   async get(gameSession: string): Promise<SessionRecord | undefined> {
     const record = this.#records.get(gameSession);
     if (record !== undefined) await this.write(record);

@@ -1,16 +1,14 @@
 import { PassInterrupted } from "#kube/controllers/reconciler.ts";
 import { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 
-/** More at once would only make each of them later. */
+/** Concurrency limit: more at once would only delay each of them. */
 const transfersAtOnce = 8;
 /** A pass that has waited for so long ends, and the next one sees what its session needs by then. */
 const waitMs = 5_000;
 /** Higher than any time in milliseconds is far from 1970. */
 const awaitedFirst = 1e15;
 
-/**
- * Thrown to a pass that has waited long enough for its turn: it is to come again, and loses no place by that.
- */
+/** Ends a pass that has waited long enough for its turn. The next pass waits again and keeps its priority. */
 export class NoTurnYet extends PassInterrupted {
   constructor() {
     super("Too many saves are being transferred to or from the object store.");
@@ -29,8 +27,7 @@ export interface WaitingUpload {
 }
 
 /**
- * The saves of a node share the line to the object store: each waits here for its turn, and holds up nothing
- * else meanwhile.
+ * Limits concurrent transfers of saves to and from the object store. A waiting transfer blocks nothing else.
  */
 export class TransferTurns {
   readonly #uploads: BoundedQueue;
@@ -71,10 +68,7 @@ export class TransferTurns {
     }
   }
 
-  /**
-   * Ends a session's wait for its upload, because something about it has changed: its next pass looks at it
-   * anew.
-   */
+  /** Interrupts a session's wait for its upload after a change. Its next pass decides again. */
   lookAgain(key: string): void {
     this.#waiting.get(key)?.abort(new NoTurnYet());
   }

@@ -8,14 +8,14 @@ import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Spool } from "../spool/readSpool.ts";
 import type { SessionRecord } from "./record.ts";
 
-/** All that is observed about one session in a pass. */
+/** Everything that a pass observes about one session. */
 export interface SessionWorld {
   /** Undefined when it is gone from the cluster or was placed on another node. */
   session: Stored<GameSession> | undefined;
   pod: Stored<Pod> | undefined;
   /** What the node remembers of it. */
   record: SessionRecord | undefined;
-  /** The packer has its order: the save as it was, or none. */
+  /** The packer has its restore order, with or without a save. */
   isOrdered: boolean;
   /** What the packer has said. */
   spool: Spool;
@@ -25,7 +25,7 @@ export interface SessionWorld {
   formerSaves?: string;
 }
 
-/** Returns whether somebody wants the session to end, or it has. */
+/** Returns whether the session is stopping or being deleted. */
 export function isEnding({ spec, status, metadata }: GameSession): boolean {
   return (
     spec.desiredState === "Stopped" ||
@@ -34,7 +34,7 @@ export function isEnding({ spec, status, metadata }: GameSession): boolean {
   );
 }
 
-/** Whether the pod's game, or the packer after the game's end, can still change what is to be stored. */
+/** Returns whether the game, or the packer after the game's end, can still change the save. */
 export function mayStillPack(pod: Pod): boolean {
   if (isTerminal(pod)) return false;
   // A pod that was never bound to a node has no kubelet that could start it.
@@ -75,10 +75,7 @@ function gameOf(pod: Pod) {
   return pod.status?.containerStatuses?.find(({ name }) => name === containerNames.game);
 }
 
-/**
- * Thrown to work for a launch that was cancelled meanwhile: the session's next pass sees what it needs by
- * then.
- */
+/** Aborts the work for a launch that was cancelled. The session's next pass decides from its new state. */
 export class LaunchCancelled extends PassInterrupted {
   constructor() {
     super("The launch was cancelled, because the session is ending or has moved to another node.");

@@ -20,7 +20,7 @@ import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
-/** What is reported, and to whom. */
+/** Options of the node reporter. */
 interface NodeReporterOptions {
   node: string;
   client: ResourceClient<GameNode>;
@@ -90,7 +90,7 @@ export class NodeReporter {
     this.#planWithin(0);
   }
 
-  /** Writes the status soon, as something besides the cache has changed. */
+  /** Writes the status soon, because something other than the cache has changed. */
   changed(): void {
     if (this.#isStarted) this.#planWithin(settleMs);
   }
@@ -226,7 +226,7 @@ export class NodeReporter {
   }
 }
 
-/** Whose heartbeat it is, and where it goes. */
+/** Options of the heartbeat. */
 interface HeartbeatOptions {
   node: string;
   namespace: string;

@@ -25,7 +25,7 @@ import { type OtherPod, otherPods, otherPodsSelector, sessionPods } from "./watc
 export interface Cluster {
   gameSessions: ObjectCache<GameSession, "node" | "game" | "placement">;
   pods: ObjectCache<Pod, "node">;
-  /** Pods of other namespaces; empty where they are not counted. */
+  /** Pods of other namespaces. Empty if they are not counted. */
   otherPods: ObjectCache<OtherPod>;
   nodes: ObjectCache<Node>;
   gameNodes: ObjectCache<GameNode>;
@@ -54,7 +54,7 @@ export function createCluster(): Cluster {
   };
 }
 
-/** What the reflectors are made of. */
+/** Dependencies of the reflectors. */
 interface ReflectorsDeps {
   transport: KubeTransport;
   cluster: Cluster;
@@ -62,7 +62,7 @@ interface ReflectorsDeps {
   nodeAgentNamespace: string;
   /** The installation whose GameNodes are watched. */
   installation: Installation;
-  /** Whether what other pods request is counted: it takes the right to list all pods. */
+  /** Whether the requests of other pods are counted, which needs the right to list all pods. */
   countsOtherPods: boolean;
   clock: Clock;
   logger: Logger;

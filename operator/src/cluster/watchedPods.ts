@@ -11,9 +11,8 @@ const keptOfSpec = ["nodeName", "affinity", "overhead", "resources"] as const sa
 const keptOfContainers = ["ports", "resources", "restartPolicy"] as const satisfies (keyof Container)[];
 
 /**
- * Pods of sessions, as far as decisions look at them: what a pod is, where it goes, what it takes of its
- * node, and its status. What its containers run, mount and are told, most of a pod, is dropped as soon as it
- * is read, for there is one in memory for each session.
+ * Pods of sessions, reduced to what decisions need: identity, node, resources and status. The rest of the
+ * spec, most of a pod, is dropped on reading to save memory: there is one pod for each session.
  */
 // The server is believed, as for pods that are kept whole.
 export const sessionPods: ResourceType<Pod> = { ...pods, parse: (value) => stripPod(value as Pod) };
@@ -42,7 +41,7 @@ function pick<T extends object, K extends keyof T>(object: T, keys: readonly K[]
   ) as Pick<T, K>;
 }
 
-/** A pod that is no session's: all that the operator keeps of it. */
+/** What the operator keeps of a pod that belongs to no session. */
 export interface OtherPod extends KubeObject {
   nodeName: string | undefined;
   requests: PodResources;
@@ -50,11 +49,11 @@ export interface OtherPod extends KubeObject {
   udpPorts: readonly number[];
 }
 
-/** Pods of other namespaces. What they run and what they are told is dropped as soon as it is read. */
+/** Pods of other namespaces. Everything but their resources is dropped on reading. */
 // The server is believed, as for pods that are kept whole.
 export const otherPods: ResourceType<OtherPod> = { ...pods, parse: (value) => toOtherPod(value as Pod) };
 
-/** Selects the pods that take something of a node, beside those of a namespace. */
+/** Selects the pods outside a namespace that occupy resources of a node. */
 export function otherPodsSelector(sessionsNamespace: string): string {
   return `metadata.namespace!=${sessionsNamespace},spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed`;
 }

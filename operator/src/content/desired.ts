@@ -45,8 +45,8 @@ export function wantedByPolicy(
 }
 
 /**
- * Returns what one node shall hold: what the policies ask of it, and what the sessions that wait there need;
- * most urgent first.
+ * Returns the desired content of one node, most urgent first: what the policies ask for and what the sessions
+ * waiting there need.
  */
 export function desiredOn(
   node: FillNode | undefined,
@@ -116,8 +116,8 @@ function askedOf(
 }
 
 /**
- * Asks for a session's version only until the node has it: from then on the session itself keeps it there,
- * and no write is needed at its end.
+ * Requests a session's version only until the node has it. After that the session keeps it there, and its end
+ * needs no write.
  */
 function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCache[]): DesiredContent[] {
   const { contentDigest, gameCacheRef } = session.spec;
@@ -137,8 +137,8 @@ function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCac
 }
 
 /**
- * Two games may be the same archive: the more urgent request counts, and a rate limit applies only when both
- * have one.
+ * Two games may share an archive. The more urgent request wins, and a rate limit applies only if both have
+ * one.
  */
 function mergeByDigest(wanted: readonly DesiredContent[]): DesiredContent[] {
   const merged = new Map<string, DesiredContent>();

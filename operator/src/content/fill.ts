@@ -21,14 +21,14 @@ export interface Turn {
 }
 
 /**
- * Returns the nodes that shall hold the cache's current version by its policy, and which of them may fetch it
- * now.
+ * Returns the nodes that should hold the cache's current version by its policy, and which of them may fetch
+ * it now.
  */
 export function fillOf(cache: GameCache, nodes: readonly FillNode[]): Map<string, Turn> {
   return turnsOf(cache, targetsOf(cache, nodes));
 }
 
-/** Returns which of these nodes, which shall all hold the cache's current version, may fetch it now. */
+/** Returns which of these target nodes may fetch the cache's current version now. */
 export function turnsOf({ spec }: GameCache, targets: readonly FillNode[]): Map<string, Turn> {
   const digest = spec.source.sha256;
   const unfilled = targets.filter((node) => stateOn(node, digest) !== "Ready").sort(byTurn(digest));
@@ -65,7 +65,7 @@ export function isContentCached(
  */
 const statesByEntries = new WeakMap<readonly CacheEntry[], ReadonlyMap<string, CacheEntry["state"]>>();
 
-/** Returns the nodes that shall hold the cache's current version by its policy. */
+/** Returns the nodes that should hold the cache's current version by its policy. */
 export function targetsOf(
   { metadata, spec: { placement, source } }: GameCache,
   nodes: readonly FillNode[],

@@ -45,7 +45,7 @@ export class FillPlan {
     nodes.subscribe((change) => forgetIf(changesEligibility(change)));
   }
 
-  /** Returns what the node shall hold, by the policies and for the sessions that wait there. */
+  /** Returns the desired content of the node: that of the policies and of the sessions waiting there. */
   desiredOn(nodeName: string): DesiredContent[] {
     const { cluster, heartbeats } = this.#deps;
     const gameNode = cluster.gameNodes.get(nodeName);
@@ -136,8 +136,8 @@ function fillNodeOf(
 const noEntries: FillNode["entries"] = [];
 
 /**
- * Returns whether what the node holds, what it shall hold, or its health has changed; a heartbeat alone does
- * not count.
+ * Returns whether the node's content, desired content or health has changed. A heartbeat alone does not
+ * count.
  */
 export function changesContent(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;

@@ -18,7 +18,7 @@ const Variables = z
     deployments: variables.DEPLOYMENTS,
     /** How long sessions have for a graceful end. */
     drainSeconds: variables.DRAIN_SECONDS,
-    /** The Job that runs this; undefined where it need not be asked whether a hook made it. */
+    /** The Job that runs this program. Undefined if its origin need not be checked. */
     jobName: variables.JOB_NAME === "" ? undefined : variables.JOB_NAME,
   }));
 

@@ -21,7 +21,7 @@ interface DrainDeps {
   config: DrainConfig;
   clock: Clock;
   logger: Logger;
-  /** Aborted when the program is told to end: the release then takes sessions again, as after any failure. */
+  /** Aborted when the program has to stop. The release then accepts sessions again, as after any failure. */
   signal: AbortSignal;
 }
 
@@ -96,7 +96,7 @@ async function waitUntil(
   }
 }
 
-/** Asks for the deletion of every session and returns whether none is left. */
+/** Deletes every session. Returns whether all are gone. */
 async function deleteSessions({ transport, config, signal }: DrainDeps): Promise<boolean> {
   const client = new ResourceClient(transport, gameSessions);
   const { items } = await client.listAll({ namespace: config.sessionsNamespace });
@@ -108,7 +108,7 @@ async function deleteSessions({ transport, config, signal }: DrainDeps): Promise
   return items.length === 0;
 }
 
-/** Removes Joypod's finalizers from what is left. */
+/** Removes Joypod's finalizers from the remaining objects. */
 async function releaseObjects({ transport, config, logger, signal }: DrainDeps): Promise<void> {
   const selection = { namespace: config.sessionsNamespace };
   const [sessions, caches, sessionPods] = [

@@ -10,7 +10,7 @@ interface GpuDevices {
 
 /** How a session gets the node's GPU. */
 export interface GpuConfig {
-  /** What each container takes; undefined: nothing of its own. */
+  /** The resource that each container takes. Undefined: none. */
   game: GpuDevices | undefined;
   streamer: GpuDevices | undefined;
   /**
@@ -19,7 +19,7 @@ export interface GpuConfig {
    */
   claim: { templateName: string; slotsPerNode: number | undefined } | undefined;
   runtimeClass: string | undefined;
-  /** Value of NVIDIA_DRIVER_CAPABILITIES; undefined sets none. */
+  /** Value of NVIDIA_DRIVER_CAPABILITIES. Undefined leaves it unset. */
   driverCapabilities: string | undefined;
   /** Group ids that own the device files on the nodes. */
   groups: readonly number[];
@@ -43,7 +43,7 @@ export const Toleration = z
   );
 export type Toleration = z.infer<typeof Toleration>;
 
-/** The settings as the operator's environment has them; an empty word is none. */
+/** The settings from the operator's environment. An empty string means unset. */
 interface GpuSettings {
   GPU_RESOURCE_NAME: string;
   GPU_GAME_RESOURCE_NAME: string;

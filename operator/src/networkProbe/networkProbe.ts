@@ -10,7 +10,7 @@ import type { OperatorMetrics } from "../metrics.ts";
 import { removePods } from "../sessionPods/shortLivedPods.ts";
 import { buildProbePod, outcomeOf, type ProbeRole } from "./probePod.ts";
 
-/** What sessions that may open connections have to expect. `Awaited` passes by itself. */
+/** Whether sessions with internet access may start. `Awaited` is temporary. */
 export type InternetPermission = "Allowed" | "Awaited" | "NotAllowed" | "NotEnforced";
 
 const pace = {

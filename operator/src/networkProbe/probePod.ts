@@ -104,7 +104,7 @@ function onNodes(
   };
 }
 
-/** Leaves out the label that names a session, so that a probe is never taken for one. */
+/** Omits the session label, so a probe is never mistaken for a session. */
 function labelsOf(role: ProbeRole): Record<string, string> {
   const looks = role === "covered" ? sessionPodLabels("Internet") : componentLabels("network-probe");
   return { ...looks, [labels.networkProbe]: role };

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** How a probe pod ends; any other code is a failure of its own. */
+/** Exit codes of a probe pod. Any other code is a failure of the probe. */
 export const exitCodes = { connected: 0, refused: 3 } as const;
 
 const pace = { tries: 5, timeoutMs: 2000, pauseMs: 1000 };

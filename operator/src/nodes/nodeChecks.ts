@@ -11,7 +11,7 @@ import type { Node } from "#kube/api/builtin.ts";
 import type { ConditionUpdate } from "#kube/api/conditions.ts";
 import { addressesOf } from "./addresses.ts";
 
-/** What a node has to fit to, beside what its agent proves. */
+/** Requirements of a node that its agent does not check. */
 export interface CheckRules {
   /** Processors that games are made for, as kubelets name them. */
   architecture: string;

@@ -12,7 +12,7 @@ export interface NodeLossesDeps {
   cluster: Pick<Cluster, "nodes" | "gameNodes">;
   heartbeats: Heartbeats;
   /**
-   * When more than this share of the game nodes falls silent together, none of them is lost; 100 for never.
+   * If more than this share of the game nodes goes silent at once, none is declared lost. 100 turns this off.
    */
   brakePercent: number;
   metrics: { nodeLossBraked(isBraked: boolean): void };
@@ -23,9 +23,9 @@ export interface NodeLossesDeps {
 }
 
 /**
- * Decides which nodes are lost. Both signals of a lost node are gone, and those of most others are not: where
- * many fall silent together it is the way to them that is lost, and their sessions go on. A node that was
- * declared lost does not count any more, and is lost until it is heard.
+ * Decides which nodes are lost. A node is lost if both of its signals are gone while most other nodes still
+ * report. If many nodes go silent at once, the network to them has probably failed, and their sessions
+ * continue. A node that was declared lost no longer counts, and stays lost until it reports again.
  */
 export class NodeLosses {
   readonly #deps: NodeLossesDeps;
@@ -37,7 +37,7 @@ export class NodeLosses {
     deps.metrics.nodeLossBraked(false);
   }
 
-  /** Returns the health of a node: Unknown where it would be Lost and the brake holds. */
+  /** Returns the health of a node: Unknown instead of Lost while the brake is active. */
   healthOf(nodeName: string): NodeHealth {
     const { cluster, heartbeats } = this.#deps;
     const node = cluster.nodes.get(nodeName);

@@ -6,15 +6,15 @@ import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { addressesOn } from "../nodes/addresses.ts";
 
-/** A relay that runs responds at once, and it is told again soon. */
+/** Relays respond at once, and the request is repeated soon anyway. */
 const timeoutMs = 2_000;
 
-/** What telling the relays needs. */
+/** Dependencies of tellRelays. */
 interface TellRelaysDeps {
   cluster: Pick<Cluster, "nodes" | "gameNodes">;
   clock: Clock;
   announceAddresses: readonly string[];
-  /** Where the relays are told: a name that stands for all of them. */
+  /** A host name that resolves to all relays. */
   relay: { host: string; port: number; secret: string };
   metrics: { relaysTold(counts: { told: number; untold: number }): void };
 }
@@ -56,15 +56,14 @@ export async function tellRelays(
 }
 
 /**
- * What a relay is told of the game nodes: the request's body, and its signature by the secret that both
- * share.
+ * The request that sends a relay the game nodes: its body, and its signature by the secret that both share.
  */
 interface GameNodesNotice {
   body: string;
   headers: Record<string, string>;
 }
 
-/** Returns what tells a relay that it may reach these addresses, and no others. */
+/** Returns the signed request that limits a relay to these addresses. */
 export function gameNodesNotice(addresses: readonly string[], secret: string, now: Date): GameNodesNotice {
   const body = JSON.stringify({
     at: Math.floor(now.getTime() / 1_000),

@@ -4,7 +4,7 @@ import { sessionUserId } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 import { deviceGroupsOf, type GpuConfig } from "../gpu/gpuConfig.ts";
 
-/** Returns whom the containers of a session's pod run as. */
+/** Returns the security context of a session's pod. */
 export function podSecurityOf(
   gpu: GpuConfig | undefined,
 ): NonNullable<NonNullable<Pod["spec"]>["securityContext"]> {
@@ -18,7 +18,7 @@ export function podSecurityOf(
   };
 }
 
-/** Of each container of a session's pod. */
+/** Security context of each container of a session's pod. */
 export const containerSecurity = {
   readOnlyRootFilesystem: true,
   allowPrivilegeEscalation: false,
@@ -31,8 +31,8 @@ export function inMemory(name: string, sizeLimit: string) {
 }
 
 /**
- * Returns the affinity that pins a pod to a node. By affinity and not by spec.nodeName, so that the scheduler
- * still counts GPUs, ports and memory.
+ * Returns the affinity that pins a pod to a node. Unlike spec.nodeName, an affinity lets the scheduler
+ * account for GPUs, ports and memory.
  */
 export function pinTo(nodeName: string): NonNullable<NonNullable<Pod["spec"]>["affinity"]> {
   const matchFields = [{ key: "metadata.name", operator: "In", values: [nodeName] }];

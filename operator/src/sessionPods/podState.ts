@@ -86,7 +86,7 @@ export function gameStartedAt(pod: Pod): string | undefined {
   return startedAt === undefined ? undefined : new Date(startedAt).toISOString();
 }
 
-/** Returns whether the game's process has existed, so that there may be something to save. */
+/** Returns whether the game's process has run, so a save may exist. */
 export function hasGameRun(pod: Pod): boolean {
   const status = gameStatus(pod);
   const ended = status?.state?.terminated;

@@ -11,7 +11,7 @@ import type { AskedStreamer, OperatorTickets } from "./askStreamer.ts";
 /** How many streamers are asked at once: one that does not respond holds its place for a second. */
 const askedAtOnce = 16;
 
-/** Streams that have figures of their own; all count in their nodes'. */
+/** Maximum number of streams with metrics of their own. All streams count in their node's metrics. */
 const sessionsShownMax = 500;
 
 /**
@@ -115,7 +115,7 @@ export class StreamFigures {
     );
   }
 
-  /** Asks every running streamer once, and sets the gauges to what they said; nodes without one have none. */
+  /** Polls every running streamer once and sets the gauges. Nodes without streamers have no values. */
   async refresh(signal: AbortSignal): Promise<void> {
     const running = Map.groupBy(this.#deps.pods.list().filter(isStreaming), (pod) => nodeOfPod(pod) ?? "");
     const queue = new PQueue({ concurrency: askedAtOnce });

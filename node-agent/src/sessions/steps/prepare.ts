@@ -92,7 +92,7 @@ const prepareFiles: Step = async (context) => {
   return isPrepared(session) ? undefined : { requeueAfterMs: shownWithinMs };
 };
 
-/** Returns what the session starts from on this node, for the node to remember. */
+/** Returns the record of what the session starts from on this node. */
 export function recordOf({ metadata, spec, status }: Stored<GameSession>, node: string): SessionRecord {
   const { slotId, generation, objectKey, sha256 } = spec.saveSlot;
   return {
@@ -133,7 +133,7 @@ function isListed(gameNode: GameNode | undefined, contentDigest: string): boolea
   );
 }
 
-/** Returns whether the game's files are here; what is missing is on its way when this resolves. */
+/** Returns whether the game's files are on the node. Requests the download if they are not. */
 async function findContent(
   deps: SessionDeps,
   { metadata, spec }: Stored<GameSession>,
@@ -277,7 +277,7 @@ function failureReason(error: unknown): RestoreReason | undefined {
   return undefined;
 }
 
-/** Returns one event for the whole preparation: done, under way, or what stands in its way. */
+/** Returns one event for the whole preparation: done, in progress, or blocked. */
 function eventOf(findings: readonly Finding[], node: string): EventNote {
   const obstacle = findings.find(
     ({ status, reason }) => status === "False" && reason !== contentReasons.downloading,

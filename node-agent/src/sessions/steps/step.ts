@@ -19,7 +19,7 @@ import type { SessionFiles } from "../sessionFiles.ts";
 import type { TransferTurns } from "../transferTurns.ts";
 import type { SessionWorld } from "../world.ts";
 
-/** What the sessions of a node work with. */
+/** Dependencies of the session reconciler. */
 export interface SessionDeps {
   node: string;
   root: string;
@@ -39,13 +39,13 @@ export interface SessionDeps {
   turns: TransferTurns;
   saveIntervalMs: number;
   onSaveStored: (outcome: "stored" | "unchanged" | "failed") => void;
-  /** Told of each session folder that is set aside, and why. */
+  /** Called for each session folder that is set aside, with the reason. */
   onKept: (kept: string, reason: Error) => void;
   clock: Clock;
   random: () => number;
 }
 
-/** What is known of a session in a pass, whether or not the cluster still has it. */
+/** What a pass knows about a session, whether or not the cluster still has it. */
 export interface RecordContext {
   deps: SessionDeps;
   record: SessionRecord;
@@ -59,13 +59,13 @@ export interface StepContext extends RecordContext {
   session: Stored<GameSession>;
 }
 
-/** One step towards what the session needs. Throwing means: again after a back-off. */
+/** One step of a session. A step that throws is retried after a back-off. */
 export type Step = (context: StepContext) => Promise<ReconcileResult | undefined>;
 
-/** A step that waits for another program looks again after this. */
+/** Interval at which a step polls for another program's progress. */
 export const retryMs = 5_000;
 
-/** Returns what the packer has said of the session. Throws SpoolUnreadable, and what may pass as it is. */
+/** Returns what the packer has reported about the session. @throws SpoolUnreadable, or a transient error */
 export function readSpoolOf(
   { files, readFailures }: SessionDeps,
   { gameSession, uid }: SessionRecord,
@@ -73,7 +73,9 @@ export function readSpoolOf(
   return readFailures.during(gameSession, "words", () => readSpool(files.folder(gameSession), uid));
 }
 
-/** Reads the spool anew, for what was packed since the pass's first look at it. Throws SpoolUnreadable. */
+/**
+ * Reads the spool again, because the packer may have written since the pass began. @throws SpoolUnreadable
+ */
 export async function lookAgain<Context extends RecordContext>(context: Context): Promise<Context> {
   const { deps, record, world } = context;
   if (world.unreadable !== undefined) return context;

@@ -27,8 +27,8 @@ export interface NodeCaches {
 }
 
 /**
- * Creates the controller that runs one reconcile per changed node; a cache, or one node's content, readiness
- * or labels, can change what all nodes shall hold.
+ * Creates the controller that reconciles each changed node. A change of a cache, or of one node's content,
+ * readiness or labels, requeues all nodes, because it may change what each should hold.
  */
 export function createNodeController(
   deps: NodeDeps,
@@ -65,7 +65,10 @@ export function createNodeController(
   });
 }
 
-/** A heartbeat is news of a node that was not heard; where one fails to come, the node's own pass notices. */
+/**
+ * A heartbeat matters only for a node that is not Ready. A missing heartbeat is noticed by the node's next
+ * pass.
+ */
 function isReady({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: string): boolean {
   return isConditionTrue(gameNodes.get(nodeName)?.status?.conditions, "Ready");
 }

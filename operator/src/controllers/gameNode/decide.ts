@@ -33,9 +33,9 @@ export interface NodeWorld {
   health: NodeHealth;
   /** Slots that sessions take. */
   used: number;
-  /** What the pods of sessions may request in all; undefined where the node does not say. */
+  /** Resources available to session pods in total. Undefined if the node does not report them. */
   offered: PodResources | undefined;
-  /** What each of them requests beside what its game asks for. */
+  /** Resources that each session pod requests in addition to its game. */
   overhead: PodResources;
   /** A session that has ended may have left a save that the agent has yet to store. */
   hasPendingSave: boolean;
@@ -57,7 +57,7 @@ export type OperatorNodeStatus = Pick<
  */
 export type NodeAction = "keep" | "drain" | "remove";
 
-/** Returns what is to be done about the node. */
+/** Returns what to do with the node's GameNode. */
 export function nodeActionFor({ node, used, hasPendingSave, rules }: NodeWorld): NodeAction {
   if (!node) return "remove";
   if (isGameNode(node, rules)) return "keep";

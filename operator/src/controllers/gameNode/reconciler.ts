@@ -64,21 +64,20 @@ export interface NodeDeps extends LeaseDeps {
 }
 
 /**
- * A node that is silent is looked at again at least this often: whether it counts as lost depends on the
- * others.
+ * Maximum interval between passes for a silent node: whether it counts as lost depends on the other nodes.
  */
 const silentRetryMs = 5_000;
 /**
- * The least milliseconds between two writes of a node's status, by what has changed. Most changes are
- * sessions that come and go: only people read that count, since placement has its own.
+ * Minimum milliseconds between two writes of a node's status, by kind of change. Most changes are of the
+ * session count, which only people read: placement keeps its own.
  */
 const apartMs = { used: 10_000, minor: 2_000, major: 0 } as const;
-/** A node that another installation has is looked at again at least this often. */
+/** Maximum interval between passes for a node that belongs to another installation. */
 const takenRetryMs = 60_000;
 
 /**
- * Returns a reconcile that keeps one GameNode per game node: what it shall hold, its slots, whether it takes
- * sessions, and whether it has an agent.
+ * Returns a reconcile that keeps one GameNode per game node: its desired content, its slots, whether it
+ * accepts sessions, and whether it runs an agent.
  */
 export function createNodeReconciler(deps: NodeDeps) {
   return async (name: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult | undefined> => {
@@ -237,8 +236,8 @@ async function labelForAgent(
 }
 
 /**
- * Creates the GameNode, or changes what it shall hold and says whose it is. Returns it as it is when another
- * installation has made it.
+ * Creates the GameNode, or updates its desired content and its owner. Returns it unchanged if another
+ * installation created it.
  */
 async function applyDesired(
   node: Stored<Node>,

@@ -18,12 +18,12 @@ export interface Deadlines {
   download?: number;
   /** The scheduler has not found room in time. */
   unschedulable?: number;
-  /** The player has not been heard of; the API's database notices before. */
+  /** No keepalive has arrived. The API usually notices first, in its database. */
   idle?: number;
   maxDuration?: number;
   /**
-   * The stop waits no longer for the game's end and the last save: the player shall not wait for a silent
-   * kubelet, agent or store.
+   * The stop no longer waits for the game's end and the last save, so a silent kubelet, agent or store does
+   * not block the player.
    */
   saveGiveUp?: number;
   /** The status says that the session is being stopped, which until then its spec alone says. */
@@ -123,12 +123,12 @@ function deletionAskedAt({ metadata }: Pod): number | undefined {
   return Date.parse(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
 }
 
-/** Returns whether the deadline has passed; false for none. */
+/** Returns whether the deadline has passed. False if there is no deadline. */
 export function isPast(deadline: number | undefined, { nowMs }: Pick<SessionWorld, "nowMs">): boolean {
   return deadline !== undefined && nowMs >= deadline;
 }
 
-/** Returns the milliseconds to the next deadline that is still to come, or undefined when none is. */
+/** Returns the milliseconds until the next deadline; undefined if there is none. */
 export function nextDeadlineMs(
   deadlines: Deadlines,
   { nowMs }: Pick<SessionWorld, "nowMs">,

@@ -22,8 +22,8 @@ import {
 } from "./world.ts";
 
 /**
- * The steps that bring a session nearer to what is wanted. Each may run twice, and each starts from what it
- * observes.
+ * The steps that bring a session closer to its desired state. Each is idempotent and starts from the observed
+ * state.
  */
 export type StepName =
   | "holdSession"
@@ -49,11 +49,11 @@ export type StepName =
 /** The steps to take, in order; a step that has to wait ends the pass. */
 export interface Plan {
   steps: StepName[];
-  /** Why the session is stopped; undefined while it goes on, and when it is finished. */
+  /** Why the session is stopped. Undefined while it continues and after it has finished. */
   cause?: StopCause;
 }
 
-/** Returns the steps that come next. It decides from what was observed and nothing else. */
+/** Returns the next steps, decided from the observed state alone. */
 export function planFor(world: SessionWorld): Plan {
   if (isFinished(world.session)) return { steps: ["releasePod", "releaseSession", "deleteExpired"] };
   // All further steps, those of a stop too, look for the pod at the place that the status names.
@@ -62,10 +62,7 @@ export function planFor(world: SessionWorld): Plan {
   return cause === undefined ? { steps: runningSteps(world) } : stopPlan(world, cause);
 }
 
-/**
- * Steps that do no harm to a pod that the caches do not show, or that find it by themselves, as creating
- * another pod does.
- */
+/** Steps that are harmless if the caches miss a pod, or that detect it, as creating a pod does. */
 const carefulSteps: ReadonlySet<StepName> = new Set([
   "awaitContent",
   "awaitNetwork",
@@ -73,10 +70,7 @@ const carefulSteps: ReadonlySet<StepName> = new Set([
   "reportReadiness",
 ]);
 
-/**
- * Returns whether a plan that was made of a session without a pod could end a game, if there was a pod after
- * all.
- */
+/** Returns whether a plan for a session without a pod could end a game if the caches missed its pod. */
 export function restsOnAbsentPod({ steps }: Plan): boolean {
   return !steps.every((step) => carefulSteps.has(step));
 }

@@ -8,17 +8,17 @@ export type Moment =
   | "stopping"
   | "finishedAt";
 
-/** By moment, what tells it from an earlier one of its kind. */
+/** Identifies each moment, to distinguish it from an earlier one of the same kind. */
 export type NotedMoments = Partial<Record<Moment, string>>;
 
 /** By moment, when this process saw it, in milliseconds of its monotonic clock. */
 export type SeenMoments = Partial<Record<Moment, number>>;
 
 /**
- * Remembers when this process first saw each moment of each session. Their times are by the clocks of a
- * former leader, the scheduler, the API server and the database, any of which may be minutes off, and this
- * machine's own may be put right while it waits: so waits are counted by the monotonic clock alone. An
- * operator that takes a wait over from a former one waits anew.
+ * Remembers when this process first saw each moment of each session. The recorded times come from the clocks
+ * of an earlier leader, the scheduler, the API server and the database, which may be minutes off, and the
+ * local wall clock may be adjusted. Waits are therefore measured with the monotonic clock alone. A new leader
+ * starts each wait from the beginning.
  */
 export class Moments {
   /** By session key. */

@@ -23,10 +23,7 @@ export type OperatorStatus = Omit<GameSessionStatus, "save">;
 /** Counts in the operator's metrics what a pass concluded. */
 export type Count = (metrics: OperatorMetrics) => void;
 
-/**
- * Collects what a pass concludes about a session, to be written once, and the events and counts that go with
- * it.
- */
+/** Collects the status that a pass concludes, which is written once, with its events and counts. */
 export class StatusDraft {
   /** To be changed by the steps. */
   readonly status: OperatorStatus;
@@ -88,7 +85,7 @@ export class StatusDraft {
     this.status.conditions = this.status.conditions?.filter(({ type }) => type !== "Ready");
   }
 
-  /** Sets the node agent's conditions back to Unknown, as the agent of another node has to set them anew. */
+  /** Resets the node agent's conditions to Unknown, because the agent of another node has to set them. */
   resetAgentConditions(): void {
     for (const type of gameSessionConditions.nodeAgent)
       this.#standIn(type, "The session has moved to another node.");
@@ -210,7 +207,7 @@ function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
   return own;
 }
 
-/** The agent may have put its own conditions in their place meanwhile. */
+/** Leaves out the placeholders, because the agent may have replaced them with its own conditions. */
 function withoutStandIns({ conditions, ...status }: OperatorStatus): OperatorStatus {
   return {
     ...status,

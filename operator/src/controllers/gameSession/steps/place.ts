@@ -28,7 +28,7 @@ export const holdSession: Step = async ({ world, deps, signal }): Promise<StepOu
   return "done";
 };
 
-/** Assigns a node and a media port on it to the session, or reports why there is none yet. */
+/** Assigns a node and a media port to the session, or reports why none is available yet. */
 export const assignNode: Step = ({ world, draft, deps }) => {
   const place = deps.assignments.assign(world.session);
   if (isNoPlace(place)) {
@@ -141,7 +141,10 @@ function takePlace(draft: StatusDraft, place: Assignment, placement: Placement):
   draft.set("Scheduled", "True", scheduledReasons.nodeAssigned, `Node ${place.nodeName} was selected.`);
 }
 
-/** Moves the session to a node that it was not on yet, and tells why; returns why there is none. */
+/**
+ * Moves the session to a node that it has not tried and records why. Returns the reason if no node is
+ * available.
+ */
 function moveOn(
   { world, draft, deps }: StepContext,
   { reason, message }: { reason: GameSessionEventReason; message: string },

@@ -41,7 +41,7 @@ export interface SessionDeps {
 export interface StepContext {
   world: SessionWorld;
   draft: StatusDraft;
-  /** Why the session is stopped; undefined in the steps of a session that goes on. */
+  /** Why the session is stopped. Undefined for a session that continues. */
   cause: StopCause | undefined;
   deps: SessionDeps;
   signal: AbortSignal;

@@ -73,8 +73,8 @@ export function graceSecondsOf(world: StepContext["world"], pod: Stored<Pod>): n
 }
 
 /**
- * Asks the kubelet to end the pod: the game first, the streamer after it. Where the API server does not take
- * that it is tried again, and the stop goes on meanwhile.
+ * Asks the kubelet to end the pod: first the game, then the streamer. If the API server rejects the deletion,
+ * it is retried while the stop continues.
  */
 export const deletePod: Step = async ({
   world,
@@ -111,15 +111,15 @@ export const deletePod: Step = async ({
 };
 
 /**
- * Waits for the game's end, so that its termination report and its last save can be read; but not for long,
- * as the kubelet may be silent.
+ * Waits for the game's end, because its termination report and last save are read afterwards. Gives up after
+ * a deadline, as the kubelet may be silent.
  */
 export const awaitGameEnd: Step = ({ world }) => {
   const pod = currentPod(world);
   return !pod || isGameOver(pod) || hasGivenUp(world) ? "done" : "wait";
 };
 
-/** Waits for the node agent to store the last save; a game that never ran has none. */
+/** Waits for the node agent to store the last save. A game that never ran has no save. */
 export const awaitSave: Step = ({ world, draft }) => {
   if (!mayHavePlayed(world) || isSavePersisted(world.session)) return "done";
   if (!hasGivenUp(world)) return "wait";

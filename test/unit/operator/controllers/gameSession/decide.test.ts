@@ -8,7 +8,6 @@ import { aSessionWorld, type ObservedSession } from "#test/factories/sessionWorl
 const expiresAt = after(99_999).toISOString();
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
-const refused = aCondition("ContentReady", { status: "False", reason: "ArchiveRefused" });
 /** A streamer that failed so many seconds after the session's creation, and was started again. */
 const restartedStreamer = (failedAfter: number) => {
   const message = JSON.stringify({
