@@ -1,6 +1,6 @@
 import { defineConfig } from "oxlint";
 
-/** The programs and what they share; who may import whom among them says dependency-cruiser.config.js. */
+/** Programs and shared packages. dependency-cruiser.config.js has the import rules. */
 const packages = [
   "packages/contracts",
   "packages/runtime",
@@ -16,7 +16,7 @@ const packages = [
   "web",
 ];
 
-/** typescript-eslint's strict rules that have nothing to choose. */
+/** Strict rules of typescript-eslint that take no options. */
 const strictRules = [
   "await-thenable",
   "ban-ts-comment",
@@ -81,7 +81,7 @@ const strictRules = [
   "use-unknown-in-catch-callback-variable",
 ];
 
-/** Into a package past its subpath. */
+/** Relative imports into another package. */
 const farImports = {
   regex: `^(\\.\\./)+(${packages.join("|")})/src/`,
   message: "Reach another package by its subpath: #contracts/…, #kube/….",
@@ -108,7 +108,7 @@ export default defineConfig({
       "error",
       { allowConstantLoopConditions: "only-allowed-literals" },
     ],
-    // Names and keys are sorted as strings, which is what the default does.
+    // Names and keys are sorted as strings, as the default does.
     "typescript/require-array-sort-compare": "off",
     "typescript/restrict-plus-operands": [
       "error",
@@ -125,13 +125,13 @@ export default defineConfig({
     "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
     "no-array-constructor": "error",
     "no-console": "error",
-    // Terminals' escapes are matched, and archives' names with control characters refused.
+    // Code matches terminal escapes and rejects control characters in archive names.
     "no-control-regex": "off",
     "no-empty": "error",
     "no-fallthrough": "error",
-    // An element's property does something when it is set.
+    // Setting a DOM property to itself can have an effect.
     "no-self-assign": ["error", { props: false }],
-    // What is taken out of an object is named for that alone.
+    // Destructuring names properties to leave them out.
     "no-unused-vars": ["error", { ignoreRestSiblings: true }],
     "no-useless-constructor": "error",
     "no-var": "error",
@@ -139,7 +139,7 @@ export default defineConfig({
     "prefer-const": "error",
     "prefer-rest-params": "error",
     "prefer-spread": "error",
-    // An error that stands for another one names it as its cause.
+    // An error that replaces another keeps it as its cause.
     "preserve-caught-error": "error",
     "max-depth": ["error", 4],
     "max-lines": ["error", { max: 400 }],
@@ -180,7 +180,7 @@ export default defineConfig({
       },
     },
     {
-      // Lists that are read from top to bottom: variables, and the parts that a program is made of.
+      // Long lists that read from top to bottom: variables, and the parts of a program.
       files: [
         "**/config.ts",
         "api/src/createDeps.ts",
@@ -228,7 +228,7 @@ export default defineConfig({
       rules: { "no-console": "off" },
     },
     {
-      // Markup is longer than the logic around it.
+      // Markup takes more lines than logic.
       files: ["web/**/*.tsx"],
       rules: { "joypod/functionLength": ["error", { max: 120 }] },
     },

@@ -96,12 +96,12 @@ describe("a game node's responder of connection tests", function () {
     [
       "one for pictures",
       `${offerLike}m=video 9 UDP/TLS/RTP/SAVPF 96\r\n`,
-      "The offer must be for data channels alone.",
+      "The offer must contain data channels only.",
     ],
     [
       "one of two connections",
       `${offerLike}m=application 9\r\nm=application 9\r\n`,
-      "The offer must be for data channels alone.",
+      "The offer must contain data channels only.",
     ],
     [
       "one that the transport cannot read",
