@@ -38,24 +38,24 @@ function read({ rest, packedTotal, upTo = tar.length, changes }: Packing): numbe
   }
 }
 
-describe("the ratio of an archive that begins with what packs to nothing", () => {
+describe("the ratio of an archive that starts with highly compressible data", () => {
   const tooMuch = "unpacks to more than 10 times its size";
 
-  it("is that of its whole size, where this is known", () => {
+  it("uses the total size if it is known", () => {
     expect(read({ rest: enough, packedTotal: 10 + enough })).to.equal(2);
     expect(read({ rest: 1000, packedTotal: 1010 })).to.equal(tooMuch);
   });
 
-  it("is found to be too large long before the end, where its size is known", () => {
+  it("is rejected long before the end if the total size is known", () => {
     expect(read({ rest: 0, packedTotal: 100, upTo: 2048 })).to.equal(tooMuch);
   });
 
-  it("is looked at when it has come, where its size is not known", () => {
+  it("is checked at the end if the total size is unknown", () => {
     expect(read({ rest: enough })).to.equal(2);
     expect(read({ rest: 1000 })).to.equal(tooMuch);
   });
 
-  it("is bounded before the end too, where its size is not known", () => {
+  it("is also limited before the end if the total size is unknown", () => {
     expect(read({ rest: enough, upTo: 6144, changes: { ratioAheadBytes: 5000 } })).to.match(
       /^begins with what unpacks to far more than 10 times its size: .*Content-Length/,
     );

@@ -116,7 +116,7 @@ describe("createArchiveReader", () => {
     ]);
   });
 
-  it("accepts files from before 1970, in each way that tar writes such a time, as of 1970", () => {
+  it("accepts files from before 1970 with the time 1970", () => {
     const times: number[] = [];
     const reader = createArchiveReader(rules, { entry: ({ mtimeSeconds }) => times.push(mtimeSeconds) });
     const tar = aTar([
@@ -276,7 +276,7 @@ describe("createArchiveReader", () => {
     });
   }
 
-  it("rejects what is not tar, is truncated, or goes on after its end", () => {
+  it("rejects data that is not tar, is truncated, or continues after its end", () => {
     expect(rejectionOf(Buffer.alloc(2048, "a")).message).to.match(/checksum/);
     expect(rejectionOf(whole.subarray(0, 600)).message).to.match(/ends too early/);
     expect(rejectionOf(whole.subarray(0, -512)).message).to.match(/ends too early/);
@@ -298,7 +298,7 @@ describe("createArchiveReader", () => {
     expect(rejectionOf(header).message).to.match(/not UTF-8/);
   });
 
-  it("enforces the limits of bytes, entries and paths while it reads", () => {
+  it("enforces the limits of bytes, entries and paths while reading", () => {
     const small = (overrides: Partial<ArchiveRules["limits"]>): ArchiveRules => ({
       ...rules,
       limits: { ...limits.archive, ...overrides },
@@ -321,7 +321,7 @@ describe("createArchiveReader", () => {
     );
   });
 
-  it("keeps each name once in memory, however long the paths are that it is the end of", () => {
+  it("keeps each name in memory once, however long its paths are", () => {
     const folder = `${"d".repeat(240)}/`.repeat(4);
     const reader = createArchiveReader(rules);
     const before = heapInUse();
@@ -338,7 +338,7 @@ describe("createArchiveReader", () => {
     reader.finish();
   });
 
-  it("keeps a name of small letters in one byte for each of its UTF-8, also where one of them is beyond Latin-1", () => {
+  it("keeps a lower-case name in one byte per UTF-8 byte, even beyond Latin-1", () => {
     const reader = createArchiveReader(rules);
     const before = heapInUse();
     for (let at = 0; at < 20_000; at += 1) {
@@ -438,7 +438,7 @@ describe("createArchiveReader", () => {
     );
   });
 
-  it("accepts headers again that were accepted by a release that did not bound them", () => {
+  it("accepts headers of archives that were accepted without limits", () => {
     const withTen = (those: ArchiveRules): ArchiveRules => ({
       ...those,
       limits: { ...those.limits, entries: 10 },
@@ -460,7 +460,7 @@ describe("createArchiveReader", () => {
     }
   });
 
-  it("leaves the headers of a stored save free, which were not bounded once", () => {
+  it("does not limit the headers of a stored save", () => {
     const records = [tarEntry({ name: "pax", type: "x", body: "5 a=\n".repeat(129) })];
     expect(rejectionOfFlood(records, saveArchiveRules).message).to.match(
       /an extended header of more than 128 records/,
@@ -474,13 +474,13 @@ describe("createArchiveReader", () => {
     ).to.equal(1);
   });
 
-  it("bounds all paths of an accepted archive by nothing but their number and the length of each", () => {
+  it("limits the paths of an accepted archive only by number and length", () => {
     expect(acceptedArchiveRules.limits.pathsBytes).to.equal(
       limits.archive.entries * limits.archive.pathBytes,
     );
   });
 
-  it("rejects an accepted archive's entries all the same that lead out of the directory or are too many", () => {
+  it("still rejects entries of an accepted archive that escape the directory or are too many", () => {
     const withRules = { ...acceptedArchiveRules, limits: { ...acceptedArchiveRules.limits, entries: 2 } };
     expect(rejectionOf(aTar([file("../a")]), { withRules }).message).to.match(/\.\. in its path/);
     expect(rejectionOf(aTar([file("a"), file("b"), file("c")]), { withRules }).message).to.match(
@@ -488,7 +488,7 @@ describe("createArchiveReader", () => {
     );
   });
 
-  it("requires the launcher and the engine's directory at the root", () => {
+  it("requires the launcher and the engine directory at the root", () => {
     const asked = gameArchiveRules({ launcher: "run.sh", engineDir: "engine" });
     expect(read(aTar(aGameTar()), { withRules: asked })).to.have.length(3);
     expect(read(aTar([file("run.sh"), file("engine/implied")]), { withRules: asked })).to.have.length(2);
@@ -510,7 +510,7 @@ describe("createArchiveReader", () => {
     );
   });
 
-  it("accepts any name for saves that stays inside the directory", () => {
+  it("accepts any save name inside the directory", () => {
     expect(
       read(aTar([file("Save1"), file("save1"), file("a\\b"), file("u\u0308")]), {
         withRules: saveArchiveRules,
@@ -522,7 +522,7 @@ describe("createArchiveReader", () => {
     );
   });
 
-  it("quotes an entry's name as one printable line of bounded length", () => {
+  it("quotes an entry's name as a printable line of limited length", () => {
     const { message } = rejectionOf(
       aTar([paxHeader({ path: `\u001b[31m\u202e${"x".repeat(900)}` }), file("a")]),
     );

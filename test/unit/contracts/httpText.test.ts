@@ -4,7 +4,7 @@ import { GamesQuery } from "#contracts/http/catalog.ts";
 import { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import { httpsUrl, line, paragraphs, slug } from "#contracts/http/text.ts";
 
-describe("text of the HTTP interface", () => {
+describe("HTTP text schemas", () => {
   it("accepts one line in any script, without characters that logs, headers and Postgres cannot hold", () => {
     for (const good of ["", "Ünïcødé 漢字 🎮", "tags & <b>"])
       expect(line(40).safeParse(good).success, good).to.be.true;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { parseNodeFindings, type NodeFindings } from "#contracts/nodeTest.ts";
 
 describe("parseNodeFindings", () => {
-  it("returns what a pod left as its termination message, and nothing for any other text", () => {
+  it("parses a termination message and returns undefined for other text", () => {
     const findings: NodeFindings = {
       renderer: "llvmpipe",
       openGl: { name: "4.5", frameMs: 2 },

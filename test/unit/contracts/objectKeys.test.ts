@@ -10,13 +10,13 @@ describe("saveKey", () => {
     attempt: fc.integer({ min: 0, max: 999_999_999 }),
   });
 
-  it("gives two lives of a packer that count to the same sequence different keys", () => {
+  it("gives different keys to packer runs with the same sequence", () => {
     const save = { generation: 1, gameSession: "gs-a", sequence: 7 };
     expect(saveKey("slot", { ...save, attempt: 1 })).to.equal("saves/slot/1-gs-a-7.1.tar.gz");
     expect(saveKey("slot", { ...save, attempt: 2 })).to.equal("saves/slot/1-gs-a-7.2.tar.gz");
   });
 
-  it("says all that it was made of", () => {
+  it("contains all its parts", () => {
     fc.assert(
       fc.property(name, (save) => {
         expect(parseSaveKey(saveKey("slot", save))).to.deep.equal(save);
@@ -24,7 +24,7 @@ describe("saveKey", () => {
     );
   });
 
-  it("is told from other keys", () => {
+  it("is distinguishable from other keys", () => {
     for (const key of [
       "saves/slot/notes.txt",
       "saves/slot/1-gs-a.tar.gz",

@@ -42,7 +42,7 @@ describe("objectStoreSentence", () => {
     ],
   ];
   for (const [what, error, sentence] of sentences) {
-    it(`${sentence === undefined ? "has none for" : "tells"} ${what}`, () => {
+    it(`${sentence === undefined ? "returns undefined for" : "explains"} ${what}`, () => {
       const told = objectStoreSentence(new Error("of ours", { cause: error }));
       if (sentence === undefined) expect(told).to.equal(undefined);
       else expect(told).to.match(sentence);

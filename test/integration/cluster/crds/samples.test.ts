@@ -27,7 +27,7 @@ async function samples(verdict: string): Promise<{ file: string; sample: Sample;
   );
 }
 
-describe("the samples of the custom resources", () => {
+describe("custom resource samples", () => {
   let server: KubeApiServer;
 
   before(async function () {
@@ -45,7 +45,7 @@ describe("the samples of the custom resources", () => {
     });
   }
 
-  it("cover every kind, with valid and invalid ones", async () => {
+  it("cover every kind with valid and invalid samples", async () => {
     for (const verdict of ["valid", "invalid"]) {
       expect(new Set((await samples(verdict)).map(({ sample }) => sample.kind))).to.deep.equal(
         new Set(kinds.keys()),
@@ -53,14 +53,14 @@ describe("the samples of the custom resources", () => {
     }
   });
 
-  it("are accepted by schema and API server alike when they are valid", async () => {
+  it("are accepted by schema and API server when they are valid", async () => {
     for (const { file, sample, kind } of await samples("valid")) {
       expect(kind.spec.safeParse(sample.spec).error?.issues, file).to.equal(undefined);
       await create({ sample, kind });
     }
   });
 
-  it("are refused by schema and API server alike when they are invalid", async () => {
+  it("are rejected by schema and API server when they are invalid", async () => {
     for (const { file, sample, kind } of await samples("invalid")) {
       expect(kind.spec.safeParse(sample.spec).success, file).to.equal(false);
       const error = await create({ sample, kind }).then(
@@ -74,7 +74,7 @@ describe("the samples of the custom resources", () => {
     }
   });
 
-  it("keep the key of a session's tickets as it was at the launch", async () => {
+  it("cannot change the ticket key of a session", async () => {
     const namespace = await server.createNamespace("samples");
     const sessions = new ResourceClient(server.admin, gameSessions);
     const patched = async (ref: { name: string; namespace: string }, ticketPublicKey: string | null) =>

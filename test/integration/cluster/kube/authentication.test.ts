@@ -15,7 +15,7 @@ class PluginConfig extends KubeConfig {
   }
 }
 
-describe("Authentication, once it is closed,", () => {
+describe("a closed Authentication", () => {
   let server: Server;
 
   /** A server that never answers. */
@@ -42,7 +42,7 @@ describe("Authentication, once it is closed,", () => {
     return { config, authentication: new Authentication(config, clock), clock, origin };
   }
 
-  it("opens no connections for a request whose plugin was still at work", async () => {
+  it("opens no connections for a request whose plugin was still running", async () => {
     const { config, authentication } = open();
     const plugin = Promise.withResolvers<undefined>();
     config.apply = () => plugin.promise;
@@ -55,7 +55,7 @@ describe("Authentication, once it is closed,", () => {
     expect(await asked).to.equal("Error: The transport is closed.");
   });
 
-  it("has cut the connections of former certificates too", async () => {
+  it("has closed the connections of former certificates", async () => {
     const { config, authentication, clock, origin } = open();
     const { dispatcher } = await authentication.credentials();
     const pending = dispatcher.request({ origin, path: "/", method: "GET" }).then(

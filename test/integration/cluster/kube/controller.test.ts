@@ -117,7 +117,7 @@ describe("Controller on a real API server", () => {
   const sizeOf = async (name: string): Promise<string | undefined> =>
     (await configMapClient.find({ name, namespace }))?.data?.size;
 
-  it("reconciles each widget under its own Role, and repairs what others change", async () => {
+  it("reconciles widgets under its own Role and repairs changes by others", async () => {
     await create("before", 1);
     await program.start();
     await create("after", 2);
@@ -167,7 +167,7 @@ describe("Controller on a real API server", () => {
     await eventually(async () => (await sizeOf("b")) === "2", { timeoutMs: 20_000 });
   });
 
-  it("leaves work that it was stopped in to its successor", async () => {
+  it("leaves interrupted work to its successor", async () => {
     await program.start();
     await Promise.all(Array.from({ length: 20 }, (_, i) => create(`w-${i}`, i + 1)));
     await program.stop();

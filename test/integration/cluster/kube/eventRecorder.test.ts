@@ -61,7 +61,7 @@ describe("EventRecorder", () => {
     expect(event?.regarding).to.include({ kind: "ConfigMap", name: "regarded", uid: object.metadata.uid });
   });
 
-  it("counts a repeated event instead of writing it again, and writes the count when it is stopped", async () => {
+  it("counts a repeated event and writes the count when it is stopped", async () => {
     recorder.record(object, note);
     await eventually(async () => (await written()).length === 1);
     recorder.record(object, note);
@@ -78,7 +78,7 @@ describe("EventRecorder", () => {
     expect(recorder.dropped).to.equal(7);
   });
 
-  it("retries after a server error, and drops an event that the server refuses", async () => {
+  it("retries after a server error and drops a rejected event", async () => {
     const isPost = ({ method }: { method: string }): boolean => method === "POST";
     api.respondOnce(isPost, 503);
     recorder.record(object, note);
@@ -87,7 +87,7 @@ describe("EventRecorder", () => {
     await eventually(() => recorder.dropped === 1);
   });
 
-  it("counts an event once that is on its way when it is stopped", async () => {
+  it("counts an in-flight event once when it is stopped", async () => {
     const held = api.holdResponseOnce(({ method }) => method === "POST");
     recorder.record(object, note);
     await held.carriedOut;
@@ -98,7 +98,7 @@ describe("EventRecorder", () => {
     expect((await written()).map(({ series }) => series)).to.deep.equal([undefined]);
   });
 
-  it("stops although the server does not respond", async () => {
+  it("stops even if the server does not respond", async () => {
     const held = api.holdOnce(() => true);
     recorder.record(object, note);
     await held.arrived;

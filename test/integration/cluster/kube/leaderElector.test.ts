@@ -47,7 +47,7 @@ describe("LeaderElector", () => {
     return elector;
   }
 
-  it("elects one of two, and the other at once when the first stops", async () => {
+  it("elects one of two processes, and the other immediately when the first stops", async () => {
     // By a clock that stands still no lease runs out: the second can only take a released one.
     const clock: Clock = { ...systemClock, monotonicMs: () => 0 };
     const [a, b] = [anElector("a", { clock }), anElector("b", { clock })];
@@ -72,7 +72,7 @@ describe("LeaderElector", () => {
     });
     afterEach(() => api.stop());
 
-    it("gives its lease up though a renewal is under way, and was carried out", async () => {
+    it("releases its lease despite an in-flight renewal that succeeds", async () => {
       const a = anElector("a", { transport: api.transport() });
       await a.start();
       await api.holdResponseOnce(isWrite).carriedOut;
@@ -80,7 +80,7 @@ describe("LeaderElector", () => {
       expect(await holder()).to.equal("");
     });
 
-    it("gives a lease up that it was about to take", async () => {
+    it("releases a lease that it was about to take", async () => {
       const claim = api.holdResponseOnce(isWrite);
       const a = anElector("a", { transport: api.transport() });
       const elected = a.start().catch(() => "stopped");
@@ -92,7 +92,7 @@ describe("LeaderElector", () => {
     // No renewal comes before the stop: the next write is the one that gives the lease up.
     const rarely = { retryPeriodMs: 1900 };
 
-    it("gives its lease up by a second request where the first one hangs", async () => {
+    it("releases its lease with a second request if the first one hangs", async () => {
       const a = anElector("a", { transport: api.transport(), ...rarely });
       await a.start();
       const { arrived, release } = api.holdOnce(isWrite);
@@ -101,7 +101,7 @@ describe("LeaderElector", () => {
       release();
     });
 
-    it("finds that it has given its lease up where it was not told so", async () => {
+    it("detects that its lease was released without a response", async () => {
       const a = anElector("a", { transport: api.transport(), ...rarely });
       await a.start();
       const { carriedOut } = api.holdResponseOnce(isWrite);
@@ -112,7 +112,7 @@ describe("LeaderElector", () => {
     });
   });
 
-  it("loses at once when it wakes after another may have taken its lease, without asking first", async () => {
+  it("loses immediately when it resumes after its lease may have been taken", async () => {
     const api = await FaultyApi.start(server);
     let isToFreeze = false;
     let frozenMs = 0;
@@ -136,7 +136,7 @@ describe("LeaderElector", () => {
     }
   });
 
-  it("renews its lease, and keeps others out for as long", async () => {
+  it("renews its lease and keeps others out", async () => {
     const a = anElector("a");
     await a.start();
     const first = await client.get({ name: "leader", namespace });
@@ -151,7 +151,7 @@ describe("LeaderElector", () => {
     await elected;
   });
 
-  it("keeps its lease though a request hangs on a connection that is dead without a word", async () => {
+  it("keeps its lease while a request hangs on a silently dead connection", async () => {
     const faulty = await FaultyApi.start(server);
     const relay = await TcpRelay.start(faulty.url);
     const transport = faulty.transport({}, `http://${relay.host}`);
@@ -175,7 +175,7 @@ describe("LeaderElector", () => {
     }
   });
 
-  it("takes over from a leader that died once its lease has run out, with a greater fencing token", async () => {
+  it("takes over the expired lease of a dead leader with a higher fencing token", async () => {
     await client.create({
       metadata: { name: "leader", namespace },
       // A clock far ahead of ours: only what is observed counts.
@@ -193,7 +193,7 @@ describe("LeaderElector", () => {
     expect(a.transitions).to.equal(5);
   });
 
-  it("looks twice as often as a leader renews while it waits, and at the moment that another's lease runs out", async () => {
+  it("checks twice per renewal interval and when another's lease expires", async () => {
     await client.create({
       metadata: { namespace, name: "leader" },
       spec: { holderIdentity: "dead", leaseDurationSeconds: 2 },
@@ -221,7 +221,7 @@ describe("LeaderElector", () => {
     expect(pauses.slice(0, 2)).to.deep.equal([1500, 500]);
   });
 
-  it("loses when it cannot renew in time, before anyone else can lead", async function () {
+  it("loses when it cannot renew in time, before another process can lead", async function () {
     this.timeout(30_000);
     const api = await FaultyApi.start(server);
     try {
@@ -241,7 +241,7 @@ describe("LeaderElector", () => {
     }
   });
 
-  it("loses when another has taken the lease, and does not take it back", async () => {
+  it("loses when another process has taken the lease, and does not take it back", async () => {
     const a = anElector("a");
     await a.start();
     const lease = await client.get({ name: "leader", namespace });

@@ -11,7 +11,7 @@ import { fullListOf, lookAtOneOf, tooLarge } from "#test/support/cluster/seenReq
 const isLookAtOne = lookAtOneOf("configmaps");
 const isList = fullListOf("configmaps");
 
-describe("Reflector, of a cluster whose storage may have gone back in time", () => {
+describe("Reflector after a cluster restore", () => {
   let server: KubeApiServer;
   let api: FaultyApi;
   let direct: ResourceClient<ConfigMap>;
@@ -58,14 +58,14 @@ describe("Reflector, of a cluster whose storage may have gone back in time", () 
     [403, "Forbidden"],
     [410, "Expired"],
   ] as const) {
-    it(`starts over when a list is older than what it has seen, though the look before it was answered ${status}`, async () => {
+    it(`starts over when a list is older than the known version, even after a ${status}`, async () => {
       api.respondOnce(isLookAtOne, status, { reason });
       api.respondOnce(isList, 200, { kind: "ConfigMapList", metadata: { resourceVersion: "1" }, items: [] });
       api.cutWatches();
       await changed("deleted a", "added a");
     });
 
-    it(`still starts over when the list that it was to start over with is answered ${status} first`, async () => {
+    it(`still starts over when the list for it first fails with ${status}`, async () => {
       for (let look = 0; look < 2; look++) api.respondOnce(isLookAtOne, 504, tooLarge);
       api.respondOnce(isList, status, { reason });
       api.cutWatches();
@@ -73,7 +73,7 @@ describe("Reflector, of a cluster whose storage may have gone back in time", () 
     });
   }
 
-  it("keeps what it has through a list that is newer", async () => {
+  it("keeps its content through a newer list", async () => {
     api.respondOnce(isLookAtOne, 403, { reason: "Forbidden" });
     api.cutWatches();
     await create("b");

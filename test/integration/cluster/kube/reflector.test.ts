@@ -112,14 +112,14 @@ describe("Reflector", () => {
   });
 
   for (const status of [429, 500, 503]) {
-    it(`survives a first list answered ${status}`, async () => {
+    it(`recovers from a first list with status ${status}`, async () => {
       await create("a");
       api.respondOnce(isList, status);
       await started();
       expect(names()).to.deep.equal(["a"]);
     });
 
-    it(`survives a watch answered ${status}`, async () => {
+    it(`recovers from a watch with status ${status}`, async () => {
       api.respondOnce(isWatch, status);
       await started();
       await create("a");
@@ -127,14 +127,14 @@ describe("Reflector", () => {
     });
   }
 
-  it("waits as long as Retry-After says", async () => {
+  it("waits for the time in Retry-After", async () => {
     api.respondOnce(isWatch, 429, {}, { "retry-after": "1" });
     const startedMs = performance.now();
     await started();
     expect(performance.now() - startedMs).to.be.greaterThan(1000);
   });
 
-  it("resumes from the last version when the stream is cut or closed, without another list", async () => {
+  it("resumes from the last version without a list when the stream is interrupted or closed", async () => {
     await started();
     await create("a");
     await seen("added a 1");
@@ -172,7 +172,7 @@ describe("Reflector", () => {
     await seen("added new 1");
   });
 
-  it("lists again after a watch answered 410, waiting between repeated ones", async () => {
+  it("lists again after a watch with status 410, with a backoff", async () => {
     for (let i = 0; i < 3; i++) api.respondOnce(isWatch, 410, { reason: "Expired" });
     await started();
     await create("a");
@@ -180,7 +180,7 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(4);
   });
 
-  it("lists again when a watch from its version is refused or unreadable", async () => {
+  it("lists again when a watch from its version is rejected or invalid", async () => {
     api.respondOnce(isWatch, 400, { reason: "BadRequest" });
     await started();
     expect(api.requests.filter(isList)).to.have.length(2);
@@ -191,7 +191,7 @@ describe("Reflector", () => {
     expect(api.requests.filter(isList)).to.have.length(3);
   });
 
-  it("reports an object re-created in a gap as deleted and added", async () => {
+  it("reports an object that was recreated in a gap as deleted and added", async () => {
     await create("a", "old");
     await started();
     const held = api.holdOnce(isList);
@@ -204,7 +204,7 @@ describe("Reflector", () => {
     expect(changes.slice(-2)).to.deep.equal(["deleted a old", "added a new"]);
   });
 
-  it("resumes a watch that broke inside a line, and loses nothing", async () => {
+  it("resumes a watch that broke inside a line without missing changes", async () => {
     await started();
     api.sayToWatches('{"type":"ADDED","object":{"metad');
     api.cutWatches();
@@ -229,14 +229,14 @@ describe("Reflector", () => {
     expect(changes).to.deep.equal(["added a 1", "updated a 2", "updated a 3"]);
   });
 
-  it("replaces a silent watch by another", async () => {
+  it("replaces a silent watch", async () => {
     api.silenceOnce(isWatch);
     await started({ idleDeadlineMs: 300 });
     await create("a");
     await seen("added a 1");
   });
 
-  it("notices within the idle deadline that its connection is dead without a word, and misses nothing", async () => {
+  it("detects a silently dead connection within the idle deadline without missing changes", async () => {
     const relay = await TcpRelay.start(api.url);
     try {
       const client = new ResourceClient(
@@ -285,7 +285,7 @@ describe("Reflector", () => {
     expect(changes.at(-1)).to.equal("added a 1");
   });
 
-  it("holds one watch when it is started twice, and none when it is stopped", async () => {
+  it("keeps one watch when it is started twice, and none after a stop", async () => {
     const reflector = await started();
     reflector.start();
     await create("a");
@@ -298,7 +298,7 @@ describe("Reflector", () => {
     await seen("added b 1");
   });
 
-  it("finds changes that the watch missed by listing again, and counts them", async () => {
+  it("finds and counts changes that the watch missed by listing again", async () => {
     const clock = new FakeClock();
     await started({ clock });
     api.loseEvents(true);
@@ -313,7 +313,7 @@ describe("Reflector", () => {
     expect(drift).to.equal(1);
   });
 
-  it("starts over when the cluster's storage went back in time, and does not wait once it knows", async () => {
+  it("starts over immediately when the cluster's storage was restored from a backup", async () => {
     const clock = new FakeClock();
     await create("a");
     await started({ clock });
@@ -330,7 +330,7 @@ describe("Reflector", () => {
     await eventually(() => changes.filter((change) => change === "added a 1").length === 2);
   });
 
-  it("goes on where it was when a server that took over lagged behind for a moment", async () => {
+  it("resumes when a new server lags behind for a moment", async () => {
     await create("a");
     await started();
     api.respondOnce(isLookAtOne, 504, tooLarge);

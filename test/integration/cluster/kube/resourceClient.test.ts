@@ -49,7 +49,7 @@ describe("ResourceClient", () => {
     expect(await client.find(created.metadata)).to.equal(undefined);
   });
 
-  it("throws errors that predicates tell apart", async () => {
+  it("throws errors that the predicates distinguish", async () => {
     const widget = await aWidget();
     const taken = (): Promise<unknown> =>
       client.create({ metadata: { name: widget.metadata.name, namespace }, spec: { size: 1 } });
@@ -101,7 +101,7 @@ describe("ResourceClient", () => {
     }
   });
 
-  it("watches by selectable field: what leaves the selection is deleted from the cache", async () => {
+  it("removes objects that leave a field selection from the cache", async () => {
     const cache = new ObjectCache<Widget>();
     const reflector = new Reflector({ client, cache, namespace, fieldSelector: "status.phase=Running" });
     reflector.start();
@@ -136,7 +136,7 @@ describe("ResourceClient", () => {
     ).to.equal(6);
   });
 
-  it("applies with one manager per writer: each drops what it gave up and leaves the others' alone", async () => {
+  it("applies per manager: each removes fields it gave up and keeps those of others", async () => {
     const metadata = { name: "applied", namespace };
     await client.apply({ metadata, spec: { size: 1, colour: "red" } }, { fieldManager: "one" });
     const status = (type: string): Parameters<typeof client.applyStatus>[0] => ({
@@ -179,7 +179,7 @@ describe("ResourceClient", () => {
     expect(isGone(error), String(error)).to.equal(true);
   });
 
-  it("has its user's permissions, and no more", async () => {
+  it("has only its user's permissions", async () => {
     const { transport } = await server.asUser(
       "reader",
       [{ apiGroups: ["kube.test"], resources: ["widgets"], verbs: ["list"] }],
@@ -201,7 +201,7 @@ describe("ResourceClient", () => {
     );
   });
 
-  it("requires a namespace where one is needed", async () => {
+  it("requires a namespace for namespaced kinds", async () => {
     expect(String(await failureOf(client.get({ name: "a" })))).to.contain(
       "lives in a namespace; give metadata.namespace",
     );

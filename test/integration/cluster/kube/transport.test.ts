@@ -98,7 +98,7 @@ describe("KubeTransport", () => {
     }
   });
 
-  it("retries server errors, within the allowed attempts", async () => {
+  it("retries server errors within the allowed attempts", async () => {
     const client = clientOf(api.transport({ random: () => 0 }));
     api.respondOnce(isList, 503);
     api.cutOnce(isList);
@@ -109,7 +109,7 @@ describe("KubeTransport", () => {
     expect(api.requests.filter(({ method }) => method === "POST")).to.have.length(2);
   });
 
-  it("does not repeat a create that may have been carried out", async () => {
+  it("does not retry a create that may have been processed", async () => {
     api.cutOnce(({ method }) => method === "POST");
     const error = await clientOf(api.transport())
       .create({ metadata: { name: "twice", namespace } })
@@ -118,7 +118,7 @@ describe("KubeTransport", () => {
     expect(api.requests).to.have.length(1);
   });
 
-  it("fails at once when Retry-After goes beyond the deadline, with that in its error", async () => {
+  it("fails immediately when Retry-After exceeds the deadline", async () => {
     api.respondOnce(
       isList,
       429,
@@ -136,7 +136,7 @@ describe("KubeTransport", () => {
     });
   });
 
-  it("ends a request without a response at its deadline, and at the caller's abort with the caller's reason", async () => {
+  it("ends a request without a response at its deadline or with the caller's abort reason", async () => {
     const client = clientOf(api.transport({ deadlineMs: 1000 }));
     const held = api.holdOnce(isList);
     const late = await client.list({ namespace }).catch((reason: unknown) => reason);
@@ -153,7 +153,7 @@ describe("KubeTransport", () => {
     again.release();
   });
 
-  it("ends a request at its deadline that still waits for a connection, as to a server that is frozen", async () => {
+  it("ends a request that still waits for a connection at its deadline", async () => {
     const frozen = createServer().listen(0, "127.0.0.1");
     await once(frozen, "listening");
     const transport = transportTo(`https://127.0.0.1:${(frozen.address() as AddressInfo).port}`);
@@ -188,7 +188,7 @@ describe("KubeTransport", () => {
       expect(text).to.contain(line);
   });
 
-  it("says which part of the kubeconfig is missing", async () => {
+  it("names the missing part of the kubeconfig", async () => {
     const transport = new KubeTransport(new KubeConfig());
     const error = await transport
       .request({ method: "GET", path: "/version", deadlineMs: 100 })

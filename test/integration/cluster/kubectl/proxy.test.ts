@@ -76,14 +76,14 @@ describe("kubectl joypod behind a proxy", function () {
     return (ended as { stderr: string }).stderr;
   }
 
-  it("reaches the cluster by the one that HTTPS_PROXY names", async () => {
+  it("uses the proxy in HTTPS_PROXY", async () => {
     expect(await said(kubeconfig, { HTTPS_PROXY: address })).to.match(
       /^There is no Joypod in the namespace default/,
     );
     expect(targets).to.deep.equal([target]);
   });
 
-  it("goes by the kubeconfig's rather than by that of HTTPS_PROXY", async () => {
+  it("prefers the proxy of the kubeconfig to HTTPS_PROXY", async () => {
     const text = JSON.parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig;
     for (const { cluster } of text.clusters) cluster["proxy-url"] = address;
     expect(await said(write("own", text), { HTTPS_PROXY: "http://127.0.0.1:9" })).to.match(

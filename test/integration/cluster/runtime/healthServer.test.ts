@@ -22,7 +22,7 @@ describe("HealthServer", () => {
 
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
 
-  it("says whether the program lives, is ready, and why it is not", async () => {
+  it("reports liveness, readiness and why the program is not ready", async () => {
     let reason: string | undefined = "The cluster has not been read yet.";
     await start(() => reason);
     expect(await (await get("/healthz")).text()).to.equal("ok\n");
@@ -35,27 +35,27 @@ describe("HealthServer", () => {
     expect((await get("/readyz")).status).to.equal(200);
   });
 
-  it("shows the metrics as Prometheus reads them", async () => {
+  it("serves metrics in the Prometheus format", async () => {
     await start();
     const response = await get("/metrics");
     expect(response.headers.get("content-type")).to.equal(registry.contentType);
     expect(await response.text()).to.contain("joypod_test_total 0");
   });
 
-  it("has no other page, and no probes where the program answers them elsewhere", async () => {
+  it("serves no other paths, and no probes without unreadyBecause", async () => {
     await start();
     for (const path of ["/", "/healthz", "/readyz", "/metrics/x"])
       expect((await get(path)).status, path).to.equal(404);
   });
 
-  it("outlives a request target that is no address", async () => {
+  it("handles an invalid request target", async () => {
     await start(() => undefined);
     const socket = connect(port, "127.0.0.1").end("GET // HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     expect(await text(socket)).to.match(/^HTTP\/1\.1 404 /);
     expect((await get("/healthz")).status).to.equal(200);
   });
 
-  it("rejects when its port is taken, and frees it when it stops", async () => {
+  it("rejects when its port is in use, and frees it when it stops", async () => {
     await start();
     const second = new HealthServer({ registry });
     expect(await second.start(port).catch((error: unknown) => error)).to.have.property("code", "EADDRINUSE");

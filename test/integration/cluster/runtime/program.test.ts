@@ -44,7 +44,7 @@ describe("runProgram", function () {
   }
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    it(`ends with 0 when it has stopped on ${signal}`, async () => {
+    it(`exits with 0 when it has stopped on ${signal}`, async () => {
       const { code, output } = await run(
         "runProgram({ logger, start: started, stop: async () => logger.info({}, 'Closed.'), stopDeadlineMs: 5000 });",
         signal,
@@ -58,7 +58,7 @@ describe("runProgram", function () {
     });
   }
 
-  it("ends with 1 when it cannot start", async () => {
+  it("exits with 1 when it cannot start", async () => {
     const { code, output } = await run(
       "runProgram({ logger, start: async () => { throw new Error('No port.'); }, stop: async () => {}, stopDeadlineMs: 5000 });",
     );
@@ -66,7 +66,7 @@ describe("runProgram", function () {
     expect(output).to.contain("could not start").and.contain("No port.");
   });
 
-  it("ends with 0 when it is stopped while it still starts", async () => {
+  it("exits with 0 when it is stopped during the start", async () => {
     const start =
       "(stopping) => { started(); return new Promise((_, reject) => stopping.addEventListener('abort', () => reject(stopping.reason))); }";
     const { code, output } = await run(
@@ -76,7 +76,7 @@ describe("runProgram", function () {
     expect(code, output).to.equal(0);
   });
 
-  it("ends with 1 when it does not stop in time", async () => {
+  it("exits with 1 when it does not stop in time", async () => {
     const { code, output } = await run(
       "runProgram({ logger, start: started, stop: () => new Promise(() => {}), stopDeadlineMs: 50 });",
       "SIGTERM",
@@ -85,7 +85,7 @@ describe("runProgram", function () {
     expect(output).to.contain("could not stop in time");
   });
 
-  it("ends with 1 when stopping fails", async () => {
+  it("exits with 1 when stopping fails", async () => {
     const { code, output } = await run(
       "runProgram({ logger, start: started, stop: async () => { throw new Error('Still held.'); }, stopDeadlineMs: 5000 });",
       "SIGTERM",
@@ -94,7 +94,7 @@ describe("runProgram", function () {
     expect(output).to.contain("could not stop in good order").and.contain("Still held.");
   });
 
-  it("ends with 1, and says why in its log, when nothing handles an error", async () => {
+  it("exits with 1 and logs the reason of an unhandled error", async () => {
     const { code, output } = await run(
       "runProgram({ logger, start: started, stop: async () => {}, stopDeadlineMs: 5000 }); Promise.reject(new Error('Lost.'));",
     );
@@ -103,7 +103,7 @@ describe("runProgram", function () {
     expect(JSON.parse(line ?? "null")).to.include({ level: "error", program: "test" });
   });
 
-  it("ends with 1, and writes the message alone, when its configuration is wrong", async () => {
+  it("exits with 1 and prints only the message when its configuration is invalid", async () => {
     const { code, output } = await run("orExit(() => { throw new Error('Set PORT.'); });");
     expect([code, output]).to.deep.equal([1, "Set PORT.\n"]);
   });

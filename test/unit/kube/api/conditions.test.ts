@@ -12,13 +12,13 @@ const update = {
 } as const;
 
 describe("setCondition", () => {
-  it("adds a condition that was not there, with its time in whole seconds", () => {
+  it("adds a missing condition with its time in whole seconds", () => {
     expect(setCondition(undefined, update, early)).to.deep.equal([
       { ...update, lastTransitionTime: "2030-01-01T10:00:00Z" },
     ]);
   });
 
-  it("moves the time only when the status changes", () => {
+  it("changes the time only when the status changes", () => {
     const first = setCondition<Condition>([], update, early);
     const sameStatus = setCondition<Condition>(
       first,
@@ -35,7 +35,7 @@ describe("setCondition", () => {
     expect(isConditionTrue(changed, "Ready")).to.equal(true);
   });
 
-  it("keeps the order and the other conditions, and leaves the given list alone", () => {
+  it("keeps the order and the other conditions, and does not modify the given list", () => {
     const two = setCondition<Condition>(
       setCondition<Condition>([], update, early),
       { ...update, type: "Stored" },

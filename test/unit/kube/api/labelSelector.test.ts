@@ -21,7 +21,7 @@ describe("matchesLabels", () => {
     ["gpu,zone in (a,b),!spare", { gpu: "1", zone: "a", spare: "" }, false],
   ];
   for (const [selector, labels, isSelected] of cases) {
-    it(`${isSelected ? "takes" : "leaves out"} ${JSON.stringify(labels)} by "${selector}"`, () => {
+    it(`${isSelected ? "matches" : "does not match"} ${JSON.stringify(labels)} with "${selector}"`, () => {
       expect(matchesLabels(labels, parseLabelSelector(selector))).to.equal(isSelected);
     });
   }

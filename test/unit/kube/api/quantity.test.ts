@@ -23,5 +23,5 @@ describe("parseQuantity", () => {
     ["1 Gi", undefined],
   ];
   for (const [text, number] of cases)
-    it(`reads ${String(text)} as ${String(number)}`, () => expect(parseQuantity(text)).to.equal(number));
+    it(`parses ${String(text)} as ${String(number)}`, () => expect(parseQuantity(text)).to.equal(number));
 });

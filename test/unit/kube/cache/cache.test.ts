@@ -40,19 +40,19 @@ describe("ObjectCache", () => {
     expect(cache.size).to.equal(0);
   });
 
-  it("never goes back to an older version, comparing numbers as numbers", () => {
+  it("never returns to an older version, comparing versions numerically", () => {
     cache.upsert(aStored({ resourceVersion: "10" }));
     expect(cache.upsert(aStored({ resourceVersion: "9" }))).to.equal(undefined);
     expect(cache.remove(aStored({ resourceVersion: "9" }))).to.equal(false);
     expect(versionOf(cache.get("default/a"))).to.equal("10");
   });
 
-  it("takes versions that are no numbers as they come", () => {
+  it("accepts non-numeric versions in order of arrival", () => {
     cache.upsert(aStored({ resourceVersion: "x9" }));
     expect(cache.upsert(aStored({ resourceVersion: "x1" }))).to.equal("updated");
   });
 
-  it("notifies of a re-created object as a deletion and an addition", () => {
+  it("reports a recreated object as a deletion and an addition", () => {
     cache.upsert(aStored({ uid: "one", resourceVersion: "5" }));
     cache.upsert(aStored({ uid: "two", resourceVersion: "9" }));
     expect(changes.map(({ type, uid }) => `${type} ${uid}`)).to.deep.equal([
@@ -62,13 +62,13 @@ describe("ObjectCache", () => {
     ]);
   });
 
-  it("ignores the late deletion of a former object of the name", () => {
+  it("ignores the late deletion of a former object of the same name", () => {
     cache.upsert(aStored({ uid: "two", resourceVersion: "9" }));
     expect(cache.remove(aStored({ uid: "one", resourceVersion: "7" }))).to.equal(false);
     expect(cache.size).to.equal(1);
   });
 
-  it("does not bring a deleted object back by a late response to a write, but takes an object created anew", () => {
+  it("does not restore a deleted object from a late write response, but accepts a recreated one", () => {
     cache.upsert(aStored({ uid: "one", resourceVersion: "5" }));
     cache.remove(aStored({ uid: "one", resourceVersion: "8" }));
     expect(cache.upsert(aStored({ uid: "one", resourceVersion: "6" }))).to.equal(undefined);
@@ -79,7 +79,7 @@ describe("ObjectCache", () => {
     ["a list no longer has it", () => undefined],
     ["the watch told of it, before a list", () => cache.remove(aStored({ resourceVersion: "101" }))],
   ] as const) {
-    it(`does not bring an object back by a late response to a write when it was deleted and ${by}`, () => {
+    it(`does not restore an object from a late write response when it was deleted and ${by}`, () => {
       cache.upsert(aStored({ resourceVersion: "99" }));
       forget();
       cache.replace([], "105");
@@ -95,12 +95,12 @@ describe("ObjectCache", () => {
     });
   }
 
-  it("takes an object that it does not know at the version of no list, where versions are no numbers", () => {
+  it("accepts an unknown object with a non-numeric version", () => {
     cache.replace([], "x9");
     expect(cache.upsert(aStored({ resourceVersion: "x1" }))).to.equal("added");
   });
 
-  it("takes an object again that left the selection and came back", () => {
+  it("accepts an object that leaves the selection and returns", () => {
     cache.upsert(aStored({ resourceVersion: "5" }));
     cache.remove(aStored({ resourceVersion: "8" }));
     expect(
@@ -110,7 +110,7 @@ describe("ObjectCache", () => {
     expect(cache.upsert(aStored({ resourceVersion: "9" }))).to.equal("added");
   });
 
-  it("believes a list more than an earlier deletion", () => {
+  it("prefers a list to an earlier deletion", () => {
     cache.remove(aStored({ resourceVersion: "8" }));
     expect(cache.replace([aStored({ resourceVersion: "5" })], "8")).to.deep.equal({
       added: 1,
@@ -119,7 +119,7 @@ describe("ObjectCache", () => {
     });
   });
 
-  it("finds by index, before and after changes", () => {
+  it("finds objects by index before and after changes", () => {
     cache.upsert(aStored({ name: "a", resourceVersion: "1", labels: { node: "x+y" } }));
     cache.upsert(aStored({ name: "b", resourceVersion: "2", labels: { node: "y" } }));
     const on = (node: string): string[] => cache.byIndex("node", node).map(({ metadata }) => metadata.name);
@@ -129,7 +129,7 @@ describe("ObjectCache", () => {
     expect([on("x"), on("y"), on("z")]).to.deep.equal([[], [], ["a"]]);
   });
 
-  it("becomes like a full list, and counts what was different", () => {
+  it("replaces its content with a full list and counts differences", () => {
     for (const name of ["kept", "changed", "gone"]) cache.upsert(aStored({ name, resourceVersion: "5" }));
     const drift = cache.replace(
       [
@@ -148,13 +148,13 @@ describe("ObjectCache", () => {
     ).to.deep.equal(["changed", "kept", "new"]);
   });
 
-  it("keeps what is newer than a list", () => {
+  it("keeps objects that are newer than a list", () => {
     cache.upsert(aStored({ name: "fresh", resourceVersion: "12" }));
     expect(cache.replace([], "10")).to.deep.equal({ added: 0, updated: 0, deleted: 0 });
     expect(cache.size).to.equal(1);
   });
 
-  it("keeps a newer version of an object than a list has that was made before it", () => {
+  it("keeps a newer version of an object than an earlier list has", () => {
     cache.upsert(aStored({ resourceVersion: "12" }));
     expect(cache.replace([aStored({ resourceVersion: "8" })], "10")).to.deep.equal({
       added: 0,
@@ -164,7 +164,7 @@ describe("ObjectCache", () => {
     expect(versionOf(cache.get("default/a"))).to.equal("12");
   });
 
-  it("goes back to what a list has that was made after the version it knows, which the cluster has lost then", () => {
+  it("returns to the version of a later list when the cluster has lost the known version", () => {
     cache.upsert(aStored({ name: "a", resourceVersion: "1500", labels: { node: "x" } }));
     cache.upsert(aStored({ name: "b", uid: "new", resourceVersion: "1600" }));
     const drift = cache.replace(
@@ -186,7 +186,7 @@ describe("ObjectCache", () => {
     ).to.equal("updated");
   });
 
-  it("takes older versions again once it was cleared", () => {
+  it("accepts older versions after it was cleared", () => {
     cache.upsert(aStored({ resourceVersion: "500" }));
     cache.replace([aStored({ resourceVersion: "500" })], "600");
     cache.clear();
@@ -194,7 +194,7 @@ describe("ObjectCache", () => {
     expect(types()).to.deep.equal(["added 500", "deleted 500", "added 3"]);
   });
 
-  it("calls the other handlers when one throws, and none that has unsubscribed", () => {
+  it("calls other handlers when one throws, and none that unsubscribed", () => {
     const seen: string[] = [];
     cache.subscribe(() => {
       throw new Error("handler trouble");

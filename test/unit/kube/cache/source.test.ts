@@ -36,7 +36,7 @@ describe("fromWideChanges", () => {
       cache.upsert(aStored({ name: `object-${cache.size}`, resourceVersion: String(cache.size + 1) }));
   };
 
-  it("answers the first change at once, and those that follow together and completely", async () => {
+  it("handles the first change immediately and later ones together", async () => {
     source().subscribe((key) => enqueued.push(key));
     add(1);
     expect(enqueued).to.deep.equal(["default/object-0"]);
@@ -51,13 +51,13 @@ describe("fromWideChanges", () => {
     expect(enqueued.at(-1)).to.equal("default/object-2000");
   });
 
-  it("leaves a start and a resync to the objects' own source", () => {
+  it("ignores starts and resyncs", () => {
     add(2000);
     expect(source().keys()).to.be.empty;
     expect(asked).to.equal(0);
   });
 
-  it("ignores what concerns nobody, and ends with its subscription", async () => {
+  it("ignores irrelevant changes, and ends with its subscription", async () => {
     source(() => false).subscribe((key) => enqueued.push(key));
     const end = source().subscribe((key) => enqueued.push(key));
     add(2);

@@ -11,13 +11,13 @@ describe("clockOffset", () => {
     ["a clock that is behind", -90, -89.5, -89_500],
   ];
   for (const [what, sent, received, offsetMs] of cases) {
-    it(`is what is sure for ${what}`, () =>
+    it(`returns the certain part of the offset for ${what}`, () =>
       expect(
         clockOffset("Tue, 01 Jan 2030 10:00:00 GMT", at(sent), at(received)) ?? Number.NaN,
       ).to.be.closeTo(offsetMs, 0));
   }
 
-  it("is not known without a date", () => {
+  it("returns undefined without a date", () => {
     expect([clockOffset(undefined, at(0), at(0)), clockOffset("today", at(0), at(0))]).to.deep.equal([
       undefined,
       undefined,

@@ -30,7 +30,7 @@ const sent = {
 };
 
 describe("decodeObject", () => {
-  it("returns what the server sent, without managedFields", () => {
+  it("returns the object without managedFields", () => {
     const { metadata } = sent;
     const value = structuredClone({
       ...sent,
@@ -39,7 +39,7 @@ describe("decodeObject", () => {
     expect(decodeObject(gameSessions, value)).to.deep.equal(sent);
   });
 
-  it("adds no field that the server left out", () => {
+  it("adds no missing fields", () => {
     const { status, spec, ...bare } = sent;
     expect(decodeObject(gameSessions, structuredClone(bare))).to.deep.equal(bare);
     expect(decodeObject(gameSessions, structuredClone({ ...bare, spec: {}, status: {} }))).to.deep.equal({

@@ -15,24 +15,24 @@ const delay = (request: KubeRequest, error: unknown, attempt = 1): number | unde
   retryDelayMs(request, error, attempt, () => 0.5);
 
 describe("retryDelayMs", () => {
-  it("repeats any verb after 429, as the server did nothing", () => {
+  it("retries any verb after 429", () => {
     for (const request of [get, post, apply, jsonPatch]) expect(delay(request, answered(429))).to.equal(200);
   });
 
-  it("repeats only what may happen twice when the server failed or did not respond", () => {
+  it("retries only idempotent requests when the server failed or did not respond", () => {
     for (const error of [answered(500), answered(503), unreachable]) {
       expect([get, apply].map((request) => delay(request, error))).to.deep.equal([200, 200]);
       expect([post, jsonPatch].map((request) => delay(request, error))).to.deep.equal([undefined, undefined]);
     }
   });
 
-  it("does not repeat what would fail again", () => {
+  it("does not retry permanent errors", () => {
     for (const status of [400, 401, 403, 404, 409, 410, 422, 501])
       expect(delay(get, answered(status)), String(status)).to.equal(undefined);
     expect(delay(get, new Error("aborted"))).to.equal(undefined);
   });
 
-  it("doubles up to 10 s and waits no less than the server asked", () => {
+  it("doubles the delay up to 10 s and waits at least as long as the server requested", () => {
     expect([1, 2, 3, 10].map((attempt) => delay(get, answered(503), attempt))).to.deep.equal([
       200, 400, 800, 10_000,
     ]);
@@ -41,7 +41,7 @@ describe("retryDelayMs", () => {
 });
 
 describe("parseRetryAfter", () => {
-  it("reads seconds and dates, and nothing else", () => {
+  it("parses seconds and dates only", () => {
     const now = new Date("2030-01-01T00:00:00Z");
     expect(
       ["7", "Tue, 01 Jan 2030 00:00:30 GMT", "Mon, 31 Dec 2029 00:00:00 GMT", "soon", undefined].map(
@@ -52,7 +52,7 @@ describe("parseRetryAfter", () => {
 });
 
 describe("backOffMs", () => {
-  it("stays within its bounds, however many failures", () => {
+  it("stays within its limits for any number of failures", () => {
     for (const failures of [0, 1, 5, 60, 5000]) {
       const wait = backOffMs({ baseMs: 1600, maxMs: 30_000 }, failures, Math.random);
       expect(wait, `${failures} failures`).to.be.within(800, 30_000);

@@ -11,7 +11,7 @@ const metadata = { name: "a", namespace: "default", uid: "u", resourceVersion: "
 describe("decodeWatchLine", () => {
   const decode = (event: unknown): unknown => decodeWatchLine(configMaps, JSON.stringify(event));
 
-  it("keeps fields nobody knows", () => {
+  it("keeps unknown fields", () => {
     expect(decode({ type: "ADDED", object: { metadata, brandNew: { deep: [1] } } })).to.deep.equal({
       type: "changed",
       resourceVersion: "5",
@@ -19,7 +19,7 @@ describe("decodeWatchLine", () => {
     });
   });
 
-  it("drops who wrote which field", () => {
+  it("drops managedFields", () => {
     const managedFields = [{ manager: "joypod-operator", operation: "Apply", fieldsV1: { "f:status": {} } }];
     expect(decode({ type: "ADDED", object: { metadata: { ...metadata, managedFields } } })).to.deep.equal({
       type: "changed",
@@ -28,7 +28,7 @@ describe("decodeWatchLine", () => {
     });
   });
 
-  it("reads bookmarks and deletions", () => {
+  it("decodes bookmarks and deletions", () => {
     expect(decode({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })).to.deep.equal({
       type: "bookmark",
       resourceVersion: "9",
@@ -36,14 +36,14 @@ describe("decodeWatchLine", () => {
     expect(decode({ type: "DELETED", object: { metadata } })).to.include({ type: "deleted" });
   });
 
-  it("makes an ERROR event the error it stands for", () => {
+  it("throws the error of an ERROR event", () => {
     const error = thrownBy(() =>
       decode({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: "too old" } }),
     );
     expect(isGone(error)).to.equal(true);
   });
 
-  it("refuses what is no event", () => {
+  it("rejects invalid lines", () => {
     for (const line of [
       '{"type":"ADDED","obj',
       "[]",
@@ -57,7 +57,7 @@ describe("decodeWatchLine", () => {
     }
   });
 
-  it("returns the version of an object that the type refuses, so that the watch can go on behind it", () => {
+  it("returns the version of an object that the type rejects, so that the watch can continue", () => {
     const strict: ResourceType<KubeObject> = {
       ...configMaps,
       parse: () => {
@@ -70,7 +70,7 @@ describe("decodeWatchLine", () => {
 });
 
 describe("readLines", () => {
-  it("puts lines together from any cut, also inside a character", async () => {
+  it("joins lines that are split anywhere, including inside a character", async () => {
     const bytes = Buffer.from('{"a":"é€"}\n\n{"b":1}\n');
     for (let cut = 1; cut < bytes.length; cut++) {
       expect(await collect([bytes.subarray(0, cut), bytes.subarray(cut)])).to.deep.equal([
@@ -80,7 +80,7 @@ describe("readLines", () => {
     }
   });
 
-  it("fails when the stream ends inside a line", async () => {
+  it("throws when the stream ends inside a line", async () => {
     const failure = await collect([Buffer.from('{"a":1}\n{"b"')]).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(KubeError);
   });

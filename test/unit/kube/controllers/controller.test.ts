@@ -47,7 +47,7 @@ describe("Controller", () => {
     return controller;
   }
 
-  it("waits for its caches, then works on what is there and on what changes", async () => {
+  it("waits for its caches, then reconciles existing and changed objects", async () => {
     cache.cache.upsert(aStored({ name: "a" }));
     const controller = new Controller({
       name: "test",
@@ -68,7 +68,7 @@ describe("Controller", () => {
     expect(seen).to.deep.equal(["default/a", "default/b"]);
   });
 
-  it("maps owned objects to their owner, also the one they had before", async () => {
+  it("maps owned objects to their current and former owners", async () => {
     const owners = ["x", "y"].map((name) => aStored({ name }));
     const [x, y] = owners.map((owner) => ownedBy({ ...owner, kind: "Game" }));
     await started({ sources: [fromCache(cache, { keys: toOwner("Game") })] });
@@ -81,7 +81,7 @@ describe("Controller", () => {
     expect(seen.slice(1).sort()).to.deep.equal(["default/x", "default/y"]);
   });
 
-  it("tries again after a back-off when a reconcile throws, at once or later, and goes on with the others", async () => {
+  it("retries a failed reconcile after a backoff and continues with other keys", async () => {
     let failures = 0;
     await started({
       reconcile: (key) => {
@@ -103,7 +103,7 @@ describe("Controller", () => {
     expect(seen).to.have.length(4);
   });
 
-  it("calls again after the time a reconcile asks for", async () => {
+  it("reconciles again after the requested delay", async () => {
     await started({
       reconcile: (key) => {
         seen.push(key);
@@ -115,7 +115,7 @@ describe("Controller", () => {
     expect(seen).to.have.length(3);
   });
 
-  it("works on several keys at once, and on each key once at a time", async () => {
+  it("reconciles several keys concurrently, but never the same key twice at once", async () => {
     const release = Promise.withResolvers<undefined>();
     let together = 0;
     let most = 0;
@@ -137,7 +137,7 @@ describe("Controller", () => {
     expect(seen.filter((key) => key === "default/a")).to.have.length(2);
   });
 
-  it("aborts a reconcile that takes too long, and does not run a second one beside it", async () => {
+  it("aborts a reconcile that times out, and does not run a second one concurrently", async () => {
     const stubborn = Promise.withResolvers<undefined>();
     const reasons: unknown[] = [];
     await started({
@@ -162,7 +162,7 @@ describe("Controller", () => {
     expect(seen.at(-1)).to.equal("default/stuck");
   });
 
-  it("looks at everything again from time to time", async () => {
+  it("reconciles all keys periodically", async () => {
     await started({ resyncIntervalMs: 60_000 });
     cache.cache.upsert(aStored());
     await clock.advance(120_000);
@@ -184,7 +184,7 @@ describe("Controller", () => {
     expect(new Set(seen).size).to.equal(5);
   });
 
-  it("lets reconciles end when it is stopped, aborts them after the drain time, and starts no more", async () => {
+  it("drains reconciles when it is stopped, aborts them after the drain time, and starts none", async () => {
     const controller = await started({
       drainMs: 3000,
       reconcile: (key, { signal }) =>

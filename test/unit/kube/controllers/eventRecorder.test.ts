@@ -22,7 +22,7 @@ const aSeries = (part: Partial<EventSeries> = {}): EventSeries => ({
 });
 
 describe("subjectOf", () => {
-  it("keeps nothing of an object but its name, its kind and its version", () => {
+  it("keeps only the name, kind and version of an object", () => {
     const {
       apiVersion,
       kind,
@@ -42,7 +42,7 @@ describe("subjectOf", () => {
 });
 
 describe("buildEvent", () => {
-  it("says what happened to which object, in its namespace", () => {
+  it("describes the event and its object in the object's namespace", () => {
     const event = buildEvent(aSeries(), by);
     expect(event).to.deep.include({
       eventTime: "2030-01-01T00:00:00.123000Z",
@@ -65,7 +65,7 @@ describe("buildEvent", () => {
     expect(event).not.to.have.property("series");
   });
 
-  it("gives each event a name of its own that the API takes, however long the object's", () => {
+  it("gives each event a unique valid name, however long the object's name is", () => {
     const long = aSeries({ regarding: aStored({ name: "n".repeat(253) }) });
     const names = new Set([buildEvent(long, by).metadata.name, buildEvent(long, by).metadata.name]);
     expect(names.size).to.equal(2);
@@ -75,14 +75,14 @@ describe("buildEvent", () => {
         .and.have.length.at.most(253);
   });
 
-  it("cuts a long note between characters", () => {
+  it("truncates a long note between characters", () => {
     const { event } = aSeries();
     const { note = "" } = buildEvent(aSeries({ event: { ...event, note: "€".repeat(1000) } }), by);
     expect(Buffer.byteLength(note)).to.be.at.most(1024);
     expect(note).to.match(/^€+…$/);
   });
 
-  it("counts repetitions from two on", () => {
+  it("counts repetitions from two", () => {
     expect(buildSeries(aSeries({ count: 5 }))).to.deep.equal({
       count: 5,
       lastObservedTime: "2030-01-01T00:00:00.123000Z",
@@ -92,7 +92,7 @@ describe("buildEvent", () => {
 });
 
 describe("TokenBuckets", () => {
-  it("allows a burst, then the refill rate, per key", async () => {
+  it("allows a burst and then the refill rate per key", async () => {
     const clock = new FakeClock();
     const buckets = new TokenBuckets({ clock, size: 2, refillMs: 1000, maxBuckets: 10 });
     expect(["a", "a", "a", "b"].map((key) => buckets.take(key))).to.deep.equal([true, true, false, true]);
@@ -102,7 +102,7 @@ describe("TokenBuckets", () => {
     expect([buckets.take("a"), buckets.take("a")]).to.deep.equal([true, false]);
   });
 
-  it("forgets the bucket unused for longest", () => {
+  it("removes the least recently used bucket", () => {
     const buckets = new TokenBuckets({ clock: new FakeClock(), size: 1, refillMs: 1000, maxBuckets: 2 });
     for (const key of ["a", "b", "c"]) buckets.take(key);
     expect([buckets.take("c"), buckets.take("a")]).to.deep.equal([false, true]);

@@ -11,7 +11,7 @@ describe("WorkQueue", () => {
     queue = new WorkQueue({ clock, random: () => 1 });
   });
 
-  it("hands keys out in order of arrival, each once however often it was added", async () => {
+  it("returns keys in order of arrival, each once however often it was added", async () => {
     for (const key of ["b", "a", "b", "b"]) queue.add(key);
     expect(queue.length).to.equal(2);
     expect([await queue.take(), await queue.take()]).to.deep.equal(["b", "a"]);
@@ -24,7 +24,7 @@ describe("WorkQueue", () => {
     expect(await taken).to.equal("a");
   });
 
-  it("keeps a key with one worker, and hands it out again when it was added meanwhile", async () => {
+  it("gives a key to one worker, and returns it again if it was added in the meantime", async () => {
     queue.add("a");
     await queue.take();
     queue.add("a");
@@ -37,7 +37,7 @@ describe("WorkQueue", () => {
     expect(queue.length, "added twice, but worked on once more only").to.equal(0);
   });
 
-  it("adds after a delay, of several the earliest", async () => {
+  it("adds a key after the earliest of several delays", async () => {
     queue.addAfter("a", 500);
     queue.addAfter("a", 100);
     queue.addAfter("a", 900);
@@ -51,7 +51,7 @@ describe("WorkQueue", () => {
     expect(queue.length, "the later delays are gone").to.equal(0);
   });
 
-  it("backs a failing key off from 5 ms, doubling, to 1000 s, and starts anew once forgotten", () => {
+  it("doubles the backoff of a failing key from 5 ms to 1000 s, until it is forgotten", () => {
     const waits = Array.from({ length: 20 }, () => queue.addRateLimited("a"));
     expect(waits.slice(0, 4)).to.deep.equal([5, 10, 20, 40]);
     expect(waits.at(-1)).to.equal(1_000_000);
@@ -60,12 +60,12 @@ describe("WorkQueue", () => {
     expect(queue.addRateLimited("a")).to.equal(5);
   });
 
-  it("spreads the back-off over the upper half", () => {
+  it("randomizes the upper half of the backoff", () => {
     const early = new WorkQueue({ clock, random: () => 0 });
     expect([early.addRateLimited("a"), early.addRateLimited("a")]).to.deep.equal([2.5, 5]);
   });
 
-  it("refuses a new key when it is full, and returns false", () => {
+  it("rejects a new key when it is full", () => {
     const small = new WorkQueue({ clock, maxKeys: 2 });
     expect([
       small.add("a"),
@@ -76,7 +76,7 @@ describe("WorkQueue", () => {
     ]).to.deep.equal([true, true, false, false, true]);
   });
 
-  it("drops what waits and ends idle workers on shut-down, but lets work under way end", async () => {
+  it("drops waiting keys and ends idle workers on shutdown, but lets running work finish", async () => {
     queue.add("a");
     await queue.take();
     queue.add("b");
@@ -92,7 +92,7 @@ describe("WorkQueue", () => {
     expect(await queue.take()).to.equal(undefined);
   });
 
-  it("hands out what is ready and drops what is delayed when it drains", async () => {
+  it("returns ready keys and drops delayed ones when it drains", async () => {
     queue.add("a");
     queue.add("b");
     queue.addAfter("c", 10);

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { readKubeconfig } from "#kubectl/cluster/connect.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
-describe("the kubeconfig of kubectl joypod", () => {
+describe("readKubeconfig", () => {
   let folder: string;
 
   beforeEach(() => {
@@ -30,7 +30,7 @@ describe("the kubeconfig of kubectl joypod", () => {
 
   const listed = (...paths: string[]): string => paths.join(delimiter);
 
-  it("takes the context that the first file of KUBECONFIG sets, and has the contexts of all", () => {
+  it("uses the context of the first file in KUBECONFIG and merges all contexts", () => {
     const config = readKubeconfig({
       variable: listed(
         write("a", "play", "https://a.test", ""),
@@ -43,7 +43,7 @@ describe("the kubeconfig of kubectl joypod", () => {
     expect(config.getContexts().map(({ name }) => name)).to.deep.equal(["play", "work", "home"]);
   });
 
-  it("keeps the first of the clusters, users and contexts of one name", () => {
+  it("keeps the first cluster, user and context of each name", () => {
     const config = readKubeconfig({
       variable: listed(write("a", "play", "https://a.test"), write("b", "play", "https://b.test")),
     });
@@ -54,7 +54,7 @@ describe("the kubeconfig of kubectl joypod", () => {
     expect(config.getContexts()).to.have.lengthOf(1);
   });
 
-  it("passes over files of KUBECONFIG that are missing, unless all are", () => {
+  it("ignores missing files in KUBECONFIG unless all are missing", () => {
     const missing = join(folder, "missing");
     expect(
       readKubeconfig({
@@ -64,7 +64,7 @@ describe("the kubeconfig of kubectl joypod", () => {
     expect(() => readKubeconfig({ variable: missing })).to.throw("none of the files in KUBECONFIG exists");
   });
 
-  it("is the file that --kubeconfig names, whatever KUBECONFIG says", () => {
+  it("prefers --kubeconfig to KUBECONFIG", () => {
     const variable = write("a", "play", "https://a.test");
     expect(
       readKubeconfig({ file: write("b", "work", "https://b.test"), variable }).getCurrentCluster()?.server,

@@ -3,12 +3,12 @@ import { proxyOf } from "#kubectl/cluster/connect.ts";
 
 const proxy = "http://proxy.test:3128";
 
-describe("the proxy of kubectl joypod", () => {
+describe("proxyOf", () => {
   /** By HTTPS_PROXY, but for what NO_PROXY says. */
   const isProxied = (server: string, NO_PROXY = ""): boolean =>
     proxyOf(server, { HTTPS_PROXY: proxy, NO_PROXY }) === proxy;
 
-  it("is the one that the variable for the server's scheme names, in capital or small letters", () => {
+  it("is read from the variable for the server's scheme, in upper or lower case", () => {
     expect(
       proxyOf("https://play.test:6443", { HTTPS_PROXY: proxy, HTTP_PROXY: "http://other.test" }),
     ).to.equal(proxy);
@@ -22,13 +22,13 @@ describe("the proxy of kubectl joypod", () => {
     ).to.equal(proxy);
   });
 
-  it("is none where no variable names one, and for what is no address", () => {
+  it("is undefined without a variable and for an invalid address", () => {
     expect(proxyOf("https://play.test:6443", { HTTP_PROXY: proxy })).to.equal(undefined);
     expect(proxyOf("https://play.test:6443", {})).to.equal(undefined);
     expect(proxyOf("play.test", { HTTPS_PROXY: proxy })).to.equal(undefined);
   });
 
-  it("is none for this machine's own addresses", () => {
+  it("is undefined for loopback addresses", () => {
     for (const host of ["localhost", "127.0.0.1", "127.8.0.1", "[::1]"])
       expect(isProxied(`https://${host}:6443`), host).to.equal(false);
   });
@@ -48,7 +48,7 @@ describe("the proxy of kubectl joypod", () => {
     ["https://[2001:db8::5]:6443", "[2001:db8::5]:6443"],
     ["https://[2001:db8::5]:6443", "2001:db8::/32"],
   ] as const) {
-    it(`is none for ${server} where NO_PROXY is ${exceptions}`, () => {
+    it(`is undefined for ${server} with NO_PROXY=${exceptions}`, () => {
       expect(isProxied(server, exceptions)).to.equal(false);
     });
   }
@@ -61,7 +61,7 @@ describe("the proxy of kubectl joypod", () => {
     ["https://10.1.2.3:6443", "10.1.2.4,11.0.0.0/8,10.0.0.0/99,10.0.0.0/"],
     ["https://[2001:db8::5]:6443", "2001:db9::/32,::1"],
   ] as const) {
-    it(`is used for ${server} where NO_PROXY is ${others}`, () => {
+    it(`is used for ${server} with NO_PROXY=${others}`, () => {
       expect(isProxied(server, others)).to.equal(true);
     });
   }

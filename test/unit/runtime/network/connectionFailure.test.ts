@@ -4,7 +4,7 @@ import { connectionFailureOf, connectionSentence } from "#runtime/network/connec
 describe("connectionFailureOf", () => {
   const failed = (code: string, message = "failed"): Error => Object.assign(new Error(message), { code });
 
-  it("finds the reason in the error, in its causes, and where Prisma keeps the driver's", () => {
+  it("finds the failure in the error, its causes and Prisma's driver error", () => {
     expect(connectionFailureOf(failed("CERT_HAS_EXPIRED"))).to.equal("outdated");
     expect(
       connectionFailureOf(new Error("of ours", { cause: failed("ERR_TLS_CERT_ALTNAME_INVALID") })),
@@ -22,7 +22,7 @@ describe("connectionFailureOf", () => {
     expect(connectionFailureOf(failed("EAI_AGAIN"))).to.equal("unknownHost");
   });
 
-  it("finds none in what may pass by itself, in circles, and in what is no error", () => {
+  it("returns undefined for temporary errors, cyclic causes and non-errors", () => {
     const circle: { cause?: unknown } = new Error("a");
     circle.cause = circle;
     for (const error of [
@@ -36,7 +36,7 @@ describe("connectionFailureOf", () => {
       expect(connectionFailureOf(error)).to.equal(undefined);
   });
 
-  it("is told in a sentence each", () => {
+  it("has a message for each failure", () => {
     const words = { server: "The store", address: "STORE_URL", authority: "STORE_CA_FILE" };
     const sentences = (["untrusted", "otherName", "outdated", "noTls", "unknownHost"] as const).map(
       (failure) => connectionSentence(failure, words),

@@ -17,7 +17,7 @@ describe("createLogger", () => {
     written = "";
   });
 
-  it("writes a line of JSON with the program, its bindings, the keys and the sentence", () => {
+  it("writes a JSON line with program, bindings, keys and sentence", () => {
     aLogger().info({ gameSession: "gs-1" }, "A session ended.");
     const line = JSON.parse(written) as Record<string, unknown>;
     expect(line).to.include({
@@ -30,7 +30,7 @@ describe("createLogger", () => {
     expect(line.time).to.match(/^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
-  it("says how grave a line is by a word, in lines of its children too", () => {
+  it("writes the level as a word, also in child loggers", () => {
     const log = createLogger({
       program: "operator",
       level: "debug",
@@ -45,7 +45,7 @@ describe("createLogger", () => {
     expect(levels).to.deep.equal(["debug", "info", "warn", "error", "fatal"]);
   });
 
-  it("writes no secret, and no key that the program calls one", () => {
+  it("redacts secrets and additional secret keys", () => {
     aLogger(["code"]).info(
       {
         password: "hidden",
@@ -60,7 +60,7 @@ describe("createLogger", () => {
     expect(written).to.contain('"key":"shown"');
   });
 
-  it("writes of an error its type, message, stack, code and causes, and nothing that a library hung on it", () => {
+  it("writes only the type, message, stack, code and causes of an error", () => {
     const cause = Object.assign(new Error("The socket closed."), { code: "ECONNRESET", row: "hidden" });
     aLogger().warn({ err: new RangeError("It failed.", { cause }) }, "A request failed.");
     const { err } = JSON.parse(written) as { err: Record<string, unknown> };

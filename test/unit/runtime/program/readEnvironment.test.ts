@@ -5,14 +5,14 @@ import { readEnvironment } from "#runtime/program/readEnvironment.ts";
 describe("readEnvironment", () => {
   const Variables = z.object({ PORT: z.coerce.number().int().default(80), SECRET: z.string().min(8) });
 
-  it("returns what the schema makes of the variables", () => {
+  it("returns the parsed variables", () => {
     expect(readEnvironment(Variables, { SECRET: "long enough", OTHER: "x" }, "API")).to.deep.equal({
       PORT: 80,
       SECRET: "long enough",
     });
   });
 
-  it("names the program and every wrong variable, and no value", () => {
+  it("names the program and every invalid variable, but no values", () => {
     expect(() => readEnvironment(Variables, { PORT: "canary", SECRET: "canary" }, "API"))
       .to.throw(/^The configuration of the API is wrong\.\n[^]*PORT[^]*SECRET/)
       .with.property("message")

@@ -7,7 +7,7 @@ describe("jittered", () => {
     [0.25, 750, 1250],
     [0.1, 900, 1100],
   ] as const) {
-    it(`differs from the time by up to ${share ?? "half"} of it`, () => {
+    it(`varies by up to ${share ?? "half"} of the time`, () => {
       expect(jittered(1000, () => 0, share)).to.equal(least);
       expect(jittered(1000, () => 0.5, share)).to.equal(1000);
       expect(jittered(1000, () => 1, share)).to.be.closeTo(most, 1e-9);

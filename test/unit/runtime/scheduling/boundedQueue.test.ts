@@ -37,7 +37,7 @@ describe("BoundedQueue", () => {
       new Promise((resolve) => setImmediate(resolve, undefined)),
     ]);
 
-  it("runs the highest priority first, and of one priority who came first", async () => {
+  it("runs by priority, then in order of arrival", async () => {
     const queue = aFullQueue();
     const waiting = [
       ["a", 0],
@@ -53,7 +53,7 @@ describe("BoundedQueue", () => {
     expect(entered).to.deep.equal(["b", "d", "e", "a", "f", "c"]);
   });
 
-  it("refuses at once what finds no room, of the highest priority, too", async () => {
+  it("rejects immediately when too many wait, even at the highest priority", async () => {
     const queue = aFullQueue({ waitingMax: 1 });
     const waiting = queue.run(enter("waiting"));
     expect(await thrownAtOnce(queue.run(enter("refused"), { priority: 9 })))
@@ -64,7 +64,7 @@ describe("BoundedQueue", () => {
     expect(entered).to.deep.equal(["waiting"]);
   });
 
-  it("refuses what has waited too long, and never runs it", async () => {
+  it("rejects work that waited too long and never runs it", async () => {
     const queue = aFullQueue({ deadlineMs: 1 });
     expect(await queue.run(enter("late")).catch(String)).to.equal("Error: too many");
     gate.resolve(undefined);
@@ -72,7 +72,7 @@ describe("BoundedQueue", () => {
     expect(entered).to.deep.equal(["next"]);
   });
 
-  it("ends a wait with the signal's reason, and never runs what waited", async () => {
+  it("rejects waiting work with the signal's reason and never runs it", async () => {
     const queue = aFullQueue();
     const wait = new AbortController();
     const waiting = queue.run(enter("ended"), { signal: wait.signal });
@@ -85,7 +85,7 @@ describe("BoundedQueue", () => {
     expect(entered).to.deep.equal(["next"]);
   });
 
-  it("goes on with work that has begun, and keeps its place, whatever the signal says then", async () => {
+  it("ignores the signal once work has started", async () => {
     const queue = new BoundedQueue({
       concurrency: 1,
       waitingMax: 1,
