@@ -4,7 +4,7 @@ import { createHeaderBounds } from "./headerBounds.ts";
 import type { TarEntry } from "./tarReader.ts";
 
 /**
- * A file or directory that passed the rules; `path` is relative, without trailing slash, and safe to join to
+ * A file or directory that passed the rules. `path` is relative, has no trailing slash and is safe to join to
  * a directory.
  */
 export interface ArchiveEntry {
@@ -17,25 +17,25 @@ export interface ArchiveEntry {
 
 /** The size of an archive that passed the rules. */
 export interface ArchiveSummary {
-  /** Files and directories, directories that are only named by a path included. */
+  /** Number of files and directories, including directories that only appear in paths. */
   entries: number;
-  /** Bytes of all files together. */
+  /** Total size of all files in bytes. */
   unpackedBytes: number;
 }
 
-/** Checks an archive's entries as they are read; throws ArchiveRefused. */
+/** Checks the entries of an archive while it is read. Throws ArchiveRefused. */
 export interface ArchiveInspector {
-  /** How many names are kept so far. */
+  /** Number of names in memory. */
   readonly names: number;
-  /** Counts an extended header: its type flag, and the bytes of the archive that it takes. */
+  /** Counts an extended header with its type flag and its size in the archive in bytes. */
   extended(type: string, bytes: number): void;
   /** Counts a record of an extended header. */
   record(): void;
-  /** Returns undefined for the root directory itself, which needs no work. */
+  /** Checks an entry. Returns undefined for the root directory. */
   entry(header: TarEntry): ArchiveEntry | undefined;
   /**
-   * Checks the ratio as far as it is known; call at intervals with the bytes read of the packed archive and
-   * the bytes unpacked from it.
+   * Checks the compression ratio so far. Call it at intervals with the packed bytes read and the bytes
+   * unpacked.
    */
   progress(packedBytes: number, unpackedBytes: number): void;
   finish(): ArchiveSummary;
@@ -50,7 +50,7 @@ const refusedTypes: Readonly<Record<string, string>> = {
   S: "is a sparse file",
 };
 
-/** `packedTotal` is the size of the whole packed archive, where it is known. */
+/** Creates an inspector. `packedTotal` is the size of the packed archive, if it is known. */
 export function createArchiveInspector(
   rules: ArchiveRules,
   packedTotal: number | undefined,
@@ -105,7 +105,8 @@ export function createArchiveInspector(
   }
 
   /**
-   * Before the end only with the size of the whole: what comes first may well be packed better than the rest.
+   * Checked before the end only if the total size is known: the start of an archive may compress better than
+   * the rest.
    */
   function checkRatio(): void {
     const { packed, unpacked } = read;

@@ -2,27 +2,30 @@ import { createArchiveInspector, type ArchiveEntry, type ArchiveSummary } from "
 import type { ArchiveRules } from "./archiveRules.ts";
 import { createTarReader } from "./tarReader.ts";
 
-/** Receives what passed the rules: an entry, its bytes in chunks (views of what was written), its end. */
+/** Receives accepted content: an entry, its bytes in chunks (views of the input), and its end. */
 export interface ArchiveSink {
   entry?(entry: ArchiveEntry): void;
   data?(bytes: Buffer): void;
   endEntry?(): void;
 }
 
-/** A tar reader that enforces Joypod's rules; uploads are checked and archives are unpacked with it alone. */
+/**
+ * A tar reader that enforces the archive rules. All uploads are checked and all archives are unpacked with
+ * it.
+ */
 export interface ArchiveReader {
-  /** How many names are in memory: of entries, and of directories that only their paths name. */
+  /** Number of names in memory: of entries, and of directories that only appear in paths. */
   readonly names: number;
-  /** Reads the next uncompressed bytes; `packedBytes` counts those read of the packed archive so far. */
+  /** Reads the next uncompressed bytes. `packedBytes` is the number of packed bytes read so far. */
   write(bytes: Buffer, packedBytes: number): void;
-  /** Returns the summary; call after the last byte. */
+  /** Returns the summary. Call it after the last byte. */
   finish(): ArchiveSummary;
 }
 
 /**
- * Returns a reader that is synchronous and keeps only the names in memory. `packedTotal` is the size of the
- * whole packed archive, where it is known before its end. Every method throws ArchiveRefused; after that the
- * reader cannot be used.
+ * Creates a synchronous reader that only keeps names in memory. `packedTotal` is the size of the packed
+ * archive, if it is known in advance. Every method throws ArchiveRefused; the reader cannot be used
+ * afterwards.
  */
 export function createArchiveReader(
   rules: ArchiveRules,

@@ -2,16 +2,18 @@ import { limits } from "#contracts/limits.ts";
 
 /** The limits of an archive. */
 export interface ArchiveLimits {
-  /** Bytes of all files together. */
+  /** Total size of all files in bytes. */
   unpackedBytes: number;
-  /** Files and directories, directories that are only named by a path included. */
+  /** Number of files and directories, including directories that only appear in paths. */
   entries: number;
-  /** Bytes of all entries' paths together. */
+  /** Total length of all paths in bytes. */
   pathsBytes: number;
-  /** Unpacked to packed bytes of the whole archive, checked once more than `ratioFreeBytes` are unpacked. */
+  /** Maximum ratio of unpacked to packed bytes, checked above `ratioFreeBytes` unpacked bytes. */
   ratio: number;
   ratioFreeBytes: number;
-  /** How many bytes beyond `ratio` times those read may be unpacked before an end that is not known. */
+  /**
+   * Unpacked bytes allowed above `ratio` times the packed bytes read so far, if the total size is unknown.
+   */
   ratioAheadBytes: number;
 }
 
@@ -20,19 +22,19 @@ export interface ArchiveRules {
   limits: ArchiveLimits;
   /**
    * `portable`: names that mean the same on every file system (NFC, no two that differ only by case, no
-   * backslash or drive letter). `posix`: any name that stays inside the directory, as games choose the names
-   * of their own saves.
+   * backslash or drive letter). `posix`: any name inside the directory, because games choose the names of
+   * their saves.
    */
   names: "portable" | "posix";
-  /** Whether `createHeaderBounds` bounds the headers that add neither a name nor bytes of a file. */
+  /** Whether `createHeaderBounds` limits headers that add neither a name nor file content. */
   headers: "bounded" | "unbounded";
-  /** Name of a non-empty file that must be at the root. */
+  /** Name of a non-empty file that is required at the root. */
   launcher?: string | undefined;
-  /** Name of a directory that must be at the root. */
+  /** Name of a directory that is required at the root. */
   engineDir?: string | undefined;
 }
 
-/** Returns the rules by which the upload of a game is accepted. */
+/** Returns the rules for uploads of a game. */
 export function gameArchiveRules(game: {
   launcher?: string | undefined;
   engineDir?: string | undefined;
@@ -41,9 +43,9 @@ export function gameArchiveRules(game: {
 }
 
 /**
- * The rules for a game's archive that was accepted, as nodes unpack it. That may be long ago, by a release
- * that bounded neither headers nor all paths together: a game that was played before an upgrade is played
- * after it. Its digest pins it: other bytes become no game.
+ * The rules for unpacking an accepted game archive on a node. An older release may have accepted it without
+ * limits for headers and total path length, and it must remain playable after an upgrade. Its digest ensures
+ * that the content is unchanged.
  */
 export const acceptedArchiveRules: ArchiveRules = {
   limits: { ...limits.archive, pathsBytes: pathsBytesOf(limits.archive) },
@@ -52,9 +54,9 @@ export const acceptedArchiveRules: ArchiveRules = {
 };
 
 /**
- * The rules for a save as it is packed or uploaded. A save may be all zeros, so that its ratio is not
- * limited. What it unpacks to is bounded all the same: by its files' bytes, by two blocks for each entry, by
- * `createHeaderBounds` for all other headers, and by what may follow its end marker.
+ * The rules for packing and uploading a save. A save may consist of zeros, so its ratio is not limited. Its
+ * unpacked size is still limited by the size of its files, two blocks per entry, `createHeaderBounds` for
+ * other headers, and the limit after the end marker.
  */
 export const saveArchiveRules: ArchiveRules = {
   limits: {
@@ -69,21 +71,21 @@ export const saveArchiveRules: ArchiveRules = {
 };
 
 /**
- * The rules for a save as it is restored: a release may have accepted it that did not bound headers. Its
- * digest pins it.
+ * The rules for restoring a save, which an older release may have accepted without limits for headers. Its
+ * digest ensures that the content is unchanged.
  */
 export const storedSaveRules: ArchiveRules = { ...saveArchiveRules, headers: "unbounded" };
 
-/** Returns what paths take at most that only their number and the length of each bound. */
+/** Returns the maximum total length of paths that are limited only by number and length. */
 function pathsBytesOf({ entries }: { entries: number }): number {
   return entries * limits.archive.pathBytes;
 }
 
-/** An archive breaks a rule of Joypod; the message says which, and names the entry if one breaks it. */
+/** An archive violates a rule. The message names the rule, and the entry if there is one. */
 export class ArchiveRefused extends Error {
-  /** The broken rule, without the entry. */
+  /** The violated rule, without the entry. */
   readonly rule: string;
-  /** Path of the entry as far as it could be read; undefined when the archive as a whole breaks the rule. */
+  /** Path of the entry as far as it could be read; undefined if the violation concerns the whole archive. */
   readonly entry: string | undefined;
 
   constructor(rule: string, options: { entry?: string | undefined; cause?: unknown } = {}) {
@@ -99,8 +101,8 @@ export class ArchiveRefused extends Error {
 }
 
 /**
- * Returns the entry's name as one printable line of bounded length: names come from outside and reach logs
- * and status.
+ * Returns the entry's name as a printable line of limited length, because names are untrusted and appear in
+ * logs and status.
  */
 export function quoteEntry(entry: string): string {
   const quoted = JSON.stringify(entry).replace(

@@ -4,8 +4,8 @@ import { ArchiveRefused, type ArchiveRules } from "./archiveRules.ts";
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * Returns the components of an entry's effective path, none for the root itself (`./`). Throws ArchiveRefused
- * for a name that could lead out of the directory or means different things on different systems.
+ * Returns the components of an entry's path; empty for the root (`./`). Throws ArchiveRefused for a name that
+ * could escape the directory or means different things on different systems.
  */
 export function parseEntryName(name: string, names: ArchiveRules["names"]): string[] {
   const reject = (rule: string): never => {
@@ -30,7 +30,7 @@ export function parseEntryName(name: string, names: ArchiveRules["names"]): stri
   return components;
 }
 
-/** `tar -C directory -c .` writes every name with one leading `./`. */
+/** Removes one leading `./`, which `tar -C directory -c .` writes. */
 function withoutDotSlash(name: string): string {
   return name.startsWith("./") ? name.slice(2) : name;
 }
@@ -43,35 +43,35 @@ function checkPortable(path: string, reject: (rule: string) => never): void {
 }
 
 /**
- * Returns the same fold for names that are one name to a file system without case: `ß`, `SS` and `ẞ`, `i` and
- * `ı`.
+ * Returns the same text for all names that are equal on a case-insensitive file system, for example `ß`, `SS`
+ * and `ẞ`, or `i` and `ı`.
  */
 function foldName(component: string): string {
   return component.toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
-/** One name of the archive's tree. */
+/** A name in the archive's tree. */
 interface TreeNode {
-  /** As `keptOf` returns it. */
+  /** As returned by `keptOf`. */
   name: string;
   isDirectory: boolean;
-  /** Made with the first of them: many directories have none. */
+  /** Created on demand, because many directories are empty. */
   children?: Map<string, TreeNode>;
-  /** Whether the archive has an entry for it; false for a directory that so far is only part of paths. */
+  /**
+   * Whether the archive has an entry for it; false for a directory that has only appeared in paths so far.
+   */
   isListed: boolean;
 }
 
 /**
- * The names read so far, as a tree, which rejects duplicates, names that differ only by case, and files under
- * files.
+ * The names read so far as a tree. Rejects duplicates, names that differ only by case, and files below files.
  */
 export interface EntryTree {
   /**
-   * Adds an entry; returns the number of new names, those of its parent directories included. Throws
-   * ArchiveRefused.
+   * Adds an entry. Returns the number of new names, including its parent directories. Throws ArchiveRefused.
    */
   add(components: readonly string[], isDirectory: boolean): number;
-  /** Whether the root has this directory, in these very letters. */
+  /** Returns whether the root has a directory with exactly this name. */
   hasDirectory(name: string): boolean;
 }
 
@@ -133,8 +133,8 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
 }
 
 /**
- * Returns a name as it is kept: a copy, as a part of a string may keep all of that string in memory, and one
- * character for each byte of its UTF-8, as a single character beyond Latin-1 doubles what a name takes.
+ * Returns a compact copy of a name: a substring may keep the whole string in memory, and a single character
+ * beyond Latin-1 doubles its size. Each UTF-8 byte becomes one character.
  */
 function keptOf(name: string): string {
   return Buffer.from(name).toString("latin1");

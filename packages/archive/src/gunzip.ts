@@ -2,16 +2,13 @@ import type { TransformOptions } from "node:stream";
 import { createGunzip, type Gunzip, type ZlibOptions } from "node:zlib";
 import { ArchiveRefused } from "./archiveRules.ts";
 
-/**
- * Bytes of a chunk: hashing and unpacking by the megabyte is twice as fast as by what one read of a socket
- * returns.
- */
+/** Chunk size in bytes. Hashing and unpacking in megabytes is twice as fast as in reads of a socket. */
 export const chunkBytes = 1024 * 1024;
 
 /**
- * Returns a gunzip that accepts exactly one member and nothing after it, in chunks of 1 MiB, which is four
- * times as fast as the default size. `bytesWritten` counts the bytes it has read of the packed archive. Pass
- * its errors through `toArchiveRefused`.
+ * Creates a gunzip stream that accepts exactly one member and nothing after it, in chunks of 1 MiB, which is
+ * four times as fast as the default size. `bytesWritten` is the number of packed bytes read. Pass its errors
+ * through `toArchiveRefused`.
  */
 export function createStrictGunzip(): Gunzip {
   // Some chunks may wait for the consumer, so that the threads work at the same time; in object mode they are
@@ -32,7 +29,7 @@ const rules: Readonly<Record<string, string>> = {
   ERR_TRAILING_JUNK_AFTER_STREAM_END: "goes on after the end of the gzip stream; only one member is allowed",
 };
 
-/** Returns ArchiveRefused for an error of the gunzip stream, any other error as it is. */
+/** Converts an error of the gunzip stream to ArchiveRefused; returns other errors unchanged. */
 export function toArchiveRefused(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const rule = typeof code === "string" ? rules[code] : undefined;

@@ -2,39 +2,38 @@ import { ArchiveRefused, type ArchiveRules } from "./archiveRules.ts";
 import { tarBlockBytes } from "./tarHeader.ts";
 
 /**
- * Bounds the headers that add neither a name nor bytes of a file, which the limits of entries and bytes do
- * not count: an archive of nothing else could go on for ever, as such blocks are packed a thousand to one.
- * Every method throws ArchiveRefused.
+ * Limits headers that add neither a name nor file content, which the limits of entries and bytes do not
+ * count: an archive of such blocks could be endless, as they compress a thousand to one. Every method throws
+ * ArchiveRefused.
  */
 export interface HeaderBounds {
-  /** Counts an extended header of the given type flag, and the bytes of the archive that it takes. */
+  /** Counts an extended header with its type flag and its size in the archive in bytes. */
   addExtended(type: string, bytes: number): void;
-  /** Counts a record of the extended header that was counted last. */
+  /** Counts a record of the last extended header. */
   addRecord(): void;
-  /** Counts an entry for the root directory itself. */
+  /** Counts an entry for the root directory. */
   addRoot(): void;
 }
 
 /**
- * git writes one global header, tar one entry for the root of each directory that it packs, and an archive
- * that is joined of others has those of each. Other extended headers need no number: each entry has at most
- * one of a kind.
+ * git writes one global header, tar writes one root entry per packed directory, and a concatenated archive
+ * has those of each part. Other extended headers need no limit: each entry has at most one of each kind.
  */
 const maxWithoutEntry = 1000;
 /**
- * What extended headers may take, for each entry that an archive may have: one block for the header and three
- * for the longest path and a few times and names. An entry may have much more, as one with extended
- * attributes has; all of them together may not.
+ * Size limit of extended headers per entry that an archive may have: one block for the header and three for
+ * the longest path and a few times and names. A single entry may exceed it, for example with extended
+ * attributes; the total may not.
  */
 const extendedBytesPerEntry = 4 * tarBlockBytes;
 /**
- * The same of their records: the shortest take five bytes, and each takes its time to read. Writers need some
- * ten for all that they know of a file.
+ * The same limit for records: the shortest take five bytes, and each takes time to read. Writers need about
+ * ten per file.
  */
 const recordsPerEntry = 16;
 /**
- * Those of one header: some ten fields of the entry, and sixty extended attributes, which bsdtar writes
- * twice.
+ * Limit of records in one header: about ten fields of the entry, and sixty extended attributes, which bsdtar
+ * writes twice.
  */
 const maxRecordsOfHeader = 128;
 
@@ -44,7 +43,7 @@ const unbounded: HeaderBounds = {
   addRoot: () => undefined,
 };
 
-/** Returns bounds for an archive of which nothing was read. */
+/** Creates the limits for a new archive. */
 export function createHeaderBounds({
   headers,
   limits: { entries },

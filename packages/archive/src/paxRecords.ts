@@ -8,12 +8,11 @@ export interface PaxOverrides {
   mtimeSeconds?: number;
 }
 
-/** Told of each record before it is read; may throw. */
+/** Called before each record is read. May throw. */
 export type OnRecord = () => void;
 
 /**
- * Returns the overrides in an extended header; throws ArchiveRefused for damaged records and for sparse
- * files.
+ * Returns the overrides in an extended header. Throws ArchiveRefused for damaged records and sparse files.
  */
 export function parsePaxRecords(body: Buffer, onRecord: OnRecord): PaxOverrides {
   const overrides: PaxOverrides = {};
@@ -31,8 +30,8 @@ export function parsePaxRecords(body: Buffer, onRecord: OnRecord): PaxOverrides 
 }
 
 /**
- * Throws ArchiveRefused for a global header that renames or resizes entries; it may carry a comment, as `git
- * archive` writes.
+ * Throws ArchiveRefused for a global header that renames or resizes entries. Comments, as written by `git
+ * archive`, are allowed.
  */
 export function checkGlobalPaxRecords(body: Buffer, onRecord: OnRecord): void {
   for (const [key] of records(body, onRecord)) {
@@ -42,7 +41,7 @@ export function checkGlobalPaxRecords(body: Buffer, onRecord: OnRecord): void {
   }
 }
 
-/** Each record is `<length> <key>=<value>\n`, its length counting itself. */
+/** Yields the records. Each is `<length> <key>=<value>\n`, with a length that includes itself. */
 function* records(body: Buffer, onRecord: OnRecord): Generator<[key: string, value: Buffer]> {
   // One character for each byte: many short records are read in a third of the time that they take in a
   // buffer.
@@ -67,7 +66,7 @@ function* records(body: Buffer, onRecord: OnRecord): Generator<[key: string, val
   }
 }
 
-/** Returns a key that is not plain ASCII, or throws. */
+/** Returns a key that is not plain ASCII. Throws if it is invalid. */
 function unusualKey(bytes: Buffer): string {
   const key = decodeUtf8(bytes);
   // GNU tar skips blanks before a key, others take them as part of it: they would read different names.
@@ -82,7 +81,7 @@ function wholeNumber(text: string): number {
   return value;
 }
 
-/** Returns 0 for times before 1970 and for what is not a number: nothing depends on them. */
+/** Returns 0 for times before 1970 and invalid numbers, because nothing depends on them. */
 function seconds(text: string): number {
   const value = /^[0-9]{1,12}(\.[0-9]*)?$/.test(text) ? Number(text) : 0;
   return Math.floor(value);

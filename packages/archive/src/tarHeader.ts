@@ -1,12 +1,12 @@
 import { ArchiveRefused } from "./archiveRules.ts";
 
-/** One 512-byte header block as it stands in the archive, before extended headers are applied. */
+/** A 512-byte header block, before extended headers are applied. */
 export interface RawTarHeader {
   name: Buffer;
   size: number;
   mode: number;
   mtimeSeconds: number;
-  /** The type flag's character; NUL is returned as `0`. */
+  /** The type flag. NUL is returned as `0`. */
   type: string;
 }
 
@@ -14,7 +14,7 @@ export const tarBlockBytes = 512;
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Returns the text of a name or an extended record; throws ArchiveRefused when it is not UTF-8. */
+/** Decodes a name or an extended record. Throws ArchiveRefused if it is not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes);
@@ -26,7 +26,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Returns a header block's fields; throws ArchiveRefused when it is neither POSIX nor GNU tar. */
+/** Parses a header block. Throws ArchiveRefused if it is neither POSIX nor GNU tar. */
 export function parseTarHeader(block: Buffer): RawTarHeader {
   if (checksumOf(block) !== octal(block, 148, 8))
     throw new ArchiveRefused("is not a tar archive, or is damaged: a header's checksum is wrong");
@@ -46,13 +46,13 @@ export function parseTarHeader(block: Buffer): RawTarHeader {
   };
 }
 
-/** Whether the bytes are all zero, as those of the two blocks at an archive's end are. */
+/** Returns whether all bytes are zero, as in the two blocks at the end of an archive. */
 export function isZeroBlock(bytes: Uint8Array): boolean {
   for (const byte of bytes) if (byte !== 0) return false;
   return true;
 }
 
-/** Returns the sum of the block's bytes, with the checksum field itself counted as spaces. */
+/** Returns the checksum of the block, which counts the checksum field itself as spaces. */
 function checksumOf(block: Buffer): number {
   let sum = 8 * 0x20;
   for (let index = 0; index < tarBlockBytes; index += 1) {
@@ -67,7 +67,7 @@ function cString(block: Buffer, start: number, length: number): Buffer {
   return Buffer.from(end < 0 ? field : field.subarray(0, end));
 }
 
-/** Reads octal digits, or GNU's base-256 when the first bit is set. */
+/** Parses octal digits, or GNU base-256 if the first bit is set. */
 function number(block: Buffer, start: number, length: number, what: string): number {
   const value =
     ((block[start] ?? 0) & 0x80) === 0 ? octal(block, start, length) : base256(block, start, length);
@@ -76,8 +76,8 @@ function number(block: Buffer, start: number, length: number, what: string): num
 }
 
 /**
- * Returns 0 for times before 1970, which GNU tar writes as a negative number in base-256: nothing depends on
- * them.
+ * Returns 0 for times before 1970, which GNU tar writes as negative base-256 numbers, because nothing depends
+ * on them.
  */
 function time(block: Buffer, start: number, length: number): number {
   return block[start] === 0xff ? 0 : number(block, start, length, "time");

@@ -5,7 +5,7 @@ import { decodeUtf8, isZeroBlock, parseTarHeader, tarBlockBytes, type RawTarHead
 /** An entry with its effective name and size. */
 export interface TarEntry {
   name: string;
-  /** Type flag: `0` a file, `5` a directory, the inspector rejects others. */
+  /** Type flag: `0` for a file, `5` for a directory. The inspector rejects others. */
   type: string;
   size: number;
   mode: number;
@@ -13,25 +13,25 @@ export interface TarEntry {
 }
 
 /**
- * Receives an archive's content in order: extended headers, their entry, its bytes in chunks, its end. Chunks
- * are views of what was written.
+ * Receives the content of an archive in order: extended headers, their entry, its bytes in chunks, and its
+ * end. Chunks are views of the input.
  */
 export interface TarSink {
   /**
-   * An extended header starts, which takes so many bytes of the archive; its type flag is `g` when it stands
-   * for no entry.
+   * An extended header starts, with its size in the archive in bytes. The type flag `g` marks a global
+   * header.
    */
   extended(type: string, bytes: number): void;
-  /** The extended header has one more record. */
+  /** The extended header has another record. */
   record(): void;
   entry(entry: TarEntry): void;
   data(bytes: Buffer): void;
   endEntry(): void;
 }
 
-/** Extended headers are kept in memory as a whole. */
+/** Size limit of extended headers, which are kept in memory. */
 const maxExtendedBytes = 64 * 1024;
-/** Writers pad the end with zeros, usually to 10 KiB. */
+/** Limit of padding after the end marker. Writers usually pad to 10 KiB. */
 const maxTrailingBytes = 1024 * 1024;
 
 type Section =
@@ -42,12 +42,12 @@ type Section =
   | { kind: "end" };
 
 /**
- * A strict, synchronous reader of uncompressed tar, which throws ArchiveRefused for whatever is not well
+ * A strict, synchronous reader of uncompressed tar. Throws ArchiveRefused for anything that is not well
  * defined.
  */
 export interface TarReader {
   write(bytes: Buffer): void;
-  /** Call after the last byte; throws when the archive stops before its end marker. */
+  /** Call it after the last byte. Throws if the archive ends before its end marker. */
   finish(): void;
 }
 
@@ -59,7 +59,7 @@ export function createTarReader(sink: TarSink): TarReader {
   let zeroBlocks = 0;
   let trailing = 0;
   let overrides: PaxOverrides = {};
-  /** Types of the extended headers that the next entry has. */
+  /** Types of the extended headers of the next entry. */
   let extended = "";
 
   function write(bytes: Buffer): void {
@@ -196,7 +196,10 @@ export function createTarReader(sink: TarSink): TarReader {
   return { write, finish };
 }
 
-/** Rejects two extended headers that name one entry differently: readers disagree about which one counts. */
+/**
+ * Rejects two extended headers with different names for an entry, because readers disagree about which one
+ * counts.
+ */
 function merged(known: PaxOverrides, added: PaxOverrides): PaxOverrides {
   if (known.path !== undefined && added.path !== undefined && known.path !== added.path) {
     throw new ArchiveRefused("is given two names", { entry: added.path });

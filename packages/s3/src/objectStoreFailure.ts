@@ -14,8 +14,8 @@ const tokenService: ServerWords = {
 };
 
 /**
- * Returns what is wrong with the way to the bucket, in a sentence that says what to do and has no value in
- * it; undefined for what may pass by itself.
+ * Returns a message for a permanent failure to reach the bucket, with what to do and without values;
+ * undefined for temporary failures.
  */
 export function objectStoreSentence(error: unknown): string | undefined {
   const identityError = webIdentityErrorIn(error);
@@ -28,7 +28,7 @@ export function objectStoreSentence(error: unknown): string | undefined {
   return failure === undefined ? undefined : connectionSentence(failure, store);
 }
 
-/** The client throws S3Error, and for what may pass by itself, as a status of 500 or more, other errors. */
+/** The client throws S3Error, and other errors for temporary failures such as a status of 500 or more. */
 function responseSentence(error: Error): string | undefined {
   if (!(error instanceof StoreErrorResponse || error instanceof S3Error)) return undefined;
   const { code = "", message } = error;
@@ -45,7 +45,7 @@ const noBucket = "The object store has no bucket of the name in S3_BUCKET: make 
 const endedKeys =
   "The object store refuses the temporary keys of the web identity, or S3_ACCESS_KEY is one of these: let s3.webIdentity renew them.";
 
-/** By S3's codes. */
+/** Messages by S3 error code. */
 const sentences: Readonly<Record<string, string>> = {
   NoSuchBucket: noBucket,
   InvalidAccessKeyId:
@@ -92,13 +92,13 @@ function* errorsOf(error: unknown): Generator<Error> {
     yield cause;
 }
 
-/** Why a token was not exchanged for temporary keys. */
+/** Why a token could not be exchanged for temporary keys. */
 export type WebIdentityFailure = "NoToken" | "Unreachable" | "Refused";
 
-/** A token was not exchanged for temporary keys. Its message holds neither. */
+/** A token could not be exchanged for temporary keys. The message contains neither. */
 export class WebIdentityError extends Error {
   readonly failure: WebIdentityFailure;
-  /** The token service's own word for it. */
+  /** Error code of the token service. */
   readonly code: string | undefined;
 
   constructor(failure: WebIdentityFailure, message: string, cause?: unknown, code?: string) {
@@ -109,10 +109,10 @@ export class WebIdentityError extends Error {
   }
 }
 
-/** What the object store responded to a request that it refused. */
+/** Error response of the object store. */
 export class StoreErrorResponse extends Error {
   readonly status: number;
-  /** S3's word for the reason; undefined where it gave none, as other servers do. */
+  /** S3 error code; undefined if the server sent none. */
   readonly code: string | undefined;
 
   constructor(status: number, code: string | undefined, message = "") {

@@ -2,16 +2,16 @@ import { z } from "zod";
 import { authorityFile } from "#runtime/network/authorityFile.ts";
 import type { WebIdentity } from "./webIdentityProvider.ts";
 
-/** Where the object store is, and who asks. */
+/** Address and credentials of the object store. */
 export interface ObjectStoreAccess {
   endpoint: string;
   region: string;
-  /** Empty where a web identity stands for both. */
+  /** Empty with a web identity. */
   accessKey: string;
   secretKey: string;
-  /** Whose temporary keys are used in the place of an access key. */
+  /** Web identity whose temporary keys replace the access key. */
   webIdentity?: WebIdentity | undefined;
-  /** Of the endpoint's certificate, in PEM; undefined trusts the public ones. */
+  /** CA certificates of the endpoint in PEM; undefined for public authorities. */
   authorities?: string[] | undefined;
 }
 
@@ -20,8 +20,8 @@ const inChart = (key: string): string =>
   `in the chart it is key ${key} of the secret that s3.existingSecret names`;
 
 /**
- * The variables of all programs that reach the object store; those of a web identity bear the names that AWS
- * gave them.
+ * The variables of all programs that use the object store. Those of a web identity have the names that AWS
+ * uses.
  */
 export const objectStoreVariables = {
   S3_ENDPOINT: httpAddress(`must be an http or https address; ${inChart("endpoint")}`),
@@ -52,7 +52,7 @@ export const objectStoreVariables = {
 
 type ObjectStoreVariables = z.infer<z.ZodObject<typeof objectStoreVariables>>;
 
-/** Adds an issue for each variable that does not go with the others. */
+/** Adds an issue for each inconsistent variable. */
 export function checkObjectStore(env: ObjectStoreVariables, context: z.core.$RefinementCtx): void {
   const refuse = (name: keyof ObjectStoreVariables, message: string): void =>
     context.addIssue({ code: "custom", path: [name], message });
@@ -72,7 +72,7 @@ export function checkObjectStore(env: ObjectStoreVariables, context: z.core.$Ref
     refuse("S3_CA_FILE", "is set, and S3_ENDPOINT asks for no TLS: begin that with https://");
 }
 
-/** Returns how the object store is reached. */
+/** Returns the settings of the object store. */
 export function objectStoreAccessOf(env: ObjectStoreVariables): ObjectStoreAccess & { bucket: string } {
   const { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey } = env;
   const authorities = env.S3_CA_FILE?.certificates;
@@ -99,7 +99,10 @@ export function objectStoreAccessOf(env: ObjectStoreVariables): ObjectStoreAcces
   };
 }
 
-/** AWS has a token service in each region; MinIO and its kin serve both at one address. */
+/**
+ * Returns the address of the token service. AWS has one per region; MinIO and similar servers use the same
+ * address for both.
+ */
 function defaultTokenService({ S3_ENDPOINT: endpoint, S3_REGION: region }: ObjectStoreVariables): string {
   const [, suffix] = /(?:^|\.)(amazonaws\.com(?:\.cn)?)$/.exec(new URL(endpoint).hostname) ?? [];
   return suffix === undefined ? endpoint : `https://sts.${region}.${suffix}`;

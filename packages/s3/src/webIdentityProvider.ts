@@ -8,42 +8,45 @@ import { jittered } from "#runtime/scheduling/backOff.ts";
 import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { WebIdentityError } from "./objectStoreFailure.ts";
 
-/** Who a program is, by a token that its cluster renews, and where it exchanges that for temporary keys. */
+/**
+ * A program's identity by a token that the cluster renews, and the token service that exchanges it for
+ * temporary keys.
+ */
 export interface WebIdentity {
   tokenFile: string;
-  /** Undefined where the token itself says what it may do. */
+  /** Undefined if the token itself carries the permissions. */
   role: string | undefined;
-  /** Name of the keys' owner in the store's own log. */
+  /** Name of the keys' owner in the store's log. */
   roleSession: string;
   /** Address of the token service. */
   endpoint: string;
-  /** Of its certificate, in PEM; undefined trusts the public ones. */
+  /** CA certificates of the token service in PEM; undefined for public authorities. */
   authorities: string[] | undefined;
 }
 
 interface TemporaryKeys {
   credentials: Credentials;
-  /** Put off when that failed. */
+  /** Postponed after a failure. */
   renewAtMs: number;
-  /** A moment before their end, for what is on its way then. */
+  /** Shortly before they expire, to leave time for requests in flight. */
   endMs: number;
 }
 
 /**
- * How long before their end keys are renewed: a token service that is unavailable for a while is no outage.
- * Of keys with a short life, that share of it.
+ * Time before expiry at which keys are renewed, so that a short outage of the token service has no effect. A
+ * share of the lifetime for short-lived keys.
  */
 const renewalLead = { msMax: 15 * 60_000, share: 0.25 };
-/** How long before their end they are used for the last time. */
+/** Time before expiry after which keys are no longer used. */
 const endLead = { msMax: 10_000, share: 0.1 };
-/** After a failure, about how long until the token service is asked again while the keys still work. */
+/** Approximate delay before a retry while the keys are still valid. */
 const retryMs = 5_000;
 
 /**
- * Temporary keys for the object store's client: by AssumeRoleWithWebIdentity, with the token that is in the
- * file at that moment. They are renewed before they end; while that fails the old ones go on. Callers that
- * come meanwhile wait for one and the same response. The class that it extends asks AWS' own token service
- * alone, puts the token into an address, and does not say what it is refused for.
+ * Provides temporary keys for the object store client by AssumeRoleWithWebIdentity with the current token in
+ * the file. Keys are renewed before they expire; if that fails, the old ones are used until then. Concurrent
+ * callers share one request. The base class only supports the AWS token service, puts the token into a URL,
+ * and does not report the reason of a rejection.
  */
 export class WebIdentityProvider extends IamAwsProvider {
   readonly #identity: WebIdentity;
@@ -57,7 +60,7 @@ export class WebIdentityProvider extends IamAwsProvider {
     this.#clock = clock;
   }
 
-  /** Throws WebIdentityError when there are no keys that still work. */
+  /** Returns the keys. Throws WebIdentityError if there are no valid keys. */
   override async getCredentials(): Promise<Credentials> {
     const nowMs = this.#clock.now().getTime();
     const keys = this.#keys;
@@ -118,7 +121,7 @@ function refuse(status: number, text: string): never {
   throw new WebIdentityError("Refused", `The token service answered ${code.slice(0, 64)}.`, undefined, code);
 }
 
-/** The responses are flat, and their values hold no markup. */
+/** Reads an element. The responses are flat, and their values contain no markup. */
 function valueOf(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]+)</${name}>`).exec(xml)?.[1];
 }
@@ -127,8 +130,8 @@ const timeoutMs = 10_000;
 const responseBytesMax = 64 * 1024;
 
 /**
- * Posts a form and returns the response, whose body is cut at 64 KiB. Throws when there is none within ten
- * seconds. `authorities` sign the server's certificate; undefined trusts the public ones.
+ * Posts a form and returns the response with at most 64 KiB of its body. Throws if there is no response
+ * within ten seconds. `authorities` are the CA certificates of the server; undefined for public authorities.
  */
 async function postForm(
   url: string,
