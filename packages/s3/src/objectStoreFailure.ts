@@ -39,29 +39,28 @@ function responseSentence(error: Error): string | undefined {
 }
 
 const notS3 =
-  "What answers at S3_ENDPOINT is no object store: correct the address; where it takes TLS alone, begin it with https://.";
-const otherRegion = "The bucket in S3_BUCKET is in another region than S3_REGION says: correct it.";
-const noBucket = "The object store has no bucket of the name in S3_BUCKET: make it, or correct the name.";
+  "The server at S3_ENDPOINT is not an object store. Correct the address; if the server only accepts TLS, start it with https://.";
+const otherRegion = "The bucket in S3_BUCKET is in another region than S3_REGION. Correct the region.";
+const noBucket = "The object store has no bucket with the name in S3_BUCKET. Create it, or correct the name.";
 const endedKeys =
-  "The object store refuses the temporary keys of the web identity, or S3_ACCESS_KEY is one of these: let s3.webIdentity renew them.";
+  "The object store rejects the temporary keys of the web identity, or S3_ACCESS_KEY is a temporary key. Use s3.webIdentity to renew keys.";
 
 /** Messages by S3 error code. */
 const sentences: Readonly<Record<string, string>> = {
   NoSuchBucket: noBucket,
   InvalidAccessKeyId:
-    "The object store does not know the access key in S3_ACCESS_KEY: correct it, or make that key in the object store.",
+    "The object store does not know the access key in S3_ACCESS_KEY. Correct it, or create the key in the object store.",
   SignatureDoesNotMatch:
-    "The object store refuses the secret key in S3_SECRET_KEY: it is not that of the access key in S3_ACCESS_KEY.",
+    "The object store rejects the secret key in S3_SECRET_KEY, which does not belong to the access key in S3_ACCESS_KEY.",
   AccessDenied:
-    "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
+    "The access key may not use the bucket in S3_BUCKET. Attach the chart's policy (files/store-policies) to it.",
   AllAccessDisabled:
-    "The object store does not let this key into the bucket in S3_BUCKET: give it the chart's policy (files/store-policies).",
+    "The access key may not use the bucket in S3_BUCKET. Attach the chart's policy (files/store-policies) to it.",
   PermanentRedirect: otherRegion,
   MovedPermanently: otherRegion,
   TemporaryRedirect: otherRegion,
   IllegalLocationConstraintException: otherRegion,
-  RequestTimeTooSkewed:
-    "The object store's clock and this program's differ by more than it allows: set both right.",
+  RequestTimeTooSkewed: "The clocks of the object store and this program differ too much. Correct both.",
   ExpiredToken: endedKeys,
   InvalidToken: endedKeys,
   InvalidTokenId: endedKeys,
@@ -70,13 +69,13 @@ const sentences: Readonly<Record<string, string>> = {
 function identitySentence(error: WebIdentityError): string {
   switch (error.failure) {
     case "NoToken":
-      return "The token file in AWS_WEB_IDENTITY_TOKEN_FILE cannot be read: let the chart (s3.webIdentity) or your cluster mount one.";
+      return "The token file in AWS_WEB_IDENTITY_TOKEN_FILE cannot be read. Mount one with the chart (s3.webIdentity) or your cluster.";
     case "Refused":
-      return `The token service refuses the web identity's token (${error.code ?? "it answered something else than keys"}): compare its issuer, audience and subject with what the role in AWS_ROLE_ARN trusts.`;
+      return `The token service rejects the web identity's token (${error.code ?? "no keys in the response"}). Compare its issuer, audience and subject with those that the role in AWS_ROLE_ARN trusts.`;
     case "Unreachable": {
       const failure = connectionFailureOf(error);
       return failure === undefined
-        ? "The token service of the web identity does not answer."
+        ? "The token service of the web identity does not respond."
         : connectionSentence(failure, tokenService);
     }
   }

@@ -234,7 +234,7 @@ describe("the API's log", function () {
       }
     }
     expect(written.output.match(/"level":"error"/g)).to.have.length.above(30);
-    expect(written.output).to.contain("Something was written past the log.");
+    expect(written.output).to.contain("Output bypassed the logger.");
     expectNoSecrets();
   });
 

@@ -123,12 +123,12 @@ describe("stores behind TLS", function () {
       [
         "another authority",
         () => ({ DATABASE_URL: url.href, DATABASE_CA_FILE: stranger.certificateFile }),
-        /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/,
+        /^The database has a certificate from an untrusted authority\. .* DATABASE_CA_FILE/,
       ],
       [
         "no authority",
         () => ({ DATABASE_URL: at((address) => address.searchParams.set("sslmode", "verify-full")) }),
-        /^The database shows a certificate of an authority that is not trusted here: DATABASE_CA_FILE/,
+        /^The database has a certificate from an untrusted authority\. .* DATABASE_CA_FILE/,
       ],
       [
         "a host name that the certificate does not bear",
@@ -136,7 +136,7 @@ describe("stores behind TLS", function () {
           DATABASE_URL: at((address) => (address.hostname = "127.0.0.1")),
           DATABASE_CA_FILE: authority.certificateFile,
         }),
-        /^The database shows a certificate that is not for the host name in DATABASE_URL/,
+        /^The database has a certificate for another host name than the one in DATABASE_URL/,
       ],
       [
         "a database that is not there",
@@ -163,7 +163,7 @@ describe("stores behind TLS", function () {
       const [readiness, migrated] = await Promise.all([readinessOf(env), migrate(env)]);
       for (const words of [readiness.words, migrated.output])
         expect(words).to.match(
-          /^The database does not speak TLS there, which DATABASE_URL or DATABASE_CA_FILE/,
+          /^The database does not use TLS on this port, but DATABASE_URL or DATABASE_CA_FILE/,
         );
       await plain.drop();
     });
@@ -189,7 +189,7 @@ describe("stores behind TLS", function () {
       [
         "another authority",
         () => ({ REDIS_URL: withPassword(redis.url, password), REDIS_CA_FILE: stranger.certificateFile }),
-        /^Redis shows a certificate of an authority that is not trusted here: REDIS_CA_FILE/,
+        /^Redis has a certificate from an untrusted authority\. .* REDIS_CA_FILE/,
       ],
       [
         "a host name that the certificate does not bear",
@@ -197,7 +197,7 @@ describe("stores behind TLS", function () {
           REDIS_URL: withPassword(redis.url, password).replace("localhost", "127.0.0.1"),
           REDIS_CA_FILE: authority.certificateFile,
         }),
-        /^Redis shows a certificate that is not for the host name in REDIS_URL/,
+        /^Redis has a certificate for another host name than the one in REDIS_URL/,
       ],
       [
         "a wrong password",
@@ -280,7 +280,7 @@ describe("stores behind TLS", function () {
       [
         "a missing bucket",
         () => ({ S3_BUCKET: "canary-bucket" }),
-        /^The object store has no bucket of the name in S3_BUCKET: make it/,
+        /^The object store has no bucket with the name in S3_BUCKET\. Create it/,
       ],
       [
         "a wrong access key",
@@ -290,27 +290,27 @@ describe("stores behind TLS", function () {
       [
         "a wrong secret key",
         () => ({ S3_SECRET_KEY: "canary" }),
-        /^The object store refuses the secret key in S3_SECRET_KEY/,
+        /^The object store rejects the secret key in S3_SECRET_KEY/,
       ],
       [
         "another region",
         () => ({ S3_REGION: "eu-test-2" }),
-        /^The bucket in S3_BUCKET is in another region than S3_REGION says/,
+        /^The bucket in S3_BUCKET is in another region than S3_REGION/,
       ],
       [
         "another authority",
         () => ({ S3_CA_FILE: stranger.certificateFile }),
-        /^The object store shows a certificate of an authority that is not trusted here: S3_CA_FILE/,
+        /^The object store has a certificate from an untrusted authority\. .* S3_CA_FILE/,
       ],
       [
         "a host name that the certificate does not bear",
         () => ({ S3_ENDPOINT: minio.endpoint.replace("127.0.0.1", "localhost") }),
-        /^The object store shows a certificate that is not for the host name in S3_ENDPOINT/,
+        /^The object store has a certificate for another host name than the one in S3_ENDPOINT/,
       ],
       [
         "an address without TLS",
         () => ({ S3_ENDPOINT: minio.endpoint.replace("https:", "http:"), S3_CA_FILE: "" }),
-        /^What answers at S3_ENDPOINT is no object store: .* https:/,
+        /^The server at S3_ENDPOINT is not an object store\. .* https:/,
       ],
     ] as const) {
       it(`is refused with ${title}, to API and agents in a sentence of its own`, async () => {
@@ -331,7 +331,7 @@ describe("stores behind TLS", function () {
       });
       try {
         await eventually(
-          () => replica.output.includes("The object store has no bucket of the name in S3_BUCKET"),
+          () => replica.output.includes("The object store has no bucket with the name in S3_BUCKET"),
           { what: "the sentence in the log" },
         );
       } finally {

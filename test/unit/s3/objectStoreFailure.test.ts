@@ -8,7 +8,7 @@ describe("objectStoreSentence", () => {
     [
       "a key without the right",
       new StoreErrorResponse(403, "AccessDenied", "Access Denied."),
-      /does not let this key into the bucket/,
+      /may not use the bucket/,
     ],
     ["clocks that differ", new StoreErrorResponse(403, "RequestTimeTooSkewed"), /clock/],
     ["keys that have ended", new StoreErrorResponse(400, "ExpiredToken"), /temporary keys/],
@@ -23,7 +23,7 @@ describe("objectStoreSentence", () => {
       new StoreErrorResponse(400, "AuthorizationHeaderMalformed", "no key"),
       undefined,
     ],
-    ["what speaks another language", new StoreErrorResponse(404, undefined), /is no object store/],
+    ["what speaks another language", new StoreErrorResponse(404, undefined), /is not an object store/],
     ["a store that is not healthy", new StoreErrorResponse(503, undefined), undefined],
     ["one that is not healthy, in S3's words", new StoreErrorResponse(503, "SlowDown"), undefined],
     ["one that is unavailable", failed("ECONNREFUSED"), undefined],
@@ -31,14 +31,14 @@ describe("objectStoreSentence", () => {
     [
       "a token service behind another authority",
       new WebIdentityError("Unreachable", "away", failed("SELF_SIGNED_CERT_IN_CHAIN")),
-      /^The token service shows a certificate of an authority.*s3\.caSecret/,
+      /^The token service has a certificate from an untrusted authority.*s3\.caSecret/,
     ],
     [
       "a token that is refused, as the client wraps it",
       new Error("Unable to get credentials", {
         cause: new WebIdentityError("Refused", "no", undefined, "AccessDenied"),
       }),
-      /refuses the web identity's token \(AccessDenied\)/,
+      /rejects the web identity's token \(AccessDenied\)/,
     ],
   ];
   for (const [what, error, sentence] of sentences) {

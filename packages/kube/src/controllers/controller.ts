@@ -157,7 +157,7 @@ export class Controller {
       const waitMs = this.#queue.addRateLimited(key);
       logger.warn(
         { err: error, waitMs: Math.round(waitMs), retries: this.#queue.retries(key) },
-        "A reconcile failed; it is tried again.",
+        "A reconcile failed and will be retried.",
       );
       done("failed");
     }

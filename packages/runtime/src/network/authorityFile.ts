@@ -33,7 +33,7 @@ function readCertificates(file: string): string[] {
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
     throw new Error(
-      `must name a file with certificates in PEM form ("-----BEGIN CERTIFICATE-----"), and ${file} is none`,
+      `must be a file with certificates in PEM form ("-----BEGIN CERTIFICATE-----"), which ${file} is not`,
     );
   }
   return certificates;
@@ -44,7 +44,7 @@ function readOrExplain(file: string): string {
     return readFileSync(file, "utf8");
   } catch (cause) {
     const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "for an unknown reason";
-    throw new Error(`names ${file}, which cannot be read: ${reason}`, { cause });
+    throw new Error(`is ${file}, which cannot be read: ${reason}`, { cause });
   }
 }
 

@@ -50,15 +50,15 @@ export function connectionSentence(
 ): string {
   switch (failure) {
     case "untrusted":
-      return `${server} shows a certificate of an authority that is not trusted here: ${authority} must hold that authority's certificate.`;
+      return `${server} has a certificate from an untrusted authority. Add the certificate of the authority to ${authority}.`;
     case "otherName":
-      return `${server} shows a certificate that is not for the host name in ${address}: use a name that the certificate bears, or have one made for this name.`;
+      return `${server} has a certificate for another host name than the one in ${address}. Use a name from the certificate, or issue a certificate for this name.`;
     case "outdated":
-      return `${server} shows a certificate that has expired or is not valid yet: renew it, or set the clocks right.`;
+      return `${server} has a certificate that has expired or is not valid yet. Check the clocks, or renew it.`;
     case "noTls":
-      return `${server} does not speak TLS there, which ${address} or ${authority} asks for: turn it on in the server, or connect to the port that has it.`;
+      return `${server} does not use TLS on this port, but ${address} or ${authority} requires it. Enable TLS on the server, or use its TLS port.`;
     case "unknownHost":
-      return `The host name in ${address} cannot be resolved: correct it.`;
+      return `The host name in ${address} cannot be resolved. Correct it.`;
   }
 }
 

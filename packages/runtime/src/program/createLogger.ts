@@ -59,7 +59,7 @@ const causesShown = 4;
 /** Redirects the console and Node.js warnings to the log, so that all output is JSON. */
 export function logConsole(logger: Logger): void {
   const said = (...words: unknown[]): void =>
-    logger.warn({ said: format(...words) }, "Something was written past the log.");
+    logger.warn({ said: format(...words) }, "Output bypassed the logger.");
   Object.assign(console, { log: said, info: said, debug: said, warn: said, error: said });
   process
     .removeAllListeners("warning")

@@ -33,11 +33,11 @@ export function runProgram({ logger, start, stop, stopDeadlineMs }: ProgramOptio
       logger.error({ err: error }, sentence);
       process.exit(1);
     };
-  onUnhandledError(fail("The program ends, for nothing handles this error and its state is unknown."));
+  onUnhandledError(fail("The program exits because of an unhandled error."));
   onStopSignal((signal) => {
     if (stopping.signal.aborted) return;
     logger.info({ signal }, "The program stops.");
-    stopping.abort(new Error(`The program was told to stop: ${signal}.`));
+    stopping.abort(new Error(`The program received ${signal}.`));
     setTimeout(
       () =>
         fail("The program could not stop in time.")(
@@ -48,7 +48,7 @@ export function runProgram({ logger, start, stop, stopDeadlineMs }: ProgramOptio
     stop().then(() => {
       logger.info({}, "The program has stopped.");
       process.exit(0);
-    }, fail("The program could not stop in good order."));
+    }, fail("The program could not stop gracefully."));
   });
   start(stopping.signal).catch((error: unknown) => {
     if (!stopping.signal.aborted) fail("The program could not start.")(error);

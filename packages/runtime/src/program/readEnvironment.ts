@@ -16,7 +16,7 @@ export function readEnvironment<Output>(
 ): Output {
   const parsed = schema.safeParse(environment);
   if (!parsed.success)
-    throw new Error(`The configuration of the ${program} is wrong.\n${z.prettifyError(parsed.error)}`);
+    throw new Error(`The configuration of the ${program} is invalid.\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 

@@ -34,7 +34,7 @@ export async function repeat(
       await work(signal);
     } catch (error) {
       if (!signal.aborted)
-        logger.warn({ err: error, job: name }, "A background job failed; it is tried again.");
+        logger.warn({ err: error, job: name }, "A background job failed and will be retried.");
     }
   } while (await slept(clock, jittered(periodMs, Math.random, jitter), signal));
 }

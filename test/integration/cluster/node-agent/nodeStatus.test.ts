@@ -158,7 +158,7 @@ describe("Node agent: status of its node", function () {
     );
     expect(condition).to.include({
       status: "False",
-      message: "The object store has no bucket of the name in S3_BUCKET: make it, or correct the name.",
+      message: "The object store has no bucket with the name in S3_BUCKET. Create it, or correct the name.",
     });
   });
 

@@ -91,7 +91,7 @@ describe("runProgram", function () {
       "SIGTERM",
     );
     expect(code, output).to.equal(1);
-    expect(output).to.contain("could not stop in good order").and.contain("Still held.");
+    expect(output).to.contain("could not stop gracefully").and.contain("Still held.");
   });
 
   it("exits with 1 and logs the reason of an unhandled error", async () => {

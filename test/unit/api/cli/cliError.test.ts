@@ -50,10 +50,10 @@ describe("toCliError", () => {
       code: "DEPTH_ZERO_SELF_SIGNED_CERT",
     });
     expect(toCliError(untrusted).message).to.match(
-      /^The database shows a certificate .* \(self-signed certificate\)$/,
+      /^The database has a certificate .* \(self-signed certificate\)$/,
     );
     expect(
       toCliError(unavailable("The archive store is not available just now.", untrusted)).message,
-    ).to.match(/^The object store shows a certificate .* \(The archive store is not available/);
+    ).to.match(/^The object store has a certificate .* \(The archive store is not available/);
   });
 });

@@ -14,7 +14,7 @@ describe("readEnvironment", () => {
 
   it("names the program and every invalid variable, but no values", () => {
     expect(() => readEnvironment(Variables, { PORT: "canary", SECRET: "canary" }, "API"))
-      .to.throw(/^The configuration of the API is wrong\.\n[^]*PORT[^]*SECRET/)
+      .to.throw(/^The configuration of the API is invalid\.\n[^]*PORT[^]*SECRET/)
       .with.property("message")
       .that.does.not.contain("canary");
   });
