@@ -78,7 +78,7 @@ describe("kubectl joypod behind a proxy", function () {
 
   it("uses the proxy in HTTPS_PROXY", async () => {
     expect(await said(kubeconfig, { HTTPS_PROXY: address })).to.match(
-      /^There is no Joypod in the namespace default/,
+      /^Joypod was not found in the namespace default/,
     );
     expect(targets).to.deep.equal([target]);
   });
@@ -87,7 +87,7 @@ describe("kubectl joypod behind a proxy", function () {
     const text = JSON.parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig;
     for (const { cluster } of text.clusters) cluster["proxy-url"] = address;
     expect(await said(write("own", text), { HTTPS_PROXY: "http://127.0.0.1:9" })).to.match(
-      /^There is no Joypod in the namespace default/,
+      /^Joypod was not found in the namespace default/,
     );
     expect(targets).to.deep.equal([target]);
   });

@@ -171,7 +171,7 @@ describe("Several installations in one cluster", function () {
     expect(error)
       .to.be.an("error")
       .with.property("message")
-      .that.contains(`sessions are in namespace ${fixture.namespace}`)
+      .that.contains(`with sessions in namespace ${fixture.namespace};`)
       .and.contains("chart value installation");
     expect(await second.gameNodes.find({ name: secondNode })).to.equal(undefined);
     expect((await fixture.gameNodes.get({ name: node })).metadata.uid).to.equal(before.metadata.uid);
