@@ -22,20 +22,20 @@ func (c *counts) write(out io.Writer) {
 		name, kind, help string
 		value            *atomic.Int64
 	}{
-		{"joypod_turn_allocations", "gauge", "Relayed connections that are open.", &c.allocations},
-		{"joypod_turn_allocations_total", "counter", "Relayed connections opened so far.", &c.allocationsTotal},
-		{"joypod_turn_allocations_refused_total", "counter", "Connections refused because a bound was reached.", &c.refusedAllocations},
-		{"joypod_turn_peers_refused_total", "counter", "Permissions refused to addresses that are no game node's.", &c.refusedPeers},
-		{"joypod_turn_packets_refused_total", "counter", "Packets dropped because they were for another port, or another address.", &c.refusedPackets},
+		{"joypod_turn_allocations", "gauge", "Open TURN allocations.", &c.allocations},
+		{"joypod_turn_allocations_total", "counter", "TURN allocations opened since the relay started.", &c.allocationsTotal},
+		{"joypod_turn_allocations_refused_total", "counter", "Allocations, channels and connections refused because a limit was reached.", &c.refusedAllocations},
+		{"joypod_turn_peers_refused_total", "counter", "Permission requests refused because the address does not belong to a game node.", &c.refusedPeers},
+		{"joypod_turn_packets_refused_total", "counter", "Packets dropped because their destination address or port is not allowed.", &c.refusedPackets},
 		{"joypod_turn_sent_bytes_total", "counter", "Bytes sent to game nodes.", &c.bytesToNodes},
 		{"joypod_turn_received_bytes_total", "counter", "Bytes received from game nodes.", &c.bytesFromNodes},
-		{"joypod_turn_node_addresses", "gauge", "Addresses of game nodes that may be reached.", &c.nodeAddresses},
+		{"joypod_turn_node_addresses", "gauge", "Game node addresses that the relay may reach.", &c.nodeAddresses},
 	} {
 		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %d\n", figure.name, figure.help, figure.name, figure.kind, figure.name, figure.value.Load())
 	}
 	if end, isKnown := c.certificateEnd(); isKnown {
 		const name = "joypod_turn_certificate_expiry_timestamp_seconds"
-		fmt.Fprintf(out, "# HELP %s When the certificate of TLS ends, in seconds since 1970.\n# TYPE %s gauge\n%s %d\n", name, name, name, end.Unix())
+		fmt.Fprintf(out, "# HELP %s Expiry time of the TLS certificate in seconds since the Unix epoch.\n# TYPE %s gauge\n%s %d\n", name, name, name, end.Unix())
 	}
 }
 

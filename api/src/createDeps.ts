@@ -65,11 +65,11 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   const objectStore = connectObjectStore(config.objectStore);
   const rateLimits = new RateLimits(redis, config);
   const passwords = new Passwords({ pepper, cost: bcryptCost, workers: passwordWorkers });
-  metrics.gauge("joypod_password_queue", "Password checks that wait for a thread.", () => passwords.queued);
+  metrics.gauge("joypod_password_queue", "Password checks waiting for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge(
     "joypod_database_waiting",
-    "Requests that wait for a database connection.",
+    "Requests waiting for a database connection.",
     () => postgres.pool.waitingCount,
   );
   const cluster = connectCluster(config.cluster, logger, metrics.kube);
@@ -83,7 +83,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   });
   metrics.gauge(
     "joypod_event_streams",
-    "Open streams of game session events.",
+    "Open event streams of game sessions.",
     () => gameSessionEvents.followers,
   );
   const readiness = createReadiness({

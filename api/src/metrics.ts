@@ -36,47 +36,47 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     this.#requests = new Histogram({
       name: "joypod_http_request_duration_seconds",
-      help: "Time from a request's headers to the end of its response; status 499 where the client left before it began.",
+      help: "HTTP request duration in seconds, from the request's headers to the end of the response; status 499 means that the client left before the response began.",
       labelNames: ["method", "route", "status"],
       buckets: seconds,
       registers,
     });
     this.#signIns = new Counter({
       name: "joypod_sign_ins_total",
-      help: "Sign-in attempts by outcome.",
+      help: "Sign-in attempts, by outcome.",
       labelNames: ["outcome"],
       registers,
     });
     this.#saveChecks = new Counter({
       name: "joypod_save_checks_total",
-      help: "Kept saves that were read to check them, by how they were found.",
+      help: "Completed integrity checks of stored saves, by result.",
       labelNames: ["found"],
       registers,
     });
     this.#unreadableSaves = new Gauge({
       name: "joypod_saves_unreadable",
-      help: "Kept saves that are missing or damaged.",
+      help: "Saves found to be missing from the object store or damaged; 0 on replicas that do not lead.",
       registers,
     });
     this.#saveConflicts = new Counter({
       name: "joypod_save_conflicts_total",
-      help: "Saves that were kept as conflict copies, as their session did not own the slot any longer.",
+      help: "Saves kept as conflict copies: their session no longer owned the slot, or the sweeper found them unrecorded.",
       registers,
     });
     this.#refusedSaves = new Counter({
       name: "joypod_refused_save_reports_total",
-      help: "Looks at reported saves whose key is not one of their session's slot.",
+      help: "Save reports refused because the object key is outside the session's slot; a report counts again on every check.",
       registers,
     });
     this.#uploads = new Counter({
       name: "joypod_uploads_total",
-      help: "Uploads by how they ended: refused for what the client sent, failed by the platform.",
+      help: "Finished uploads, by outcome: stored, refused (client error) or failed (platform error).",
       labelNames: ["kind", "outcome"],
       registers,
     });
     this.#uploadSizes = new Histogram({
       name: "joypod_upload_size_bytes",
-      help: "Packed size of archives and saves that were uploaded and stored.",
+      help: "Packed size of stored uploads in bytes.",
       labelNames: ["kind"],
       buckets: uploadBytes,
       registers,
@@ -133,7 +133,7 @@ export class Metrics {
   storesReady(looks: Readonly<Record<string, () => Promise<void>>>): void {
     new Gauge({
       name: "joypod_store_ready",
-      help: "1 for each store that answers this replica, else 0.",
+      help: "1 if the store responds to this replica, 0 if not.",
       labelNames: ["store"],
       registers: [this.registry],
       async collect() {

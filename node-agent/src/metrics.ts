@@ -24,65 +24,65 @@ export function createMetrics(node: string): Metrics {
   collectDefaultMetrics({ register: registry, prefix: "joypod_node_agent_" });
   const downloads = new Counter({
     name: "joypod_node_downloads_total",
-    help: "Game downloads, by outcome.",
+    help: "Finished game downloads, by outcome and failure reason.",
     labelNames: ["outcome", "reason"],
     registers: [registry],
   });
   const seconds = new Histogram({
     name: "joypod_node_download_seconds",
-    help: "Time from the start of a download until the game is ready.",
+    help: "Time from the start of a download until the game is ready, in seconds.",
     buckets: [0.5, 1, 2, 5, 10, 20, 40, 60, 120, 300, 900],
     registers: [registry],
   });
   const bytes = new Counter({
     name: "joypod_node_downloaded_bytes_total",
-    help: "Packed bytes of games made ready.",
+    help: "Packed size of the games that downloads made ready, in bytes.",
     registers: [registry],
   });
   const resumes = new Counter({
     name: "joypod_node_download_resumes_total",
-    help: "Interrupted downloads that resumed.",
+    help: "Interrupted game downloads that resumed where they stopped.",
     registers: [registry],
   });
   const evictions = new Counter({
     name: "joypod_node_evictions_total",
-    help: "Games removed to make room.",
+    help: "Games evicted to free disk space.",
     registers: [registry],
   });
   const saves = new Counter({
     name: "joypod_node_saves_total",
-    help: "Checks of a changed save directory, by outcome.",
+    help: "Attempts to store a session's save, by outcome.",
     labelNames: ["outcome"],
     registers: [registry],
   });
   const reachable = new Gauge({
     name: "joypod_node_store_reachable",
-    help: "Whether the object store responded to the last check.",
+    help: "1 if the object store responded to the last check, 0 if not.",
     registers: [registry],
   });
   const kept = new Counter({
     name: "joypod_node_sessions_kept_total",
-    help: "Session folders set aside for an admin.",
+    help: "Unreadable session folders set aside for an admin.",
     registers: [registry],
   });
   const capacity = new Gauge({
     name: "joypod_node_cache_capacity_bytes",
-    help: "Bytes that unpacked games may take on the node.",
+    help: "Disk space that unpacked games may use on the node, in bytes.",
     registers: [registry],
   });
   const free = new Gauge({
     name: "joypod_node_cache_free_bytes",
-    help: "Bytes left for games, within the budget and on the file system.",
+    help: "Disk space left for games within both the budget and the file system, in bytes.",
     registers: [registry],
   });
   const used = new Gauge({
     name: "joypod_node_cache_used_bytes",
-    help: "Upper bound of the bytes that unpacked games use on the node: the size of their files, and a block for each file and folder.",
+    help: "Upper bound of the disk space used by unpacked games, in bytes: file contents plus one block for each file and folder.",
     registers: [registry],
   });
   const versions = new Gauge({
     name: "joypod_node_cache_versions",
-    help: "Versions of games that are on the node or wanted there, by state.",
+    help: "Game versions present or wanted on the node, by state.",
     labelNames: ["state"],
     registers: [registry],
   });

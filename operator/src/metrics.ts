@@ -31,13 +31,13 @@ export interface OperatorMetrics {
 export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   const ready = new Histogram({
     name: "joypod_session_start_seconds",
-    help: "Time from a session's creation to its stream being ready.",
+    help: "Time from the creation of a session until its stream is ready, in seconds.",
     buckets: [0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120],
     registers: [registry],
   });
   const steps = new Histogram({
     name: "joypod_launch_stage_seconds",
-    help: "Time that launches spent in a step.",
+    help: "Time that launches spent in each step, in seconds.",
     labelNames: ["stage"],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300],
     registers: [registry],
@@ -51,19 +51,19 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   });
   const finished = new Counter({
     name: "joypod_sessions_finished_total",
-    help: "Sessions that ended, by reason.",
+    help: "Sessions that have ended, by reason.",
     labelNames: ["reason"],
     registers: [registry],
   });
   const unaccelerated = new Counter({
     name: "joypod_sessions_unaccelerated_total",
-    help: "Sessions that should use a GPU but render in software, by reason.",
+    help: "Sessions that requested a GPU but render in software, by reason.",
     labelNames: ["reason"],
     registers: [registry],
   });
   const braked = new Gauge({
     name: "joypod_operator_node_loss_brake",
-    help: "1 while so many game nodes are silent together that none is declared lost, else 0.",
+    help: "1 while too many game nodes are silent at once for any to be declared lost, 0 otherwise.",
     registers: [registry],
   });
   for (const reason of [...StopReason.options, ...Object.values(failureReasons)]) finished.inc({ reason }, 0);
@@ -84,7 +84,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     networkPoliciesEnforced: (isEnforced) => {
       enforced ??= new Gauge({
         name: "joypod_operator_network_policies_enforced",
-        help: "1 when session pods were found to be held back by NetworkPolicies, 0 when not; absent where it is not probed.",
+        help: "1 if NetworkPolicies were found to restrict session pods, 0 if not; absent if this is not probed.",
         registers: [registry],
       });
       enforced.set(isEnforced ? 1 : 0);
@@ -92,7 +92,7 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     relaysTold: ({ told, untold }) => {
       relays ??= new Gauge({
         name: "joypod_relays",
-        help: "Relays by whether the last attempt to send them the game nodes succeeded (told, untold). Absent without a relay.",
+        help: "Relays, by whether the last update of game node addresses reached them; absent if there is no relay.",
         labelNames: ["state"],
         registers: [registry],
       });

@@ -62,7 +62,7 @@ function showSessions(
 ): void {
   new Gauge({
     name: "joypod_sessions",
-    help: "Sessions that have not ended, by phase and node. The node is empty until one is assigned.",
+    help: "Sessions that have not ended, by phase and node; node is empty until one is assigned.",
     labelNames: ["phase", "node"],
     registers: [registry],
     collect() {
@@ -105,7 +105,7 @@ function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDep
   });
   new Gauge({
     name: "joypod_saves_waiting_oldest_seconds",
-    help: "Longest time that the last save of an ended session has waited on its node, as seen by this operator. 0 when no save waits.",
+    help: "Longest time in seconds that an ended session's last save has existed only on the node, since this operator first saw it; 0 if there is none.",
     labelNames: ["node"],
     registers: [registry],
     collect() {
@@ -122,7 +122,7 @@ function showSingleSessions(
   const shown = () => unfinished().slice(0, sessionsShownMax);
   new Gauge({
     name: "joypod_session_info",
-    help: `1 for each session that has not ended, at most ${sessionsShownMax}.`,
+    help: `1 for each session that has not ended, for up to ${sessionsShownMax} sessions.`,
     labelNames: ["session", "phase", "node", "game"],
     registers: [registry],
     collect() {
@@ -142,7 +142,7 @@ function showSingleSessions(
   });
   new Gauge({
     name: "joypod_session_launch_stage_seconds",
-    help: "Time that the launch of an unfinished session spent in each step.",
+    help: `Time in seconds that the launch of a session spent in each completed step, for up to ${sessionsShownMax} sessions that have not ended.`,
     labelNames: ["session", "stage"],
     registers: [registry],
     collect() {
@@ -158,7 +158,7 @@ function showSingleSessions(
 function showGameCaches({ cluster, registry }: ClusterFiguresDeps): void {
   new Gauge({
     name: "joypod_game_cache_nodes",
-    help: "Desired copies of current game versions over all nodes and games, by state.",
+    help: "Copies of current game versions that nodes should hold, summed over all games, by state.",
     labelNames: ["state"],
     registers: [registry],
     collect() {
@@ -206,19 +206,23 @@ function gameNodeGauges({ cluster, nodeLosses, loads, registry }: GameNodeGauges
     });
   };
   const used = ({ metadata }: GameNode): number => loads.on(metadata.name).slots;
-  byNode("joypod_game_node_slots", "Slots of a game node.", ({ status }) => status?.capacity?.slots ?? 0);
-  byNode("joypod_game_node_slots_used", "Slots in use by sessions.", used);
+  byNode(
+    "joypod_game_node_slots",
+    "Capacity slots of the game node.",
+    ({ status }) => status?.capacity?.slots ?? 0,
+  );
+  byNode("joypod_game_node_slots_used", "Capacity slots used by sessions.", used);
   byNode(
     "joypod_game_node_slots_free",
-    "Slots available to launches. 0 on a node that takes no sessions.",
+    "Capacity slots available to launches; 0 if the game node accepts no new sessions.",
     (gameNode) => freeSlots(gameNode, used(gameNode)),
   );
-  byNode("joypod_game_node_schedulable", "1 for a game node that takes new sessions, else 0.", ({ status }) =>
+  byNode("joypod_game_node_schedulable", "1 if the game node accepts new sessions, 0 if not.", ({ status }) =>
     Number(status?.capacity?.schedulable === true),
   );
   byNode(
     "joypod_game_node_silent",
-    "1 while neither the kubelet nor the node agent reports, else 0.",
+    "1 while neither the kubelet nor the node agent reports, 0 otherwise.",
     ({ metadata }) => Number(nodeLosses.isSilent(metadata.name)),
   );
   showConditions(cluster, registry);
@@ -232,7 +236,7 @@ function freeSlots({ status }: GameNode, used: number): number {
 function showConditions(cluster: GameNodeGaugesDeps["cluster"], registry: Registry): void {
   new Gauge({
     name: "joypod_game_node_condition",
-    help: "1 for each GameNode condition that is True, 0 if False, absent if Unknown.",
+    help: "1 for a GameNode condition that is True, 0 for one that is False; absent if the condition is Unknown.",
     labelNames: ["node", "condition"],
     registers: [registry],
     collect() {

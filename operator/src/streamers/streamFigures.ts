@@ -19,38 +19,42 @@ const sessionsShownMax = 500;
  */
 const figures = {
   joypod_stream_frames_per_second: {
-    help: "Frames encoded per second.",
+    figure: "Frames encoded per second",
     worst: Math.min,
     of: ({ fps }) => fps,
   },
   joypod_stream_bits_per_second: {
-    help: "Bits of video encoded per second.",
+    figure: "Encoded video in bits per second",
     worst: Math.min,
     of: ({ kbps }) => kbps * 1_000,
   },
   joypod_stream_target_bits_per_second: {
-    help: "Bitrate that the rate controller chose.",
+    figure: "Target bitrate of the rate controller in bits per second",
     worst: Math.min,
     of: ({ connection }) => times(connection?.targetKbps, 1_000),
   },
   joypod_stream_round_trip_seconds: {
-    help: "Round-trip time to the viewer.",
+    figure: "Round-trip time to the viewer in seconds",
     worst: Math.max,
     of: ({ connection }) => times(connection?.roundTripMs, 1 / 1_000),
   },
   joypod_stream_queue_delay_seconds: {
-    help: "Queueing delay on the way to the viewer.",
+    figure: "Queueing delay on the path to the viewer in seconds",
     worst: Math.max,
     of: ({ connection }) => times(connection?.queueMs, 1 / 1_000),
   },
   joypod_stream_loss_ratio: {
-    help: "Share of packets lost in the last second, 0 to 1.",
+    figure: "Fraction of packets lost in the last second, from 0 to 1",
     worst: Math.max,
     of: ({ connection }) => connection?.loss,
   },
 } satisfies Record<
   string,
-  { help: string; worst: (...values: number[]) => number; of: (status: StreamerStatus) => number | undefined }
+  {
+    figure: string;
+    worst: (...values: number[]) => number;
+    of: (status: StreamerStatus) => number | undefined;
+  }
 >;
 
 /** What asking all streamers needs. */
@@ -84,29 +88,29 @@ export class StreamFigures {
     });
     this.#unanswered = new Gauge({
       name: "joypod_streamers_unanswered",
-      help: "Streamers of running sessions that did not report their status, by node.",
+      help: "Streamers of running sessions that did not respond to the last status request, by node.",
       labelNames: ["node"],
       registers,
     });
     this.#gauges = new Map(
-      Object.entries(figures).map(([name, { help }]) => [
+      Object.entries(figures).map(([name, { figure }]) => [
         name,
         new Gauge({
           name,
-          help: `${help} Mean and worst of a node's streams with a viewer.`,
+          help: `${figure} (mean and worst of the node's streams with a viewer).`,
           labelNames: ["node", "statistic"],
           registers,
         }),
       ]),
     );
     this.#ofSessions = new Map(
-      Object.entries(figures).map(([name, { help }]) => {
+      Object.entries(figures).map(([name, { figure }]) => {
         const ofSession = name.replace("joypod_stream_", "joypod_session_stream_");
         return [
           name,
           new Gauge({
             name: ofSession,
-            help: `${help} At most ${sessionsShownMax} sessions with a viewer are shown.`,
+            help: `${figure}, for up to ${sessionsShownMax} sessions with a viewer.`,
             labelNames: ["session"],
             registers,
           }),

@@ -91,10 +91,15 @@ interface MetricsSource {
 export function renderMetrics(source: MetricsSource): string {
   const metrics: Metric[] = [
     ["viewers", "gauge", "Browsers connected.", source.viewers],
-    ["connections_total", "counter", "Offers answered, reloads included.", source.connections],
+    [
+      "connections_total",
+      "counter",
+      "WebRTC offers answered, including those after page reloads.",
+      source.connections,
+    ],
     ["video_packets_total", "counter", "Video packets encoded.", source.videoPackets],
-    ["video_bytes_total", "counter", "Bytes of video packets encoded.", source.videoBytes],
-    ["video_frames_total", "counter", "Frames encoded.", source.frames],
+    ["video_bytes_total", "counter", "Size of the encoded video packets in bytes.", source.videoBytes],
+    ["video_frames_total", "counter", "Video frames encoded.", source.frames],
     ["key_frame_requests_total", "counter", "Key frames requested by browsers.", source.keyFrameRequests],
     ["nacks_total", "counter", "Retransmission requests (NACKs) from browsers.", source.nacks],
     [
@@ -107,12 +112,22 @@ export function renderMetrics(source: MetricsSource): string {
     [
       "input_messages_rejected_total",
       "counter",
-      "Input messages dropped: malformed, or from a viewer who only watches.",
+      "Input messages dropped because they were malformed or came from a view-only viewer.",
       source.inputRejected,
     ],
-    ["target_kbps", "gauge", "Bitrate chosen by the rate controller.", source.targetKbps],
-    ["queue_delay_seconds", "gauge", "Queueing delay on the path to the browser.", source.queueMs / 1_000],
-    ["loss_ratio", "gauge", "Packets lost in the last second, 0 to 1.", source.loss],
+    [
+      "target_kbps",
+      "gauge",
+      "Target bitrate of the rate controller in kilobits per second.",
+      source.targetKbps,
+    ],
+    [
+      "queue_delay_seconds",
+      "gauge",
+      "Queueing delay on the path to the browser in seconds.",
+      source.queueMs / 1_000,
+    ],
+    ["loss_ratio", "gauge", "Fraction of packets lost in the last second, from 0 to 1.", source.loss],
   ];
   return metrics
     .map(([name, type, help, value]) => {

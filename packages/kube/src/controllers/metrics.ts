@@ -9,7 +9,7 @@ const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 export function showLeader(registry: Registry, program: string, isLeader: () => boolean): void {
   new Gauge({
     name: "joypod_leader",
-    help: "1 for the replica of a program that leads, 0 for the others.",
+    help: "1 on the program's leader, 0 on its other replicas.",
     labelNames: ["program"],
     registers: [registry],
     collect() {
@@ -36,13 +36,13 @@ export class KubeMetrics {
     const registers = [registry];
     this.#requests = new Counter({
       name: "joypod_kube_client_requests_total",
-      help: "Requests sent to the API server; code is empty when no response came.",
+      help: "Requests sent to the Kubernetes API server; code is empty if no response arrived.",
       labelNames: ["method", "resource", "code"],
       registers,
     });
     this.#requestSeconds = new Histogram({
       name: "joypod_kube_client_request_seconds",
-      help: "Time to the response's headers.",
+      help: "Time from sending a request to receiving the response headers, in seconds.",
       labelNames: ["method"],
       buckets: seconds,
       registers,
@@ -55,26 +55,26 @@ export class KubeMetrics {
     });
     this.#waitSeconds = new Histogram({
       name: "joypod_kube_workqueue_wait_seconds",
-      help: "Time a key waited for a worker.",
+      help: "Time that keys waited for a worker, in seconds.",
       labelNames: ["controller"],
       buckets: seconds,
       registers,
     });
     this.#retries = new Counter({
       name: "joypod_kube_workqueue_retries_total",
-      help: "Keys put back after a failure.",
+      help: "Keys requeued after a failure.",
       labelNames: ["controller"],
       registers,
     });
     this.#reconciles = new Counter({
       name: "joypod_kube_reconciles_total",
-      help: "Reconciles by outcome.",
+      help: "Reconciles, by outcome.",
       labelNames: ["controller", "outcome"],
       registers,
     });
     this.#reconcileSeconds = new Histogram({
       name: "joypod_kube_reconcile_seconds",
-      help: "Duration of a reconcile.",
+      help: "Duration of reconciles in seconds.",
       labelNames: ["controller"],
       buckets: seconds,
       registers,
@@ -93,13 +93,13 @@ export class KubeMetrics {
     });
     this.#drift = new Counter({
       name: "joypod_kube_cache_drift_total",
-      help: "Objects a relist found otherwise than the watch had told.",
+      help: "Object changes that the watch missed and a relist found.",
       labelNames: ["resource"],
       registers,
     });
     this.#rejected = new Counter({
       name: "joypod_kube_cache_rejected_total",
-      help: "Objects left out because they were not understood.",
+      help: "Objects left out of the cache because they could not be parsed.",
       labelNames: ["resource"],
       registers,
     });
