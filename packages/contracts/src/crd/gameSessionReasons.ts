@@ -28,9 +28,8 @@ export const podReadyReasons = {
   /** `False`, set by the operator: the pod was ready before and no longer is. */
   containersNotReady: "ContainersNotReady",
   /**
-   * `False`, set by the operator, and the reason of an event: the API server refuses to create the pod, for
-   * example because of a quota, a policy, a missing runtime class or an admission webhook that does not
-   * respond. The message contains the error. The operator retries until the start deadline.
+   * `False`, set by the operator, and an event: the API server refuses the pod, for example because of a
+   * quota or a missing runtime class. The message has the error. Retried until the start deadline.
    */
   failedCreate: "FailedCreate",
 } as const;
@@ -153,9 +152,8 @@ export const saveReasons = {
   /** `True`, set by the node agent: the game did not change the restored save. */
   unchanged: "Unchanged",
   /**
-   * `True`, set by the node agent: there is nothing to store, because the game wrote no save or never
-   * started. `False` while the game is running: the player requested a save, and the game has not written one
-   * yet.
+   * `True`, set by the node agent: the game wrote no save or never started. `False` while the game is
+   * running: the player requested a save, and the game has not written one yet.
    */
   nothingToSave: "NothingToSave",
   /**
@@ -177,8 +175,8 @@ export const saveReasons = {
    */
   saveUnreadable: "SaveUnreadable",
   /**
-   * The node agent found a pack that is missing, does not match its manifest or violates the archive rules,
-   * or the disk does not return what the packer wrote. The files of the session on the node are set aside.
+   * The node agent found a pack that is missing, violates the archive rules or differs from its manifest or
+   * from what the packer wrote. The session's files on the node are set aside.
    */
   spoolUnreadable: "SpoolUnreadable",
   /** `False`, set by the node agent: the game is running, and its latest pack is stored. */

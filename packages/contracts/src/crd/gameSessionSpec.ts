@@ -132,7 +132,7 @@ export const GameSessionSpec = withRules(
     expiresAt: withRules(timestamp, [{ rule: "self >= oldSelf", message: "only moves forward" }])
       .optional()
       .describe(
-        "Time at which the session expires unless its player sends another keepalive, by the clock of the writer. The operator stops the session as idle if the value has not changed for 1.25 times idleTimeoutSeconds and the session has been ready for idleTimeoutSeconds.",
+        "Expiry by the writer's clock; keepalives extend it. The operator stops a session that has been ready for idleTimeoutSeconds if this value is unchanged for 1.25 times as long.",
       ),
     saveRequestedAt: withRules(timestamp, [{ rule: "self >= oldSelf", message: "only moves forward" }])
       .optional()
