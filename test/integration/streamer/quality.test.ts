@@ -175,7 +175,7 @@ describe("the quality of a stream", function () {
     await shows(1_280, 720);
   });
 
-  it("lets the last of many wishes win", async () => {
+  it("follows the last of many requests", async () => {
     const before = (await heldQualities()).length;
     // 40 at once. Changes a second apart would all be made.
     await viewer.page.evaluate(
