@@ -84,7 +84,7 @@ bench: ready built prerequisites ## compare the running platform with peers and 
 
 ##@ Build
 .PHONY: manifests
-manifests: ready ## generate CRDs, RBAC, field tables and docs/http.md
+manifests: ready ## generate CRDs, RBAC and field tables
 	@npm run --silent manifests
 
 .PHONY: programs

@@ -35,7 +35,7 @@ export function createApp(deps: Deps, pages: WebPages | undefined): Koa<AppState
     return isAcceptable ? compressed(ctx, next) : next();
   });
   app.use(createRouter(createRoutes(deps.config)));
-  if (pages !== undefined) app.use(serveWeb(pages));
+  if (pages !== undefined) app.use(serveWeb(pages, { hasReference: deps.config.serves.document }));
   return app;
 }
 

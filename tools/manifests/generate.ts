@@ -1,6 +1,6 @@
 /**
  * Writes everything that is generated from the code: CRDs, the chart's copy of them, its RBAC rules and the
- * bounds of the agent's status, the tables of docs/crd and the reference in docs/http.md.
+ * bounds of the agent's status, and the tables of docs/crd.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -13,7 +13,6 @@ import type { Kind } from "#contracts/crd/kind.ts";
 import oxfmtConfig from "../../oxfmt.config.ts";
 import { customResourceDefinition } from "./customResourceDefinition.ts";
 import { fieldTables } from "./fieldTable.ts";
-import { httpReference } from "./http/reference.ts";
 import { nodeAgentStatus } from "./nodeAgentStatus.ts";
 import { programRules } from "./rbac.ts";
 import { reasonTables } from "./reasonTable.ts";
@@ -97,7 +96,6 @@ for (const { kind, reasons } of kinds) {
   await writePart(`docs/crd/${kind.singular}.md`, "fields", fieldTables(kind));
   await writePart(`docs/crd/${kind.singular}.md`, "reasons", reasonTables(reasons));
 }
-for (const [name, content] of Object.entries(httpReference())) await writePart("docs/http.md", name, content);
 await write(
   "charts/joypod/files/rbac.yaml",
   header + stringify(programRules, { lineWidth: 0, aliasDuplicateObjects: false }),

@@ -54,17 +54,26 @@ export async function readWebPages(root: string): Promise<WebPages> {
 }
 
 /**
- * Serves files by their path, and the app's page for every address that is not a file's: it has its own
- * routes.
+ * Serves files by their path, and a folder's index.html by the path of the folder, such as /docs. Every other
+ * address gets the app's page, which has its own routes. Without the OpenAPI document there is no API
+ * reference either.
  */
-export function serveWeb(pages: WebPages): (ctx: AppContext, next: Next) => Promise<void> {
+export function serveWeb(
+  allPages: WebPages,
+  { hasReference }: { hasReference: boolean },
+): (ctx: AppContext, next: Next) => Promise<void> {
+  const pages = new Map(allPages);
+  if (!hasReference) pages.delete("/docs/index.html");
   return async (ctx, next) => {
     const isRead = ctx.method === "GET" || ctx.method === "HEAD";
     if (!isRead || apiAddress.test(ctx.path)) {
       await next();
       return;
     }
-    const file = pages.get(ctx.path) ?? (isPageAddress(ctx.path) ? pages.get("/index.html") : undefined);
+    const file =
+      pages.get(ctx.path) ??
+      pages.get(`${ctx.path.replace(/\/$/, "")}/index.html`) ??
+      (isPageAddress(ctx.path) ? pages.get("/index.html") : undefined);
     if (file === undefined) {
       await next();
       return;

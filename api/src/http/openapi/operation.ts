@@ -167,7 +167,7 @@ function errorKindOf({ access, schemas }: Route): ErrorKind {
 }
 
 /** Every code that the route can refuse with, those that all of its kind have included. */
-export function errorCodesOf(route: Route): ErrorCode[] {
+function errorCodesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>([...route.errors, ...accessCodes(route), "internal_error"]);
   if (route.limits.length > 0 || (route.innerLimits ?? []).length > 0) codes.add("rate_limited");
   if (route.schemas.params !== undefined) codes.add("not_found");
