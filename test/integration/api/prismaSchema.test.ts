@@ -7,12 +7,7 @@ import { createTestDatabase, type TestDatabase } from "#test/support/stores/post
 const schemaFile = fileURLToPath(new URL("../../../api/prisma/schema.prisma", import.meta.url));
 
 /** Columns that only migrations can express, and that Prisma's client does not use. */
-const columnsOfMigrations = [
-  "games.title_key",
-  "games.search_text",
-  "games.tag_keys",
-  "save_slots.pending_session",
-];
+const columnsOfMigrations = ["games.title_key", "games.search_text", "games.tag_keys"];
 
 const sqlTypes: Readonly<Record<string, string>> = {
   String: "text",
