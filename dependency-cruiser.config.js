@@ -136,9 +136,7 @@ const rooms = {
     "x11.d.ts",
   ],
   packer: [
-    // Two programs: one for the life of a session, one for a single pack.
     "main.ts",
-    "packOnce.ts",
     "packer.ts",
     "scanInterval.ts",
     "restore",

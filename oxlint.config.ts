@@ -196,7 +196,6 @@ export default defineConfig({
       excludeFiles: [
         "**/config.ts",
         "**/main.ts",
-        "**/packOnce.ts",
         "**/cli.ts",
         "**/*Child.ts",
         "**/*Worker.ts",

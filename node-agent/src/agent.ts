@@ -28,7 +28,6 @@ import { createSessionReconciler } from "./sessions/reconciler.ts";
 import { createSessionReporter } from "./sessions/report.ts";
 import { createSessionFiles, type SessionFiles } from "./sessions/sessionFiles.ts";
 import { TransferTurns } from "./sessions/transferTurns.ts";
-import { packFormerSaves } from "./spool/orderRestore.ts";
 import { createSpoolWatcher, ReadFailures, type SpoolWatcher } from "./spool/readSpool.ts";
 import { Heartbeat, NodeReporter } from "./status/nodeReporter.ts";
 
@@ -268,7 +267,6 @@ export class Agent {
         objectStore: this.#objectStore,
         bucket,
         turns,
-        packFormerSaves,
         gameCaches: clients.gameCaches,
         gameNode: () => this.#gameNode(),
         events: this.#events,

@@ -1,4 +1,4 @@
-// Bundles api, operator, node-agent, the chart's jobs, the packer of a single folder and the `joypod` command
+// Bundles api, operator, node-agent, the chart's jobs and the `joypod` command
 // line into api/dist/programs, as their image runs them: with neither TypeScript nor the tens of megabytes of
 // packages that are imported and never used, which a process would hold in memory and read at its start.
 import { join } from "node:path";
@@ -28,7 +28,6 @@ await build({
         giveStoreKeys: "api/src/installation/storeKeys/main.ts",
         operator: "operator/src/main.ts",
         nodeAgent: "node-agent/src/main.ts",
-        packer: "session/packer/src/packOnce.ts",
         networkProbe: "operator/src/networkProbe/main.ts",
         networkTest: "operator/src/networkTest/main.ts",
         nodeTest: "operator/src/nodeTest/main.ts",

@@ -5,7 +5,6 @@ import {
   isEnding,
   isGameRunning,
   isGameTerminated,
-  isOfPreviousRelease,
   mayStillPack,
   type SessionWorld,
 } from "./world.ts";
@@ -18,8 +17,6 @@ export type StepName =
   | "keepStored"
   /** The pod has yet to start, or to end: an event will come. */
   | "wait"
-  /** Pack the saves that a pod of the previous release left on the node. */
-  | "packFormerSaves"
   /** Store the last pack. */
   | "storeLast"
   /** Say that what the packer left cannot be read; set it aside at the end. */
@@ -47,10 +44,7 @@ export function stepFor(world: SessionWorld): StepName {
   return isOver ? endingStep(session, world) : playingStep(session, world);
 }
 
-function playingStep(session: GameSession, { pod, record, isOrdered, formerSaves }: SessionWorld): StepName {
-  // A game of the previous release plays on; its saves are stored when it ends.
-  if (record?.version === 1 && formerSaves !== undefined && pod !== undefined && isOfPreviousRelease(pod))
-    return "wait";
+function playingStep(session: GameSession, { pod, record, isOrdered }: SessionWorld): StepName {
   // The pod may be there first, and its container run: the game in it waits for the save directory.
   if (record === undefined || !isOrdered || !isPrepared(session)) return "prepare";
   return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
@@ -64,7 +58,6 @@ function endingStep(session: GameSession, world: SessionWorld): StepName {
   if (record?.outcome !== undefined) return "settle";
   if (record === undefined) return "reportNothing";
   if (spool.manifest !== undefined) return "storeLast";
-  if (record.version === 1 && world.formerSaves !== undefined) return "packFormerSaves";
   return mayHavePlayed(world) ? "storeLast" : "reportNothing";
 }
 

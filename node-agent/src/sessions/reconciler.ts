@@ -10,7 +10,7 @@ import { keepStored } from "./steps/keepStored.ts";
 import { readSpoolOf, retryMs, type SessionDeps, type Step as SessionStep } from "./steps/step.ts";
 import { prepare, recordOf } from "./steps/prepare.ts";
 import { resolveAbsence } from "./steps/resolveAbsence.ts";
-import { packFormerSaves, refuseSpool, reportNothing, settle, storeLast } from "./steps/storeLast.ts";
+import { refuseSpool, reportNothing, settle, storeLast } from "./steps/storeLast.ts";
 import type { SessionWorld } from "./world.ts";
 
 /** What the steps of a pass work with. */
@@ -28,7 +28,6 @@ const steps: Record<StepName, Step<Pass>> = {
   prepare: onSession(prepare),
   keepStored: onSession(keepStored),
   wait: () => ({ requeueAfterMs: retryMs }),
-  packFormerSaves: onSession(packFormerSaves),
   storeLast: onSession(storeLast),
   refuseSpool: onSession(refuseSpool),
   reportNothing: onSession(reportNothing),
@@ -61,11 +60,7 @@ function onSession(step: SessionStep): Step<Pass> {
   return async ({ world, deps, signal, logger }) => {
     const { session } = world;
     if (session === undefined) return "wait";
-    // A session that is prepared again replaces the record of the previous release.
-    const record =
-      world.record !== undefined && !(step === prepare && world.record.version === 1)
-        ? world.record
-        : recordOf(session, deps.node);
+    const record = world.record ?? recordOf(session, deps.node);
     return (await step({ deps, session, record, world, signal, logger })) ?? "wait";
   };
 }
@@ -101,7 +96,6 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const ofName = pods.cache.get(key);
   const pod =
     ofName !== undefined && isOwnedBy(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
-  const formerSaves = record?.version === 1 ? await files.formerSaves(name) : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(deps, record);
   // Repeated in each pass: after a restart of the agent the packer has long been at work.
   if (record !== undefined) deps.watcher.follow(key, files.packedFolder(record.gameSession));
@@ -109,8 +103,7 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
     session,
     record,
     pod,
-    isOrdered: record?.version === 2 && (await files.isOrdered(name)),
-    ...(formerSaves !== undefined && { formerSaves }),
+    isOrdered: record !== undefined && (await files.isOrdered(name)),
     ...(spool instanceof SpoolUnreadable ? { spool: {}, unreadable: spool } : { spool }),
   };
 }

@@ -12,8 +12,7 @@ export type SaveOutcome = z.infer<typeof SaveOutcome>;
  * GameSession is gone: lies as session.json in the session's folder, for the agent alone to read.
  */
 export const SessionRecord = z.object({
-  /** 1: written by the previous release, whose games kept their saves in a folder on the node. */
-  version: z.union([z.literal(1), z.literal(2)]),
+  version: z.literal(2),
   namespace: objectName,
   gameSession: objectName,
   uid: z.string(),
@@ -23,10 +22,7 @@ export const SessionRecord = z.object({
   baseGeneration: z.int().min(0),
   /** Save that was restored. */
   baseSave: z.object({ objectKey, sha256: sha256Hex }).optional(),
-  /**
-   * What the packer's count of packs is added to: a number that the session's other nodes do not reach, or
-   * how many saves the previous release began.
-   */
+  /** Offset of the packer's count of packs: a number that the session's other nodes do not reach. */
   sequence: z.int().min(0),
   /** Newest stored save. */
   stored: StoredSave.optional(),

@@ -38,8 +38,6 @@ export interface SessionFiles {
   isUnwritten(gameSession: string): boolean;
   /** Returns whether the packer has its order, whole. */
   isOrdered(gameSession: string): Promise<boolean>;
-  /** Returns the saves' folder of a session of the previous release; undefined when there is none. */
-  formerSaves(gameSession: string): Promise<string | undefined>;
   folder(gameSession: string): string;
   /** The packer's folder. */
   packedFolder(gameSession: string): string;
@@ -144,10 +142,6 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
     isUnwritten: (gameSession) => unwritten.has(gameSession),
     packedFolder: (gameSession) => paths.packed(gameSession),
     isOrdered: (gameSession) => isRestoreOrdered(folder(gameSession)),
-    formerSaves: async (gameSession) => {
-      const saves = `${folder(gameSession)}/save`;
-      return (await find(saves))?.isDirectory() === true ? saves : undefined;
-    },
     async remove(gameSession, onlyContents = false) {
       if (onlyContents) await remover.removeContents(folder(gameSession), recordName);
       else await remover.remove(folder(gameSession));

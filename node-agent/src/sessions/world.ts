@@ -1,6 +1,6 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
-import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import { isTerminal, type Pod } from "#kube/api/builtin.ts";
 import { PassInterrupted } from "#kube/controllers/reconciler.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
@@ -21,8 +21,6 @@ export interface SessionWorld {
   spool: Spool;
   /** What the packer has said cannot be read. */
   unreadable?: Error;
-  /** Saves' folder of a session of the previous release. */
-  formerSaves?: string;
 }
 
 /** Returns whether the session is stopping or being deleted. */
@@ -39,7 +37,6 @@ export function mayStillPack(pod: Pod): boolean {
   if (isTerminal(pod)) return false;
   // A pod that was never bound to a node has no kubelet that could start it.
   if (pod.spec?.nodeName === undefined) return false;
-  if (isOfPreviousRelease(pod)) return !isGameTerminated(pod);
   if (
     pod.status?.initContainerStatuses?.find(({ name }) => name === containerNames.streamer)?.state
       ?.terminated === undefined
@@ -48,11 +45,6 @@ export function mayStillPack(pod: Pod): boolean {
   // A streamer that failed beside a game that goes on is about to be started again, and its packer with it,
   // unless the pod is on its way out.
   return isGameRunning(pod) && pod.metadata.deletionTimestamp === undefined;
-}
-
-/** Returns whether the pod keeps its saves in a folder on the node, as pods of the previous release do. */
-export function isOfPreviousRelease({ spec }: Pod): boolean {
-  return spec?.volumes?.some(({ name }) => name === podVolumes.spool) !== true;
 }
 
 /** Returns whether the kubelet has made the game's container. */

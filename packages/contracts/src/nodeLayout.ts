@@ -49,10 +49,7 @@ export function packedArchiveName({ attempt, sequence }: { attempt: number; sequ
   return `save-${sequence}-${attempt}.tar.gz`;
 }
 
-/**
- * Names of the pod's volumes that tell a pod's release: one without a spool keeps its saves on the node, as
- * the previous release did.
- */
+/** Names of the pod's volumes that other programs refer to. */
 export const podVolumes = { saves: "saves", spool: "spool" } as const;
 
 /** Names of the pod's two containers. */

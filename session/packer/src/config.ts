@@ -13,13 +13,6 @@ export interface PackerConfig {
   spoolMs: number;
 }
 
-/** Configuration of `packOnce`, which packs one folder. */
-export interface PackOnceConfig {
-  saveDirectory: string;
-  spool: string;
-  uid: string;
-}
-
 /**
  * Returns the configuration. Validates by hand because loading Zod would take longer than everything else the
  * packer does at start.
@@ -33,22 +26,6 @@ export function readConfig(environment: Environment): PackerConfig {
     spool: reader.path("SPOOL_DIR"),
     uid: reader.uid("SESSION_UID"),
     spoolMs: 1000 * reader.seconds("SPOOL_SECONDS", limits.save.spoolSeconds),
-  };
-  reader.finish();
-  return config;
-}
-
-/**
- * Returns the configuration of a single pack.
- *
- * @throws Error that names every invalid variable.
- */
-export function readPackOnceConfig(environment: Environment): PackOnceConfig {
-  const reader = createReader(environment);
-  const config = {
-    saveDirectory: reader.path("SAVE_DIRECTORY"),
-    spool: reader.path("SPOOL_DIR"),
-    uid: reader.uid("SESSION_UID"),
   };
   reader.finish();
   return config;

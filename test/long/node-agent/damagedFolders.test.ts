@@ -205,58 +205,6 @@ describe("Node agent: damaged and hostile session folders:", function () {
     });
   });
 
-  it("stores the saves that a pod of the previous release left, whatever a game did to the folder", async () => {
-    const source = await fixture.createGame();
-    await fixture.startAgent();
-    const name = await fixture.launch(source);
-    await fixture.ordered(name);
-    await fixture.stopAgent();
-    const {
-      metadata: { uid },
-    } = await fixture.session(name);
-    const saves = `${fixture.folder(name)}/save`;
-    for (const part of ["restore.json", "packed"])
-      rmSync(`${fixture.folder(name)}/${part}`, { recursive: true });
-    writeFileSync(
-      `${fixture.folder(name)}/session.json`,
-      JSON.stringify({
-        version: 1,
-        namespace: fixture.namespace,
-        gameSession: name,
-        uid,
-        contentDigest: source.sha256,
-        slotId: `slot-${name}`,
-        baseGeneration: 0,
-        sequence: 4,
-      }),
-    );
-    mkdirSync(saves);
-    writeFileSync(`${saves}/progress`, "level 6");
-    execFileSync("bash", [
-      "-c",
-      `cd "$1"; n=$(printf %0200d 0); for i in $(seq 30); do mkdir $n; cd -P $n; done`,
-      "-",
-      saves,
-    ]);
-    await fixture.createPod(name, [
-      { name: "session", hostPath: { path: fixture.folder(name), type: "Directory" } },
-    ]);
-    await fixture.setGame(name, { running: { startedAt: new Date().toISOString() } });
-    await fixture.operate(name, { podRef: { name, uid } });
-    await fixture.startAgent();
-    await fixture.setGame(name, { terminated: { exitCode: 0, reason: "Completed" } });
-    await fixture.condition(name, "SavePersisted", "True", "Stored");
-    const save = (await fixture.session(name)).status?.save;
-    expect(save).to.include({ generation: 1, sequence: 5, final: true });
-    expect(await fixture.readSaved(save!.objectKey, "progress")).to.equal("level 6");
-    await fixture.finish(name);
-    await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
-    await eventually(() => readdirSync(`${fixture.root}/v1/trash`).length === 0, {
-      timeoutMs: 20_000,
-      what: "its depths to be taken apart",
-    });
-  });
-
   for (const [what, part] of [
     ["folder", ""],
     ["files", "/content"],

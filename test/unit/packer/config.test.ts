@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { readConfig, readPackOnceConfig } from "#packer/config.ts";
+import { readConfig } from "#packer/config.ts";
 
 const enough = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
 
@@ -19,14 +19,5 @@ describe("the packer's configuration", () => {
     expect(() =>
       readConfig({ SAVE_VOLUME: "session", SESSION_UID: "x".repeat(65), SPOOL_SECONDS: "0" }),
     ).to.throw(/SAVE_VOLUME must be an absolute path\nSPOOL_DIR .*\nSESSION_UID .*\nSPOOL_SECONDS /);
-  });
-
-  it("has the save directory itself for a single pack", () => {
-    expect(readPackOnceConfig({ ...enough, SAVE_DIRECTORY: "/saves" })).to.deep.equal({
-      saveDirectory: "/saves",
-      spool: "/spool",
-      uid: "u",
-    });
-    expect(() => readPackOnceConfig(enough)).to.throw(/SAVE_DIRECTORY/);
   });
 });

@@ -40,17 +40,8 @@ async function claimOf({ deps, record, signal }: RecordContext): Promise<Claim> 
 }
 
 async function resolveLeft(context: RecordContext, claim: Claim): Promise<ReconcileResult | undefined> {
-  const { deps, record, world, signal } = context;
+  const { deps, record, world } = context;
   if (record.outcome !== undefined || hasNothing(world)) return giveUpTo(claim, deps, record);
-  if (world.spool.manifest === undefined && world.formerSaves !== undefined) {
-    await deps.packFormerSaves({
-      saves: world.formerSaves,
-      sessionFolder: deps.files.folder(record.gameSession),
-      uid: record.uid,
-      signal,
-    });
-    return { requeueAfterMs: 0 };
-  }
   const next = await storeOrRefuse(context);
   if (next === undefined) return { requeueAfterMs: 100 };
   tellAdmin(deps, next);
@@ -64,12 +55,8 @@ async function giveUpTo(claim: Claim, deps: SessionDeps, record: SessionRecord):
   return { requeueAfterMs: claim === "another's" ? 0 : retryMs };
 }
 
-function hasNothing({ spool, unreadable, formerSaves, record }: SessionWorld): boolean {
-  return (
-    spool.manifest === undefined &&
-    unreadable === undefined &&
-    !(record?.version === 1 && formerSaves !== undefined)
-  );
+function hasNothing({ spool, unreadable }: SessionWorld): boolean {
+  return spool.manifest === undefined && unreadable === undefined;
 }
 
 async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | undefined> {

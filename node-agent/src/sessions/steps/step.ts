@@ -11,7 +11,6 @@ import type { Logger } from "#runtime/logger.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ContentCache } from "../../cache/contentCache.ts";
 import type { ObjectStore } from "../../objectStore/objectStore.ts";
-import type { PackFormerSaves } from "../../spool/orderRestore.ts";
 import { type ReadFailures, readSpool, type Spool, type SpoolWatcher } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import type { SessionReporter } from "../report.ts";
@@ -35,7 +34,6 @@ export interface SessionDeps {
   gameNode: () => Stored<GameNode> | undefined;
   reporter: SessionReporter;
   events: EventSink;
-  packFormerSaves: PackFormerSaves;
   turns: TransferTurns;
   saveIntervalMs: number;
   onSaveStored: (outcome: "stored" | "unchanged" | "failed") => void;

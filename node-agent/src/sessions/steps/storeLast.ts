@@ -53,27 +53,6 @@ export const refuseSpool: Step = async (context) => {
   return { requeueAfterMs: deps.saveIntervalMs };
 };
 
-/** Packs what a pod of the previous release left on the node; the pass after this one stores it. */
-export const packFormerSaves: Step = async (context) => {
-  const {
-    deps,
-    record: { gameSession, uid },
-    world: { formerSaves, pod },
-    signal,
-    logger,
-  } = context;
-  if (formerSaves === undefined || (pod === undefined && (await hasLivePod(context))))
-    return { requeueAfterMs: 1_000 };
-  await deps.packFormerSaves({
-    saves: formerSaves,
-    sessionFolder: deps.files.folder(gameSession),
-    uid,
-    signal,
-  });
-  logger.info({ gameSession }, "Packed the saves that a pod of the previous release left.");
-  return { requeueAfterMs: 0 };
-};
-
 /**
  * Stores the newest pack unless the object store has it; returns the record with its outcome, or undefined
  * when a newer pack came meanwhile.

@@ -1,8 +1,7 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
 import { packedArchiveName, sessionUserId } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -13,7 +12,6 @@ import {
   type PackerFixture,
   type PackerFixtureOptions,
 } from "#test/support/fixtures/packerFixture.ts";
-import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 describe("the packer packing saves", () => {
   let fixture: PackerFixture;
@@ -202,23 +200,6 @@ for n in range(8): path += '/' + 'h' * 120; os.mkdir(path); open(path + '/i', 'w
     ).to.deep.equal(["two\n", "one\n"]);
     expect(fixture.manifest()).to.not.have.any.keys("refused");
     expect(run.log()).to.have.length(1);
-  });
-
-  it("packs one folder once for the node agent, as the session's last pack", async () => {
-    open();
-    const folder = join(fixture.volume, "kept");
-    mkdirSync(folder);
-    writeFileSync(join(folder, "a"), "kept");
-    utimesSync(join(folder, "a"), 1, 1);
-    const packOnce = () =>
-      promisify(execFile)(process.execPath, [join(repositoryRoot, "session/packer/src/packOnce.ts")], {
-        env: { SAVE_DIRECTORY: folder, SPOOL_DIR: fixture.spool, SESSION_UID: packerUid },
-      });
-    await packOnce();
-    expect(fixture.manifest()).to.include({ final: true });
-    expect(fixture.content(fixture.manifest()!.save!)).to.deep.equal({ a: "kept" });
-    await packOnce();
-    expect(fixture.manifest(), "when it is asked again").to.deep.include({ attempt: 2, final: true });
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { containerNames, podVolumes } from "#contracts/nodeLayout.ts";
+import { containerNames } from "#contracts/nodeLayout.ts";
 import type { SpoolManifest } from "#contracts/spool.ts";
 import { stepFor, type StepName } from "#node-agent/sessions/decide.ts";
 import type { SessionRecord } from "#node-agent/sessions/record.ts";
@@ -24,7 +24,6 @@ const record: SessionRecord = {
   baseGeneration: 0,
   sequence: 0,
 };
-const former: SessionRecord = { ...record, version: 1 };
 const settled: SessionRecord = { ...record, outcome: { reason: "Stored", message: "" } };
 const placed = aGameSession({ status: aPlacedStatus() });
 const playing = aGameSession({ status: aRunningStatus() });
@@ -58,8 +57,6 @@ const waitingPod = aSessionPod(playing, {
 const unboundPod = aSessionPod(playing, { isBound: false, status: { phase: "Pending" } });
 const evictedPod = aSessionPod(playing, { status: { ...running, phase: "Failed" } });
 const refusedPod = aSessionPod(playing, { status: { phase: "Failed", reason: "NodePorts" } });
-const formerPod = { ...runningPod, spec: { ...runningPod.spec!, volumes: [] } };
-const formerEnded = { ...endedPod, spec: { ...endedPod.spec!, volumes: [] } };
 
 const manifest: SpoolManifest = { version: 1, uid: "uid", attempt: 1, final: false };
 const restored = { report: { version: 1, uid: "uid" } } as const;
@@ -192,31 +189,6 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
     { ...nothing, session: neverReady },
     "nothing",
   ],
-  [
-    "a game of the previous release",
-    { ...nothing, session: playing, pod: formerPod, record: former, formerSaves: "/save" },
-    "wait",
-  ],
-  [
-    "a stop of the previous release's pod",
-    { ...nothing, session: stopping, pod: formerPod, record: former, formerSaves: "/save" },
-    "wait",
-  ],
-  [
-    "the end of a game of the previous release",
-    { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save" },
-    "packFormerSaves",
-  ],
-  [
-    "packed saves of the previous release",
-    { ...nothing, session: stopping, pod: formerEnded, record: former, formerSaves: "/save", spool: final },
-    "storeLast",
-  ],
-  [
-    "a session that the previous release prepared and never started",
-    { ...nothing, session: placed, record: former, formerSaves: "/save" },
-    "prepare",
-  ],
   ["a session that is gone", { ...played }, "resolveAbsence"],
   ["nothing at all", nothing, "nothing"],
 ];
@@ -224,7 +196,4 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
 describe("The next step of a node for a session", () => {
   for (const [title, world, step] of cases)
     it(`is ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
-
-  it("needs the spool's volume to take a pod for one of this release", () =>
-    expect(runningPod.spec?.volumes).to.deep.equal([{ name: podVolumes.spool }]));
 });
