@@ -8,14 +8,14 @@ import type { Queryable } from "../stores/queryable.ts";
 import { updatePasswordHash } from "./accountQueries.ts";
 import { requirePassword } from "./passwordRule.ts";
 
-/** What it takes to end players' sign-ins and begin another. */
+/** Dependencies of replacing a player's sign-ins. */
 export interface OwnSignInsDeps {
   postgres: Postgres;
   authSessions: AuthSessions;
   audit: Audit;
 }
 
-/** A player who asks from their own browser. */
+/** A player and the sign-in of their browser. */
 export interface Player {
   id: string;
   /** The sign-in of that browser. */
@@ -26,7 +26,7 @@ export interface Player {
   requestId: string;
 }
 
-/** The sign-in that the player's browser goes on with, and how many others ended. */
+/** The new sign-in of the player's browser, and the number of others that ended. */
 export interface ReplacedSignIns {
   begun: NewAuthSession;
   endedOthers: number;

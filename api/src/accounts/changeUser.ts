@@ -16,14 +16,11 @@ import {
   updateUserEnabled,
 } from "./accountQueries.ts";
 
-/** What a change of an account needs. */
+/** Dependencies of account changes. */
 export interface ChangeUserDeps {
   postgres: Postgres;
   audit: Audit;
-  /**
-   * Tells running API servers which sign-ins are over; resolves with false when they did not learn it at
-   * once.
-   */
+  /** Announces ended sign-ins to running API servers. Returns false when that failed. */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
 }
 
@@ -53,7 +50,11 @@ export async function setPassword(
   });
 }
 
-/** Disables an account, so that nobody can sign in to it, and ends its sign-ins. Throws not_found. */
+/**
+ * Disables an account and ends its sign-ins.
+ *
+ * @throws not_found
+ */
 export function disableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.disabled", async (transaction, id) => {
     await updateUserDisabled(transaction, id);
@@ -80,7 +81,7 @@ export function deleteUser(deps: ChangeUserDeps, email: string): Promise<Changed
     const active = await findActiveGameSessionOfUser(transaction, id);
     if (active !== undefined) {
       throw new DomainError("session_active", {
-        message: `The player has a session that has not ended: ${active}. Disable the player, stop it (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`,
+        message: `The player has an active session: ${active}. Disable the player, stop the session (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`,
         extra: { sessionId: active },
       });
     }

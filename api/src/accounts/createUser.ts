@@ -34,7 +34,7 @@ export async function createUser(
   if (id === undefined) {
     const existing = await findUserIdByEmail(postgres.prisma, email);
     throw new DomainError("conflict", {
-      message: `There is a user ${email} already.`,
+      message: `User ${email} already exists.`,
       extra: { id: existing, email },
     });
   }
@@ -42,11 +42,15 @@ export async function createUser(
   return { id, email, name };
 }
 
-/** Returns address and name as they are stored. Throws invalid_request for those that no account may have. */
+/**
+ * Returns the normalized address and name.
+ *
+ * @throws invalid_request when either is invalid
+ */
 function checkedUser(typed: string, typedName: string): { email: string; name: string } {
   const email = normalizeEmail(typed);
   const name = typedName.trim();
-  if (!isEmail(email)) throw invalidRequest(`${JSON.stringify(typed)} is no e-mail address.`);
+  if (!isEmail(email)) throw invalidRequest(`${JSON.stringify(typed)} is not an e-mail address.`);
   if (name === "" || name.length > limits.auth.nameMaxLength || /\p{Cc}/u.test(name)) {
     throw invalidRequest(`The name must have 1 to ${limits.auth.nameMaxLength} characters in one line.`);
   }
@@ -58,7 +62,7 @@ const ImportedUser = z.strictObject({
   email: z.string(),
   name: z.string(),
   passwordHash: z.string(),
-  /** An address that nobody has proven to be theirs must not let a provider's account in. */
+  /** An unverified address must not let a provider's account sign in. */
   emailVerified: z.boolean().default(false),
 });
 
@@ -104,7 +108,7 @@ export async function importUsers(
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       throw new DomainError("invalid_request", {
-        message: `Line ${number}: ${error.message} ${done.created} players were created so far: correct the line and run the import again.`,
+        message: `Line ${number}: ${error.message} ${done.created} players were created before it. Correct the line and run the import again.`,
         extra: { line: String(number) },
       });
     }
@@ -115,12 +119,13 @@ export async function importUsers(
 }
 
 function readLine(line: string, costMax: number): ImportedUserRow {
-  if (line.length > lineMaxLength) throw invalidRequest(`It has more than ${lineMaxLength} characters.`);
+  if (line.length > lineMaxLength)
+    throw invalidRequest(`The line has more than ${lineMaxLength} characters.`);
   const parsed = ImportedUser.safeParse(parseJson(line));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => [...path, message].join(": "));
     throw invalidRequest(
-      `It must be {"email", "name", "passwordHash", "emailVerified"?} (${issues.join("; ")}).`,
+      `The line must be {"email", "name", "passwordHash", "emailVerified"?} (${issues.join("; ")}).`,
     );
   }
   const { emailVerified, ...typed } = parsed.data;
@@ -139,7 +144,7 @@ function storedHash(hash: string, costMax: number): string {
     );
   if (imported.cost < costMin || imported.cost > costMax) {
     throw invalidRequest(
-      `passwordHash is of cost ${imported.cost}; it must be ${costMin} to ${costMax}, the API's own BCRYPT_COST.`,
+      `passwordHash has cost ${imported.cost}. It must be between ${costMin} and ${costMax}, the API's BCRYPT_COST.`,
     );
   }
   return imported.stored;
@@ -149,6 +154,6 @@ function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    return undefined; // The schema says what is missing.
+    return undefined; // The schema reports missing fields.
   }
 }

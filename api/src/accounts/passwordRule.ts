@@ -17,10 +17,10 @@ export async function requirePassword(password: string): Promise<void> {
     throw invalidRequest(`The password must have ${passwordMinLength} to ${passwordMaxLength} characters.`);
   }
   if (new URLSearchParams([["password", password]]).toString().length > formLengthMax)
-    throw invalidRequest("The password is too long for the sign-in form: choose a shorter one.");
+    throw invalidRequest("The password is too long for the sign-in form. Choose a shorter one.");
   if (await isCommonPassword(password)) {
     throw new DomainError("common_password", {
-      message: "The password is one of the most common ones, which are guessed first: choose another.",
+      message: "This password is too common. Choose another one.",
     });
   }
 }

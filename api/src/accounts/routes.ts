@@ -28,7 +28,7 @@ const setPassword = route({
   method: "PUT",
   path: `${path}/password`,
   name: "setPassword",
-  summary: "Set or change one's password",
+  summary: "Set or change the password",
   description: "Ends all other sign-ins.",
   limits: ["account"],
   innerLimits: ["signInFailures"],
@@ -49,22 +49,22 @@ const unlink = route({
   name: "unlinkProvider",
   summary: "Unlink an external provider",
   description:
-    "The provider's account signs in to this one no more. Nothing happens when none was linked; the last way to sign in cannot be taken away.",
+    "The provider's account can no longer sign in to this one. A no-op when none is linked. The last way to sign in cannot be removed.",
   limits: ["account"],
   innerLimits: ["signInFailures"],
   params: ProviderParams,
   body: UnlinkRequest,
-  responses: { 204: empty("The provider is not linked (any more).") },
+  responses: { 204: empty("The provider is not linked.") },
   errors: ["reauthentication_required", "locked", "not_found", "conflict"],
   handle: async ({ ctx, deps, user, params, body: { currentPassword } }) => {
     const provider = deps.oauthProviders.get(params.provider);
-    if (provider === undefined) throw notFound("There is no such way to sign in.");
+    if (provider === undefined) throw notFound("There is no such sign-in provider.");
     await requireReauthentication(ctx, user, currentPassword);
     const providers = await withIssuers(deps.oauthProviders.values());
     const { id } = provider;
     const issuer = providers.find((one) => one.id === id)?.issuer;
     if (issuer === undefined)
-      throw unavailable("The provider does not answer just now: try again in a moment.");
+      throw unavailable("The sign-in provider does not respond. Try again in a moment.");
     await unlinkProvider(deps, {
       userId: user.id,
       provider: { id, issuer },
@@ -80,7 +80,7 @@ const listSignIns = route({
   method: "GET",
   path: `${path}/sign-ins`,
   name: "listSignIns",
-  summary: "List where one is signed in",
+  summary: "List sign-ins",
   limits: ["catalog"],
   responses: { 200: SignInsResponse },
   errors: [],
@@ -93,8 +93,9 @@ const endSignIn = route({
   method: "DELETE",
   path: `${path}/sign-ins/:signInId`,
   name: "endSignIn",
-  summary: "End one sign-in",
-  description: "The browser that it belongs to is signed out with its next request; one's own at once.",
+  summary: "End a sign-in",
+  description:
+    "Its browser is signed out with its next request. The current browser is signed out immediately.",
   limits: ["account"],
   params: SignInParams,
   responses: { 204: empty("That browser is signed out.") },
@@ -154,7 +155,7 @@ const showQuality = qualityRoute({
   method: "GET",
   path: qualityPath,
   name: "getStreamQuality",
-  summary: "Show one's choice of quality",
+  summary: "Get the stream quality preference",
   limits: ["catalog"],
   responses: { 200: StreamQualityResponse },
   errors: [],
@@ -170,9 +171,9 @@ const chooseQuality = qualityRoute({
   method: "PUT",
   path: qualityPath,
   name: "setStreamQuality",
-  summary: "Choose the quality of the picture",
+  summary: "Set the stream quality preference",
   description:
-    "Of the launches to come, unless one says otherwise. A session that runs changes its own by a message on its data channel.",
+    "The preference applies to later launches that request no quality of their own. A running session changes its quality by a message on its data channel.",
   limits: ["account"],
   body: QualityRequest,
   responses: { 200: StreamQualityResponse },
@@ -207,7 +208,7 @@ function presentSignIns(rows: readonly AuthSessionRow[], currentId: string): Sig
   };
 }
 
-/** Who wants which provider to sign in to their account no more. */
+/** A request to unlink a provider. */
 interface Unlinking {
   userId: string;
   provider: { id: string; issuer: string };
@@ -228,13 +229,14 @@ async function unlinkProvider(
   const canSignIn = (stored: string): boolean =>
     providers.some(({ issuer }) => issuer !== undefined && isIssuer(issuer, stored));
   const unlinked = await postgres.transaction(async (transaction) => {
-    // Locked: two of these at once must not leave a player without any way in.
+    // Locked, because two concurrent requests must not remove a player's last sign-in method.
     const { hasPassword, issuers } = await lockSignInMethods(transaction, userId);
     const leaving = issuers.filter((stored) => isIssuer(provider.issuer, stored));
     const isLast = !hasPassword && !issuers.some((stored) => !leaving.includes(stored) && canSignIn(stored));
     if (leaving.length > 0 && isLast) {
       throw new DomainError("conflict", {
-        message: "Nothing else signs in to this account: set a password, or link another provider first.",
+        message:
+          "This is the only way to sign in to this account. Set a password or link another provider first.",
       });
     }
     return leaving.length === 0 ? 0 : deleteIdentities(transaction, userId, leaving);

@@ -38,7 +38,7 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): OpenableBody {
   if (!archiveTypes.includes(mediaType.trim().toLowerCase())) throw unsupportedMediaType(archiveTypes);
   if (encoding !== undefined) throw unsupportedEncoding(archiveTypes);
   if (range !== undefined && !isWhole(range))
-    throw invalidRequest("An upload cannot be continued: send the whole archive, without Content-Range.");
+    throw invalidRequest("An upload cannot be resumed. Send the whole archive, without Content-Range.");
   const bytes = length === undefined ? undefined : Number(length);
   if (bytes !== undefined && bytes > maxBytes) throw archiveTooLarge(maxBytes);
   let isOpen = false;

@@ -28,9 +28,10 @@ interface Part {
 }
 
 /**
- * One multipart upload of unknown length in constant memory: pieces are read into the memory of the parts
- * that are sent, and a part's memory is used again once the object store has it and ten pieces more have
- * come. Throws unavailable when the object store fails.
+ * A multipart upload of unknown length in constant memory. Pieces are read directly into the buffers of the
+ * parts, and a buffer is reused once the object store has its part and ten more pieces have arrived.
+ *
+ * @throws unavailable when the object store fails
  */
 export class ArchiveUpload {
   readonly #objectStore: ObjectStore;

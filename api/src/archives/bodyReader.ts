@@ -5,7 +5,7 @@ import { releaseBytes } from "#runtime/releaseMemory.ts";
 export interface Pace {
   /** The longest time without a byte. */
   idleMs: number;
-  /** In each window of this length at least `minBytesPerWindow` bytes must come. */
+  /** At least `minBytesPerWindow` bytes must arrive in each window of this length. */
   windowMs: number;
   minBytesPerWindow: number;
 }
@@ -28,8 +28,8 @@ interface Filling {
 }
 
 /**
- * Copies a body into given memory and releases the memory of what was read. An upload comes in tens of
- * thousands of reads: each costs a copy here and leaves no promise behind.
+ * Copies a body into given buffers and releases the received chunks. An upload takes tens of thousands of
+ * reads; each costs one copy and no promise.
  */
 export class BodyReader {
   readonly #body: Readable;

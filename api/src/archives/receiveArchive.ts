@@ -94,8 +94,8 @@ export async function receiveArchive({
 }
 
 /**
- * Returns what an error of `receiveArchive` means to the client: invalid_archive, payload_too_large (over
- * `maxBytes`), checksum_mismatch, invalid_request or request_timeout. Any other error is returned as it is.
+ * Translates an error of `receiveArchive` for the client: invalid_archive, payload_too_large (over
+ * `maxBytes`), checksum_mismatch, invalid_request or request_timeout. Returns other errors unchanged.
  */
 export function toReceptionError(error: unknown, maxBytes: number): unknown {
   if (error instanceof ArchiveRefused) {

@@ -3,7 +3,7 @@ import { ipPrefixOf } from "../http/clientNetwork.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { insertAuditEvent, listAuditRows, type AuditFilter, type AuditRow } from "./auditQueries.ts";
 
-/** Something that somebody did. */
+/** An action of a user, a partner or an operator. */
 export interface AuditEvent {
   /** The subject, then what happened to it, such as `signIn.succeeded`. */
   action: string;

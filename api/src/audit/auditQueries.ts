@@ -34,7 +34,7 @@ export async function insertAuditEvent(
   });
 }
 
-/** Somebody in the trail: who did something, or to whom it was done. */
+/** The actor or the subject of an event. */
 export interface AuditPrincipal {
   kind: string;
   id: string;
@@ -50,7 +50,7 @@ export interface AuditFilter {
   limit: number;
 }
 
-/** A row of the audit trail as it is stored. */
+/** A stored row of the audit trail. */
 export interface AuditRow extends NewAuditRow {
   id: string;
   at: Date;

@@ -11,7 +11,7 @@ import { limits } from "#contracts/limits.ts";
 const route = publicRouteFor<AuthDeps>();
 const pageResponse = media(
   ["text/html"],
-  "A page without scripts, where no other sign-in page is configured.",
+  "A page without scripts, unless another sign-in page is configured.",
   {
     optionalHeaders: ["Set-Cookie"],
   },
@@ -23,7 +23,7 @@ export const authPageRoutes = [
     method: "GET",
     path: "/api/auth/signin",
     name: "showSignIn",
-    summary: "Go to the sign-in page",
+    summary: "Show the sign-in page",
     limits: ["authReads"],
     responses: { 200: pageResponse, 302: redirect("To the configured sign-in page.") },
     errors: [],
@@ -33,7 +33,7 @@ export const authPageRoutes = [
     method: "GET",
     path: "/api/auth/error",
     name: "showSignInError",
-    summary: "Go to the sign-in page with an error",
+    summary: "Show the sign-in page with an error",
     limits: ["authReads"],
     responses: { 200: pageResponse, 302: redirect("To the configured sign-in page.") },
     errors: [],
@@ -43,10 +43,10 @@ export const authPageRoutes = [
     method: "GET",
     path: "/api/auth/signout",
     name: "showSignOut",
-    summary: "Go to where one can sign out",
+    summary: "Show the sign-out page",
     limits: ["authReads"],
     description: "A GET never signs out.",
-    responses: { 200: pageResponse, 302: redirect("To the home page, where a sign-in page is configured.") },
+    responses: { 200: pageResponse, 302: redirect("To the home page, if a sign-in page is configured.") },
     errors: [],
     handle: ({ ctx, deps: { config } }) => {
       const home = callbackUrlOf(undefined, config);
@@ -102,7 +102,7 @@ function respondWithPage(ctx: AppContext, { html, policy }: AuthPage): void {
   ctx.body = html;
 }
 
-/** Only a word is passed on: the page shows a sentence of its own for it. */
+/** Passes on only a single word, for which the page has a message. */
 function word(text: string | null): string | undefined {
   return text !== null && /^[A-Za-z_]{1,64}$/.test(text) ? text : undefined;
 }
@@ -113,7 +113,7 @@ interface AuthPage {
   policy: string;
 }
 
-/** What the sign-in page shows. */
+/** Content of the sign-in page. */
 interface SignInPageContent {
   csrfToken: string;
   callbackUrl: string;

@@ -8,13 +8,13 @@ import { toHttpError, type HttpError } from "../http/httpError.ts";
 import { auditErrorResponse, auditLimits } from "../audit/auditErrorResponse.ts";
 import type { AppContext } from "../http/appContext.ts";
 
-/** What the sign-in and sign-out forms have in common. */
+/** Fields that the sign-in and sign-out forms share. */
 interface AuthForm {
   json?: string | boolean | undefined;
   csrfToken?: string | undefined;
 }
 
-/** Whether the page wants to go on by itself (`{url}`), rather than be redirected. */
+/** Returns whether the client expects `{url}` instead of a redirect. */
 function wantsJson(ctx: AppContext, form: AuthForm): boolean {
   return (
     form.json === "true" ||
@@ -24,14 +24,12 @@ function wantsJson(ctx: AppContext, form: AuthForm): boolean {
   );
 }
 
-/**
- * Many clients list JSON first and take anything after it, as axios does: they are redirected like others.
- */
+/** Many clients, such as axios, prefer JSON but accept anything. They are redirected. */
 function acceptsJsonAlone(ctx: AppContext): boolean {
   return /^application\/json\s*(?:;[^,]*)?$/i.test(ctx.get("accept"));
 }
 
-/** Sends the browser on. */
+/** Redirects the browser, or returns the URL as JSON. */
 export function respondWithUrl(ctx: AppContext, isJson: boolean, url: string): void {
   if (isJson) {
     ctx.body = { url };
@@ -43,11 +41,11 @@ export function respondWithUrl(ctx: AppContext, isJson: boolean, url: string): v
   ctx.body = `Go on at ${url}`;
 }
 
-/** What the routes of forms say of their responses. */
+/** Description of the responses of form routes. */
 export const jsonInstead =
-  "A client that accepts JSON alone gets `{url}`, and errors with their status, instead of a redirect.";
+  "A client that accepts only JSON gets `{url}` instead of a redirect, and errors with their status.";
 
-/** What the routes of forms have in common. */
+/** Properties that all form routes share. */
 export const formRoute = {
   isForm: true,
   limits: [],
@@ -56,9 +54,9 @@ export const formRoute = {
 } as const;
 
 /**
- * Runs the work of a form, once the post is counted and its token is right; an error becomes the sign-in page
- * with the reason in its address. Pages that go on by themselves also get the status, and always a `url`: the
- * Auth.js client reads the reason from that.
+ * Counts the post, checks its token and runs the work of the form. An error redirects to the sign-in page
+ * with the reason in the query. JSON clients get the status and a `url`, from which the Auth.js client reads
+ * the reason.
  */
 export async function respondToForm(
   ctx: AuthContext,
@@ -75,16 +73,13 @@ export async function respondToForm(
     const url = pageAfter(ctx, error);
     const isFault = error.status >= 500 && oauthFailureBehind(error) === undefined;
     if (isJson || isFault) throw error.with({ url });
-    // What is thrown is recorded where it becomes a response.
+    // Thrown errors are audited when they become a response.
     auditErrorResponse(ctx, error);
     respondWithUrl(ctx, false, url);
   }
 }
 
-/**
- * Refuses a form that could not be read. The attempt counts as any other. Nobody knows which kind of response
- * its page wants.
- */
+/** Refuses an unreadable form and counts the attempt. Whether the page expects JSON is unknown. */
 async function refuseForm(ctx: AuthContext, thrown: unknown): Promise<never> {
   const error = await limitPosts(ctx).then(() => toHttpError(thrown), toHttpError);
   throw error.with({ url: pageAfter(ctx, error) });
@@ -95,7 +90,7 @@ export function requireCsrf(ctx: AuthContext, form: AuthForm): void {
   const { config, csrfTokens, metrics } = ctx.deps;
   if (csrfTokens.matches(ctx.cookies.get(csrfCookieName(config)), form.csrfToken)) return;
   metrics.signInDone("csrf");
-  throw new DomainError("csrf", { message: "The form's token is missing or old: load the page again." });
+  throw new DomainError("csrf", { message: "The form's token is missing or outdated. Reload the page." });
 }
 
 /** Counts a form post by address. */
@@ -122,7 +117,7 @@ function reasonOf(error: HttpError): Record<string, string> {
   return { error: "CredentialsSignin", code };
 }
 
-/** Returns the provider's failure that the error was made of, if it was. */
+/** Returns the provider's failure that caused the error, if any. */
 function oauthFailureBehind(error: Error): OAuthFailure | undefined {
   for (let { cause } = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof OAuthFailure) return cause;

@@ -14,7 +14,7 @@ export interface NewAuthSessionRow {
 export interface AuthSessionRow {
   id: string;
   startedAt: Date;
-  /** To within some minutes. */
+  /** Accurate to a few minutes. */
   lastUsedAt: Date;
   device: string | null;
   ipPrefix: string | null;
@@ -41,7 +41,7 @@ export async function insertAuthSessionOfUnchanged(
   return rowCount === 1;
 }
 
-/** Stores a sign-in of the user that began then, in the place of others that the transaction revokes. */
+/** Inserts a sign-in with the given start time. The transaction revokes the ones that it replaces. */
 export async function insertAuthSession(
   transaction: Queryable,
   { id, userId, startedAt, place }: NewAuthSessionRow,
@@ -106,7 +106,7 @@ export async function updateAuthSessionRevoked(db: Queryable, id: string): Promi
   });
 }
 
-/** Revokes one sign-in of the user; returns false when there is none of that id that is not revoked. */
+/** Revokes a sign-in of the user. Returns false if the id is unknown or already revoked. */
 export async function updateOwnAuthSessionRevoked(
   db: Queryable,
   id: string,

@@ -27,25 +27,22 @@ import { authSessionIdOf, createSid } from "./tokens.ts";
 import type { CheckedUser } from "./userQueries.ts";
 import { deleteOldRows } from "../stores/sweepRows.ts";
 
-/** For so long an entry of the cache is believed without asking the database. */
+/** A cache entry is valid for this long without a query to the database. */
 const cacheSeconds = 60;
 /**
- * For so much longer the entry is kept, to be believed while the database is unavailable. Each process
- * remembers it as long, in case Redis is unavailable, too.
+ * Additional lifetime of a cache entry, for outages of the database. Each process also remembers sign-ins for
+ * this long, in case Redis is unavailable as well.
  */
 const outageSeconds = 3600;
-/**
- * Together long enough for Redis' client to give up a connection after three timeouts and to make another
- * one.
- */
+/** Long enough for the Redis client to drop a connection after three timeouts and to reconnect. */
 const laterLooks = { count: 8, pauseMs: 250 };
-/** Sign-ins that one process remembers, the ones used last. */
+/** Number of recently used sign-ins that one process remembers. */
 const rememberedMax = 10_000;
 const rememberedAgainMs = 10_000;
-/** This process remembers the sign-outs it made for longer than the cache can call them active. */
+/** Sign-outs of this process are remembered for longer than a stale cache entry can live. */
 const revokedMemory = { milliseconds: 2 * cacheSeconds * 1000, entries: 10_000 };
 
-/** What sign-ins are kept in, and for how long. */
+/** Stores and lifetimes of sign-ins. */
 interface AuthSessionsOptions {
   postgres: Postgres;
   redis: Redis;
@@ -65,7 +62,7 @@ export interface NewAuthSession {
   endsAt: Date | undefined;
 }
 
-/** A request of a valid sign-in. */
+/** An admitted request of a valid sign-in. */
 interface Admission {
   outcomes: RateLimitOutcome[];
   /** When the sign-in began. */
@@ -74,10 +71,7 @@ interface Admission {
   endsAt: Date | undefined;
 }
 
-/**
- * Keeps sign-ins in the database, so that a sign-out is final; Redis only spares most requests the question
- * to it.
- */
+/** Stores sign-ins in the database, so a sign-out is final. Redis caches them for most requests. */
 export class AuthSessions {
   readonly #postgres: Postgres;
   readonly #redis: Redis;
@@ -86,7 +80,7 @@ export class AuthSessions {
   readonly #clock: Clock;
   readonly #lifetimeSeconds: number;
   readonly #absoluteLifetimeSeconds: number | undefined;
-  /** When each was revoked, by id: also those that Redis did not learn of. */
+  /** Time of each sign-out of this process, by id, including those that Redis missed. */
   readonly #revokedHere = new Map<string, number>();
   /**
    * Sign-ins that this process has admitted, by id, the newest last: when each began, and when this process
@@ -113,8 +107,9 @@ export class AuthSessions {
   }
 
   /**
-   * Begins a sign-in, at `place` if that is known. Throws unauthorized for an account that is disabled, or
-   * deleted.
+   * Creates a sign-in, at `place` if known.
+   *
+   * @throws unauthorized when the account is disabled or deleted
    */
   async create(userId: string, place?: SignInPlace): Promise<NewAuthSession> {
     const begun = await this.#beginOfUnchanged(userId, place, undefined);
@@ -123,8 +118,9 @@ export class AuthSessions {
   }
 
   /**
-   * Begins a sign-in by a password that was right. Returns undefined when the account has another password
-   * hash by now, or is disabled, or deleted: what ended all its sign-ins meanwhile must end this one, too.
+   * Creates a sign-in after a password check. Returns undefined when the account's password hash has changed
+   * since, or when it is disabled or deleted: an event that ended all its sign-ins must end this one as
+   * well.
    */
   createByPassword(
     { id, passwordHash }: Pick<CheckedUser, "id" | "passwordHash">,
@@ -134,8 +130,8 @@ export class AuthSessions {
   }
 
   /**
-   * Revokes every sign-in of the user and begins one in their place, so that copies of every cookie so far
-   * are worthless; it began at `startedAt`, or now. `ended` has to be announced after the commit.
+   * Replaces all sign-ins of the user by a new one, so copies of earlier cookies stop working. Its start time
+   * is `startedAt`, by default now. Announce `ended` after the commit.
    */
   async replaceAll(
     transaction: Queryable,
@@ -151,7 +147,7 @@ export class AuthSessions {
     return { begun, ended };
   }
 
-  /** Returns the user's sign-ins that a browser can still come with, the one used last first. */
+  /** Returns the user's sign-ins that have not expired, most recently used first. */
   async list(userId: string): Promise<AuthSessionRow[]> {
     const rows = await findAuthSessions(this.#postgres.pool, userId, this.#lifetimeSeconds);
     const now = this.#clock.now();
@@ -159,10 +155,11 @@ export class AuthSessions {
   }
 
   /**
-   * Counts a request of the sign-in's user under the limits; returns undefined, and counts nothing, when the
-   * sign-in is over. One command to Redis does both. Once a minute the database is asked as well, and told
-   * the `place`. While the database is unavailable nobody can sign out, so a sign-in that was good when it
-   * was last asked counts as good. Throws when neither is available.
+   * Admits a request and counts it against the user's limits, in one Redis command. Returns undefined, and
+   * counts nothing, when the sign-in has ended. The database is queried once a minute and records the
+   * `place`. During a database outage nobody can sign out, so the last known state stays valid.
+   *
+   * @throws Error when neither store is available
    */
   async admit(
     id: string,
@@ -190,18 +187,18 @@ export class AuthSessions {
       : await ask();
     if (startedAt === undefined) {
       this.#admittedHere.delete(id);
-      // Redis missed the end: its entry would be believed again while the database is unavailable.
+      // Redis missed the sign-out, and its entry would count as valid during a database outage.
       if (isCached) await this.announceRevoked([id]);
       return undefined;
     }
     this.#remember(id, startedAt);
     if (counted.gate === redisUnavailable)
       return this.#admission(startedAt, await this.#rateLimits.consumeHere(limits, userId));
-    // Where the gate had any value Redis has counted the request already.
+    // If the gate had a value, Redis has already counted the request.
     const isCounted = counted.gate !== undefined;
     const opening = { value: String(startedAt), seconds: cacheSeconds + outageSeconds };
     const again = await this.#rateLimits.consumeIf({ ...gate, opening }, isCounted ? [] : limits, userId);
-    // A sign-out meanwhile has closed the gate, and it stays closed.
+    // A concurrent sign-out has closed the gate, and it stays closed.
     if (again.gate === revoked) return undefined;
     if (isCounted) return this.#admission(startedAt, counted.outcomes);
     return this.#admission(
@@ -211,9 +208,9 @@ export class AuthSessions {
   }
 
   /**
-   * Returns whether an admitted sign-in has ended since, as far as this process and Redis know: every end is
-   * announced there. The database is not asked, so that a request whose work is done waits for Redis at most.
-   * While Redis is unavailable the sign-in counts as going on.
+   * Returns whether an admitted sign-in has ended since, according to this process and Redis, where every end
+   * is announced. The database is not queried, so a finished request waits at most for Redis. If Redis is
+   * unavailable, the sign-in counts as active.
    */
   async hasEnded(id: string): Promise<boolean> {
     if (this.#revokedHere.has(id)) return true;
@@ -224,9 +221,9 @@ export class AuthSessions {
   }
 
   /**
-   * Asks Redis again, which was too slow or had no connection, about a sign-in that this process has not seen
-   * before: while the database is unavailable Redis alone knows it. Returns when the sign-in began, by Redis
-   * or else by the database after all; undefined when it has ended.
+   * Retries Redis for a sign-in that this process has not seen: during a database outage only Redis knows it.
+   * Returns the start of the sign-in from Redis or, in the end, from the database; undefined when it has
+   * ended.
    */
   async #lookAgain(key: string, ask: () => Promise<number | undefined>): Promise<number | undefined> {
     for (let look = 0; look < laterLooks.count; look++) {
@@ -243,8 +240,8 @@ export class AuthSessions {
 
   #remember(id: string, startedAt: number): void {
     const atMs = this.#clock.monotonicMs();
-    // Without this bound each request would delete and add its entry, and the map would be grown and
-    // compacted all the time.
+    // Without this bound, each request would delete and re-add its entry, and the map would be rehashed
+    // constantly.
     if (atMs - (this.#admittedHere.get(id)?.atMs ?? -Infinity) < rememberedAgainMs) return;
     this.#admittedHere.delete(id);
     this.#admittedHere.set(id, { startedAt, atMs });
@@ -268,13 +265,13 @@ export class AuthSessions {
       : { outcomes, endsAt, startedAt: new Date(startedAt * 1000) };
   }
 
-  /** Ends one sign-in, first in the database: Redis alone could lose the end. */
+  /** Ends a sign-in, first in the database, because Redis could lose it. */
   async revoke(id: string): Promise<void> {
     await updateAuthSessionRevoked(this.#postgres.pool, id);
     await this.announceRevoked([id]);
   }
 
-  /** Ends one sign-in of the user; returns false when they have none of that id that goes on. */
+  /** Ends a sign-in of the user. Returns false if the id is unknown or has ended. */
   async revokeOwn(id: string, userId: string): Promise<boolean> {
     const isRevoked = await updateOwnAuthSessionRevoked(this.#postgres.pool, id, userId);
     if (isRevoked) await this.announceRevoked([id]);
@@ -308,7 +305,7 @@ export class AuthSessions {
     };
   }
 
-  /** Makes every process refuse sign-ins that the database calls revoked. */
+  /** Announces revoked sign-ins to all processes. */
   async announceRevoked(ids: readonly string[]): Promise<void> {
     const now = this.#clock.monotonicMs();
     for (const [id, at] of this.#revokedHere) {
@@ -334,8 +331,8 @@ export function authSessionCacheKey(id: string): string {
 }
 
 /**
- * Tells the cache which sign-ins have ended; resolves with false when it did not learn it and may call them
- * active for up to a minute more.
+ * Marks sign-ins as ended in the cache. Returns false when that failed, in which case they may stay active
+ * for up to a minute.
  */
 export async function announceRevoked(
   redis: Redis,
@@ -359,13 +356,10 @@ export interface SweepAuthSessionsDeps {
   postgres: Postgres;
 }
 
-/**
- * So long no cookie of a sign-in outlives its lifetime, also where an outage of the database kept its last
- * use from being noted.
- */
+/** Margin for sign-ins whose last use was not recorded because of a database outage. */
 const graceSeconds = 7 * 86_400;
 
-/** Deletes sign-ins, ended or not, that nobody has a valid cookie of any more. */
+/** Deletes sign-ins whose cookies have all expired. */
 export async function sweepAuthSessions({ postgres, config }: SweepAuthSessionsDeps): Promise<void> {
   const seconds = config.auth.tokenLifetimeSeconds + graceSeconds;
   await deleteOldRows((max) => deleteOldAuthSessions(postgres.pool, seconds, max));

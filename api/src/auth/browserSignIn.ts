@@ -28,8 +28,9 @@ export async function signInByPassword(
 }
 
 /**
- * Signs the browser in as a user whom a provider has identified. Throws OAuthFailure when the account was
- * disabled, or deleted, since.
+ * Signs the browser in as a user that a provider has identified.
+ *
+ * @throws OAuthFailure when the account was disabled or deleted in the meantime
  */
 export async function signInByProvider(ctx: AuthContext, user: User, provider: string): Promise<void> {
   const begun = await ctx.deps.authSessions.create(user.id, signInPlaceOf(ctx)).catch((error: unknown) => {
@@ -44,7 +45,7 @@ export async function signInByProvider(ctx: AuthContext, user: User, provider: s
   await takeAuthSession(ctx, user, begun, provider);
 }
 
-/** Makes the browser go on with a sign-in that has begun, which never continues the one that it had. */
+/** Switches the browser to a new sign-in and revokes its previous one. */
 async function takeAuthSession(
   ctx: AuthContext,
   user: User,
@@ -64,7 +65,7 @@ async function takeAuthSession(
   });
 }
 
-/** Makes the browser come with this sign-in from now on. */
+/** Sets the session cookie for a sign-in. */
 export function giveAuthSession(
   ctx: AppContext<UserDeps>,
   { id, name, email }: Pick<User, "id" | "name" | "email">,
@@ -75,7 +76,7 @@ export function giveAuthSession(
   setCookie(ctx, sessionCookieName(config), token, expiresAt);
 }
 
-/** Signs the browser out for good: copies of its cookie are worthless afterwards. */
+/** Ends the browser's sign-in. Copies of its cookie stop working. */
 export async function endAuthSession(ctx: AuthContext): Promise<void> {
   const { config, tokens, authSessions, audit } = ctx.deps;
   const claims = await tokens.verify(ctx);
@@ -92,8 +93,7 @@ export async function endAuthSession(ctx: AuthContext): Promise<void> {
 }
 
 /**
- * Returns the CSRF token for the browser's forms; a browser keeps the one it has, so that pages it has loaded
- * go on working.
+ * Returns the CSRF token for the browser's forms. An existing token is reused, so loaded pages keep working.
  */
 export function csrfTokenFor(ctx: AuthContext): string {
   const { config, csrfTokens } = ctx.deps;
@@ -105,18 +105,19 @@ export function csrfTokenFor(ctx: AuthContext): string {
   return token;
 }
 
-/** What it takes to check once more who is signed in. */
+/** Dependencies of a reauthentication. */
 type ReauthenticationDeps = UserDeps & SignInDeps;
 
-/** Whether the request's sign-in is young enough to change how one signs in. */
+/** Returns whether the sign-in is recent enough to change sign-in settings. */
 export function isRecentSignIn(clock: Clock, { signedInAt }: Pick<UserPrincipal, "signedInAt">): boolean {
   return clock.now().getTime() - signedInAt.getTime() < limits.auth.recentSignInSeconds * 1000;
 }
 
 /**
- * Makes sure that the player is here, and not only their cookie: by their password or, without one, by a
- * sign-in of the last minutes. Throws reauthentication_required, and what signing in throws: passwords that
- * are guessed here are counted as there.
+ * Confirms the player's presence by their password or, without one, by a recent sign-in. Wrong passwords
+ * count as failed sign-ins.
+ *
+ * @throws reauthentication_required, and what `signIn` throws
  */
 export async function requireReauthentication(
   ctx: AppContext<ReauthenticationDeps>,
@@ -127,7 +128,7 @@ export async function requireReauthentication(
   if (currentPassword === undefined) {
     if (isRecentSignIn(clock, user)) return;
     throw reauthenticationRequired(
-      "Send the account's password, or sign in anew: this changes how one signs in, and this sign-in is older than 5 minutes.",
+      "Changing sign-in settings needs the account's password or a sign-in that is less than 5 minutes old. Send the password, or sign in again.",
     );
   }
   // The address in the token may be an old one.
@@ -151,7 +152,7 @@ function reauthenticationRequired(message: string): DomainError {
   return new DomainError("reauthentication_required", { message });
 }
 
-/** What the routes of signing in and out need. */
+/** Dependencies of the sign-in and sign-out routes. */
 export type AuthDeps = UserDeps &
   SignInDeps &
   IdentitySignInDeps & {
@@ -166,5 +167,5 @@ export type AuthDeps = UserDeps &
     oauthTransactions: OAuthTransactions;
   };
 
-/** The context of a request that signs somebody in or out. */
+/** Context of a request to a sign-in or sign-out route. */
 export type AuthContext = AppContext<AuthDeps>;

@@ -1,8 +1,8 @@
 const lengthMax = 2048;
 
 /**
- * Returns where to go after sign-in or sign-out: the wished address when it is of an allowed origin, the
- * homepage otherwise. Never throws.
+ * Returns the address to continue at after sign-in or sign-out: the requested one if its origin is allowed,
+ * otherwise the home page. Never throws.
  */
 export function callbackUrlOf(
   wished: string | undefined,

@@ -1,6 +1,6 @@
 import type { AppContext } from "../http/appContext.ts";
 
-/** Cookies are named and sent otherwise where browsers come by https. */
+/** Cookie names and attributes depend on whether browsers use https. */
 interface CookieConfig {
   isSecure: boolean;
 }
@@ -48,7 +48,7 @@ export function setCookie(ctx: CookieContext, name: string, value: string, expir
   replaceCookie(ctx, name, [`${name}=${value}`, ...attributes].join("; "));
 }
 
-/** Makes the browser forget a cookie. */
+/** Clears a cookie. */
 export function clearCookie(ctx: CookieContext, name: string): void {
   const secure = ctx.deps.config.isSecure ? "; Secure" : "";
   replaceCookie(ctx, name, `${name}=; Path=/; HttpOnly; SameSite=Lax${secure}; Max-Age=0`);

@@ -6,7 +6,7 @@ import type { User } from "./userQueries.ts";
 /** Names an account at a provider. */
 export type Identity = Pick<Profile, "issuer" | "subject">;
 
-/** Returns the user that has the identity and the user that has the e-mail address it comes with. */
+/** Returns the user that the identity is linked to, and the user with its e-mail address. */
 export async function findIdentityUsers(
   transaction: Queryable,
   { issuer, subject, email }: Identity & { email: string | undefined },
@@ -30,13 +30,13 @@ export async function findIdentityUsers(
   };
 }
 
-/** How a user can sign in: with a password or not, and by accounts at these issuers. */
+/** Sign-in methods of a user: a password, and accounts at issuers. */
 export interface SignInMethods {
   hasPassword: boolean;
   issuers: string[];
 }
 
-/** Returns how the user can sign in; nothing for an unknown user. */
+/** Returns the user's sign-in methods; none for an unknown user. */
 export async function findSignInMethods(db: Queryable, userId: string): Promise<SignInMethods> {
   const {
     rows: [row],
@@ -49,7 +49,11 @@ export async function findSignInMethods(db: Queryable, userId: string): Promise<
   return row ?? { hasPassword: false, issuers: [] };
 }
 
-/** Links the identity to the user. Violates the unique key when somebody else was first. */
+/**
+ * Links the identity to the user.
+ *
+ * @throws a unique violation when the identity was linked concurrently
+ */
 export async function insertIdentity(
   transaction: Queryable,
   { issuer, subject }: Identity,
@@ -63,8 +67,9 @@ export async function insertIdentity(
 }
 
 /**
- * Stores a user without a password, and whether their address counts as proven; returns the new id. Violates
- * the unique key when somebody else was first.
+ * Inserts a user without a password and returns the id. `isProven` marks the address as verified.
+ *
+ * @throws a unique violation when the address was registered concurrently
  */
 export async function insertUserOfIdentity(
   transaction: Queryable,

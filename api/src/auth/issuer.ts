@@ -2,7 +2,7 @@
 const tenantMark = "{tenantid}";
 const tenantId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** A provider, and the issuer of its identities; undefined when it cannot be known just now. */
+/** A provider and the issuer of its identities; undefined while the issuer is unknown. */
 export interface ProviderIssuer {
   id: string;
   name: string;

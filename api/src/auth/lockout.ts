@@ -3,23 +3,20 @@ import { limits } from "#contracts/limits.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Redis } from "../stores/redis.ts";
 
-/**
- * An attempt whose result is not reported for this long has died with its process: others wait no longer for
- * it.
- */
+/** An attempt without a result after this time was lost with its process. Others stop waiting for it. */
 export const undecidedMs = 15_000;
 
-/** When failures lock, and for how long. */
+/** Thresholds and durations of locks. */
 interface LockoutRules {
   failures: number;
   windowMs: number;
   lockMs: readonly number[];
   memoryMs: number;
-  /** For how long an attempt is waited for. */
+  /** How long other attempts wait for an undecided one. */
   undecidedMs: number;
 }
 
-/** The permission to check a password once; its result must be reported: others may wait for it. */
+/** The permission to check a password once. Report its result, because other attempts may wait for it. */
 export interface Attempt {
   isAllowed: true;
   /** The password was wrong. */
@@ -30,7 +27,7 @@ export interface Attempt {
   notMade(): Promise<void>;
 }
 
-/** A refused attempt: the address is locked for so long. */
+/** A refused attempt, with the remaining time of the lock. */
 export interface Locked {
   isAllowed: false;
   retryAfterSeconds: number;
@@ -45,11 +42,11 @@ const rules: LockoutRules = {
 };
 
 /**
- * Locks an e-mail address after too many failures. An attempt is counted as a failure before its password is
- * checked, so that many attempts at once get no more checks than one after another. An attempt that finds
- * only undecided ones in its way waits for them. Failures are counted in Redis for all replicas, and in this
- * process as well: when Redis is unavailable or was emptied, the locks that this process knows of stay. A
- * success leaves its moment in Redis, where each process that counts an attempt learns of it.
+ * Locks an e-mail address after too many failures. An attempt counts as a failure before its password is
+ * checked, so concurrent attempts get no more checks than sequential ones. An attempt that is blocked only by
+ * undecided ones waits for them. Failures are counted in Redis for all replicas, and in this process: if
+ * Redis is unavailable or was flushed, the locks known to this process stay. A success is recorded in Redis,
+ * where other processes find it with their next attempt.
  */
 export class Lockout {
   readonly #redis: Redis;
@@ -62,8 +59,8 @@ export class Lockout {
   }
 
   /**
-   * Counts an attempt to sign in as `email`, which must be normalised. Returns undefined when it depends on
-   * attempts that are under way: it may be begun again.
+   * Counts an attempt to sign in as `email`, which must be normalized. Returns undefined when the result
+   * depends on attempts in flight; retry then.
    */
   async begin(email: string): Promise<Attempt | Locked | undefined> {
     const subject = createHash("sha256").update(email).digest("hex");
@@ -133,10 +130,7 @@ function keyOf(subject: string): string {
   return `joypod:lockout:${subject}`;
 }
 
-/**
- * The key of the moment of the last success, by which the other processes learn that their own counts are out
- * of date.
- */
+/** Returns the key of the last success, from which other processes learn that their counts are outdated. */
 function successKeyOf(subject: string): string {
   return `joypod:signInSuccess:${subject}`;
 }
@@ -215,7 +209,7 @@ interface Subject {
 
 const subjectsMax = 10_000;
 
-/** The lockout as one process counts it. Times are milliseconds of the epoch and come from the caller. */
+/** The lockout of one process. Times are milliseconds since the epoch and come from the caller. */
 export class LocalLockout {
   readonly #rules: LockoutRules;
   readonly #subjects = new Map<string, Subject>();
@@ -255,7 +249,7 @@ export class LocalLockout {
     const at = subject.failures.get(attempt);
     subject.failures.delete(attempt);
     subject.undecided.delete(attempt);
-    // What led to a lock is kept until the first attempt after it, and nothing is added meanwhile.
+    // Failures that led to a lock are kept until the first attempt after it, and none are added before.
     const hasLedToLock = at !== undefined && at <= subject.lockedAt;
     if (!hasLedToLock || subject.failures.size >= this.#rules.failures) return;
     subject.level -= 1;

@@ -22,7 +22,7 @@ interface PasswordCheck {
   shouldRehash: boolean;
 }
 
-/** Makes and checks password hashes in threads of their own. */
+/** Creates and checks password hashes in worker threads. */
 export class Passwords {
   readonly #pool: PasswordPool;
   readonly #pepper: string;
@@ -102,7 +102,7 @@ const mark = "imported:";
 const shape = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const plainBytesMax = 72;
 
-/** Returns what is stored of another platform's hash; undefined when it is no bcrypt hash. */
+/** Returns the stored form of another platform's hash; undefined if it is not a bcrypt hash. */
 export function importedHash(hash: string): { stored: string; cost: number } | undefined {
   const cost = costOf(hash);
   return Number.isNaN(cost) ? undefined : { stored: mark + hash, cost };
@@ -138,8 +138,8 @@ interface Job {
 
 interface WorkerSlot {
   /**
-   * Undefined after a thread ended by itself, until there is a task: a thread that cannot start is not
-   * restarted in a loop.
+   * Undefined after a thread ended, until the next task, so a thread that cannot start is not restarted in a
+   * loop.
    */
   worker: Worker | undefined;
   job: Job | undefined;
@@ -191,13 +191,13 @@ class PasswordPool {
   }
 
   #createWorker(slot: WorkerSlot): Worker {
-    // The worker's file lies beside this one, as source and in the bundle.
+    // The worker's file is next to this one, both as source and in the bundle.
     const worker = new Worker(new URL(`passwordWorker${extname(import.meta.filename)}`, import.meta.url));
     worker.unref();
     worker.on("message", (result: PasswordResult) => this.#settle(slot, result));
     worker.on("error", (error: Error) => slot.job?.reject(error));
     worker.on("exit", () => {
-      slot.job?.reject(unavailable("The password check broke off: try again."));
+      slot.job?.reject(unavailable("The password could not be checked. Try again."));
       slot.job = undefined;
       slot.worker = undefined;
       if (!this.#isClosed) this.#dispatch();

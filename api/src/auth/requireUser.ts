@@ -10,13 +10,13 @@ import { playerHeader } from "#contracts/http/auth.ts";
 import { type Access, toRoute, type Definition, type Route } from "../http/route.ts";
 import { isTrustedOrigin, requireTrustedOrigin } from "../http/setSecurityHeaders.ts";
 
-/** What players' routes need to check a sign-in. */
+/** Dependencies of routes that check a sign-in. */
 export interface UserDeps extends HttpDeps {
   tokens: Tokens;
   authSessions: AuthSessions;
 }
 
-/** Who a request with a valid session cookie comes from. */
+/** The user of a request with a valid session cookie. */
 export interface UserPrincipal {
   id: string;
   name: string;
@@ -28,9 +28,10 @@ export interface UserPrincipal {
 }
 
 /**
- * The signed-in user of the request, who is counted under the limits and whose cookie is renewed. Throws 401
- * and clears the cookie when there is none, 401 for a request that is for another player, 429 when a limit is
- * used up.
+ * Returns the signed-in user, counts the request against the limits and renews the cookie.
+ *
+ * @throws 401 (and clears the cookie) without a valid sign-in, 401 when the request is for another player,
+ *   429 when a limit is used up
  */
 async function requireUser(
   ctx: AppContext<UserDeps>,
@@ -42,7 +43,7 @@ async function requireUser(
   return signedIn.user;
 }
 
-/** Who is signed in, where nobody need be. */
+/** The signed-in user of a route that does not require one. */
 interface SignedIn {
   user: UserPrincipal;
   /** End of the renewed cookie. */
@@ -51,15 +52,14 @@ interface SignedIn {
 }
 
 /**
- * A request that ends so soon after its admission is not checked again: that would cost each request one more
- * question to Redis.
+ * Requests that end sooner are not checked again, because that would cost each request another Redis command.
  */
 const quickMs = 1_000;
 
 /**
- * Does a request's work, and takes the renewal of its cookie back when that took long and the sign-in has
- * ended meanwhile. The browser may have another sign-in by then, as after a new password: the cookie of the
- * old one would take its place, and the player would be signed out.
+ * Runs a request's work, and withdraws the renewed cookie when the sign-in ended during a long request.
+ * Otherwise the old cookie could replace that of a newer sign-in, for example after a password change, and
+ * sign the player out.
  */
 export async function renewingWhileValid(
   ctx: AppContext<UserDeps>,
@@ -76,19 +76,19 @@ async function withdrawRenewalOfEnded(ctx: AppContext<UserDeps>): Promise<void> 
   const { config, clock, authSessions } = ctx.deps;
   const { cookieRenewal: renewal } = ctx.state;
   if (renewal === undefined || clock.monotonicMs() - renewal.admittedMs <= quickMs) return;
-  // The server may have sent a response of its own meanwhile, to a client that was too slow.
+  // The server may have already responded to a slow client.
   if ((await authSessions.hasEnded(renewal.authSessionId)) && !ctx.headerSent)
     withdrawCookie(ctx, sessionCookieName(config), renewal.token);
 }
 
-/** Returns who is signed in, as requireUser does; undefined when nobody is. */
+/** Returns the signed-in user like requireUser; undefined if there is none. */
 export async function findUser(
   ctx: AppContext<UserDeps>,
   limits: readonly RateLimitName[] = [],
 ): Promise<SignedIn | undefined> {
   const { config, clock, tokens, authSessions } = ctx.deps;
   const cookie = sessionCookieName(config);
-  // Nobody to look for, and no cookie to clear.
+  // There is no cookie to check or clear.
   if (ctx.cookies.get(cookie) === undefined) return undefined;
   const claims = await tokens.verify(ctx);
   const authSessionId = claims === undefined ? "" : authSessionIdOf(claims.sid);
@@ -115,8 +115,8 @@ export async function findUser(
 }
 
 /**
- * Whether a request is for who is signed in, or does not say for whom. A page may go on to show one player
- * when another has signed in with the same cookies, in a window beside it.
+ * Returns whether the request is for the signed-in user, or names no player. A page may still show one player
+ * when another has signed in with the same cookies in another window.
  */
 export function isForPlayer(ctx: AppContext, user: { id: string } | undefined): boolean {
   const playerId = ctx.get(playerHeader);
@@ -150,7 +150,7 @@ export function userRouteFor<D>() {
   };
 }
 
-/** The same route; a response that comes late renews the cookie only if its sign-in still goes on. */
+/** Wraps a route: a late response renews the cookie only if the sign-in is still active. */
 export function withValidRenewal<D extends UserDeps>(route: Route<D>): Route<D> {
   return { ...route, handle: (ctx) => renewingWhileValid(ctx, () => route.handle(ctx)) };
 }

@@ -35,29 +35,35 @@ const session = route({
   method: "GET",
   path: "/api/auth/session",
   name: "getAuthSession",
-  summary: "Tell who is signed in",
-  description: "Renews the session cookie. A cookie that is not valid (any more) is cleared.",
+  summary: "Get the signed-in user",
+  description: "Renews the session cookie. An invalid or expired cookie is cleared.",
   limits: ["authReads"],
   responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: ["unavailable"],
   handle: ({ ctx }) => renewingWhileValid(ctx, () => respondWithSession(ctx)),
 });
 
-/** Not strict, like the forms: pages come here with parameters of their own. */
+/** Not strict, like the forms, because pages add parameters of their own. */
 const CallbackQuery = z.object({
-  callbackUrl: z.string().optional().meta({ description: "The same as the form's field, which goes first." }),
+  callbackUrl: z
+    .string()
+    .optional()
+    .meta({ description: "The same as the form's field, which has precedence." }),
 });
-const toPage = redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", {
-  optionalHeaders: ["Set-Cookie"],
-});
+const toPage = redirect(
+  "To the requested page. After a failure, to the sign-in page with the reason in `error`.",
+  {
+    optionalHeaders: ["Set-Cookie"],
+  },
+);
 
 /** The Auth.js client's update: whatever data it sends, the response is what the database holds. */
 const updateSession = route({
   method: "POST",
   path: "/api/auth/session",
   name: "updateAuthSession",
-  summary: "Read the session anew",
-  description: "What the Auth.js client's `update` asks for.",
+  summary: "Refresh the session",
+  description: "The Auth.js client's `update` calls this.",
   limits: ["authPosts"],
   body: UpdateSessionForm,
   bodyBytes: limits.auth.bodyBytes,
@@ -73,7 +79,7 @@ const csrf = route({
   method: "GET",
   path: "/api/auth/csrf",
   name: "getCsrfToken",
-  summary: "Get the token for forms",
+  summary: "Get a CSRF token",
   limits: ["authReads"],
   responses: { 200: json(CsrfResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: [],
@@ -86,7 +92,7 @@ const providers = route({
   method: "GET",
   path: "/api/auth/providers",
   name: "listAuthProviders",
-  summary: "List the ways to sign in",
+  summary: "List sign-in providers",
   limits: ["authReads"],
   responses: { 200: ProvidersResponse },
   errors: [],
@@ -124,7 +130,7 @@ const signOut = route({
   path: "/api/auth/signout",
   name: "signOut",
   summary: "Sign out",
-  description: `Ends the sign-in for good: copies of its cookie are worth nothing afterwards. ${jsonInstead}`,
+  description: `Ends the sign-in. Copies of its cookie stop working. ${jsonInstead}`,
   ...formRoute,
   innerLimits: ["authPosts"],
   query: CallbackQuery,
@@ -139,13 +145,13 @@ const signOut = route({
   },
 });
 
-/** What a page's error logger sends is neither trusted nor kept. */
+/** Reports of a page's error logger are discarded. */
 const clientLog = route({
   method: "POST",
   path: "/api/auth/_log",
   name: "logClientError",
-  summary: "Take a page's error report",
-  description: "It is neither trusted nor kept; the route exists because the Auth.js client sends to it.",
+  summary: "Accept a client-side error report",
+  description: "The report is discarded. The route exists because the Auth.js client sends reports to it.",
   limits: ["authPosts"],
   responses: { 204: empty("Thank you.") },
   errors: [],
@@ -215,9 +221,8 @@ const methods = userRouteFor<AuthDeps>()({
   method: "GET",
   path: "/api/auth/methods",
   name: "listSignInMethods",
-  summary: "List how one can sign in oneself",
-  description:
-    "A provider that is not linked is linked by signing in there: `POST /api/auth/signin/:provider`.",
+  summary: "List the user's sign-in methods",
+  description: "To link a provider, sign in there: `POST /api/auth/signin/:provider`.",
   limits: ["catalog"],
   responses: { 200: SignInMethodsResponse },
   errors: [],

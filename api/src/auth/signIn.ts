@@ -159,7 +159,7 @@ async function admit(
   deps.metrics.signInDone("locked");
   await deps.audit.record({ action: "signIn.locked", ...accountEvent(deps, credentials) });
   throw new DomainError("locked", {
-    message: "Too many failed sign-ins: try again later.",
+    message: "Too many failed sign-ins. Try again later.",
     retryAfterSeconds: attempt.retryAfterSeconds,
   });
 }

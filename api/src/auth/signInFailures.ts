@@ -5,9 +5,9 @@ import type { RateLimitPolicy } from "../http/rateLimits.ts";
 import { RedisScript, type Redis } from "../stores/redis.ts";
 import { type Attempt, type Locked, undecidedMs } from "./lockout.ts";
 
-/** A refused attempt: its network has failed too often. */
+/** A refused attempt from a network with too many failures. */
 export interface OverLimit extends Locked {
-  /** The first one of the window that is refused, whichever replica it came to. */
+  /** Whether it is the first refused attempt of the window, across replicas. */
   isFirst: boolean;
 }
 
@@ -21,7 +21,7 @@ export class SignInFailures {
   readonly #redis: Redis;
   readonly #clock: Clock;
   readonly #policy: RateLimitPolicy;
-  /** Stands in while Redis is unavailable. */
+  /** Fallback while Redis is unavailable. */
   readonly #local: RateLimiterMemory;
   /** The attempts of this process whose result is not known yet, by network. */
   readonly #undecided = new Map<string, Set<string>>();
@@ -34,8 +34,8 @@ export class SignInFailures {
   }
 
   /**
-   * Begins an attempt from the network `place`. Returns undefined when it depends on attempts that are under
-   * way: it may be begun again.
+   * Begins an attempt from the network `place`. Returns undefined when the result depends on attempts in
+   * flight; retry then.
    */
   async begin(place: string): Promise<Attempt | OverLimit | undefined> {
     const attempt = randomBytes(9).toString("base64url");

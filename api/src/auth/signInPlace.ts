@@ -3,21 +3,18 @@ import type { AppContext } from "../http/appContext.ts";
 
 /** From what and from where a sign-in is used, as players are shown it. */
 export interface SignInPlace {
-  /** Browser and system in words. */
+  /** Browser and operating system. */
   device: string;
   /** The client's network: /24 of IPv4, /48 of IPv6. */
   ipPrefix: string;
 }
 
-/** Returns where a request comes from. */
+/** Returns the device and the network of a request. */
 export function signInPlaceOf(ctx: AppContext): SignInPlace {
   return { device: deviceOf(ctx.get("user-agent")), ipPrefix: ipPrefixOf(ctx.ip) };
 }
 
-/**
- * What a User-Agent says of the browser, the most particular first: most browsers also name those that they
- * imitate.
- */
+/** User-Agent patterns, most specific first, because most browsers also name those that they imitate. */
 const browsers: readonly [pattern: RegExp, name: string][] = [
   [/\bEdg(?:e|A|iOS)?\//, "Edge"],
   [/\b(?:OPR|OPiOS|OPT)\//, "Opera"],
@@ -38,13 +35,13 @@ const systems: readonly [pattern: RegExp, name: string][] = [
   [/\b(?:Linux|X11)\b/, "Linux"],
 ];
 
-/** User-Agents have no limit of their own. */
+/** Maximum length that is read of a User-Agent. */
 const lengthRead = 512;
 
 /**
- * Returns browser and system in words, such as "Firefox on Linux", for people to know their own devices by.
- * Browsers may claim what they like, so nothing is decided by it; versions are left out because they change
- * under one sign-in.
+ * Returns a description such as "Firefox on Linux", by which players recognize their devices. It is not used
+ * for decisions, because User-Agents can be forged. Versions are omitted because they change during a
+ * sign-in.
  */
 export function deviceOf(userAgent: string): string {
   const text = userAgent.slice(0, lengthRead);

@@ -72,5 +72,5 @@ export function createSignInQueue(options: Omit<BoundedQueueOptions, "tooMany">)
 
 /** Returns the error for a sign-in that found too many others: it may be repeated in a moment. */
 export function tooManySignIns(): Error {
-  return unavailable("Too many sign-ins at once: try again in a moment.", undefined, 2);
+  return unavailable("Too many sign-ins right now. Try again in a moment.", undefined, 2);
 }

@@ -12,17 +12,17 @@ import type { User } from "./userQueries.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** What a sign-in by an external identity needs. */
+/** Dependencies of a sign-in with an external identity. */
 export interface IdentitySignInDeps {
   audit: Audit;
   postgres: Postgres;
 }
 
-/** Somebody whom a provider has identified. */
+/** A user that a provider has identified. */
 export interface IdentityArrival {
   provider: Pick<OAuthProvider, "id" | "trustsEmail">;
   profile: Profile;
-  /** The signed-in user who wants the identity linked. */
+  /** The signed-in user to link the identity to. */
   linkTo: string | undefined;
   /** Whether that user has shown, beyond the cookie, who they are. */
   mayLink: boolean;
@@ -58,10 +58,7 @@ export async function signInWithIdentity(deps: IdentitySignInDeps, arrival: Iden
   return user;
 }
 
-/**
- * An identity may arrive twice at once: the database lets one arrival write, and the other then finds what
- * was written.
- */
+/** An identity may arrive twice concurrently. The database lets one write, and the other finds the result. */
 async function resolveWithRetries(
   { postgres }: IdentitySignInDeps,
   arrival: IdentityArrival,

@@ -24,10 +24,10 @@ export const TokenClaims = z.object({
 });
 export type TokenClaims = z.infer<typeof TokenClaims>;
 
-/** Clocks of replicas may differ by this much. */
+/** Tolerated clock difference between replicas. */
 const clockToleranceSeconds = 30;
 
-/** Browsers keep no longer cookies. */
+/** Browsers do not store longer cookies. */
 const tokenMaxLength = 4096;
 
 /** Tokens that one process remembers: about a kilobyte each. */
@@ -59,7 +59,7 @@ export class Tokens {
   readonly #clock: Clock;
   readonly #cookie: string;
   /**
-   * The claims of valid tokens, the newest last: browsers mostly send their newest token to the process that
+   * The claims of valid tokens, newest last. Browsers mostly send their newest token to the process that
    * signed it, which need not verify its own signature.
    */
   readonly #remembered = new Map<string, TokenClaims>();
@@ -133,7 +133,7 @@ export class Tokens {
     // The verifier would take a key from there before ours.
     if ("secret" in ctx.state)
       throw new Error(
-        "Something has set ctx.state.secret, which must not be: tokens could be signed with it.",
+        "ctx.state.secret is set. It must not be, because koa-jwt would accept tokens signed with it.",
       );
     try {
       await this.#verifyCookie(ctx, () => Promise.resolve());
@@ -184,8 +184,8 @@ export function createSid(): string {
 }
 
 /**
- * Returns what is stored of a sid: its digest, so that nobody can sign a token for it with a copy of the
- * database.
+ * Returns the digest that is stored for a sid, so a copy of the database does not allow signing a token for
+ * it.
  */
 export function authSessionIdOf(sid: string): string {
   return hash("sha256", sid, "hex");

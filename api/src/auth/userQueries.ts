@@ -54,16 +54,15 @@ export async function updateUnchangedPasswordHash(
 }
 
 /**
- * Returns unauthorized for an error which means that the request's user is deleted, and any other error as it
- * is.
+ * Translates the error of a request whose user was deleted to unauthorized. Returns any other error
+ * unchanged.
  */
 export function translateUserGone(error: unknown): unknown {
   return isUserGone(error) ? unauthorized({ cause: error }) : error;
 }
 
 /**
- * Whether the error means that a row was to belong to a deleted user: the deletion came while a request of
- * theirs was under way.
+ * Returns whether the error is a row that references a deleted user: the user was deleted during a request.
  */
 function isUserGone(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || error.code !== foreignKeyViolation) return false;

@@ -18,16 +18,16 @@ interface AuditOptions extends Json {
 
 /** Adds `joypod audit`. */
 export function addAuditCommand(command: AddCommand, program: Command, environment: CliEnvironment): void {
-  command(program, "audit", "show who did what, the newest first")
+  command(program, "audit", "list audit events, newest first")
     .option(
       "--since <time>",
-      "not before this: 2026-11-22, 2026-11-22T18:00Z, or how long ago: 90m, 24h, 7d",
+      "only events since this time: 2026-11-22, 2026-11-22T18:00Z, or an age: 90m, 24h, 7d",
       toTime,
     )
-    .option("--user <address or id>", "what a player did, or what was done or tried to do to the account")
-    .addOption(new Option("--partner <name or id>", "the same for a partner").conflicts("user"))
-    .option("--limit <events>", "at most so many, up to 1000", toLimit, 100)
-    .option("--before <event>", "go on with what is older than this event, by its id", toEventId)
+    .option("--user <address or id>", "only events of this player or about their account")
+    .addOption(new Option("--partner <name or id>", "only events of this partner").conflicts("user"))
+    .option("--limit <events>", "number of events, up to 1000", toLimit, 100)
+    .option("--before <event>", "only events older than this event id", toEventId)
     .action(async ({ since, user, partner, limit, before, ...options }: AuditOptions) => {
       const principals =
         user !== undefined
@@ -36,18 +36,18 @@ export function addAuditCommand(command: AddCommand, program: Command, environme
             ? await partnerPrincipals(environment, partner)
             : undefined;
       const page = await readAudit(environment.stores(), { since, principals, before, limit });
-      const rest = page.before === null ? "" : `\nThere are older ones: --before ${page.before}`;
+      const rest = page.before === null ? "" : `\nFor older events: --before ${page.before}`;
       environment.print(
         { ...page },
-        page.events.length === 0 ? "There is no such event." : tableOf(page.events) + rest,
+        page.events.length === 0 ? "No events found." : tableOf(page.events) + rest,
         options.json === true,
       );
     });
 }
 
 /**
- * Returns the player, and the hash under which their failed sign-ins are recorded. A deleted player is not
- * found: what was given is then taken for the id, and for the address if it is one.
+ * Returns the player, and the hash under which their failed sign-ins are recorded. For a deleted player, the
+ * argument is used as the id and, if it is one, as the address.
  */
 async function userPrincipals(environment: CliEnvironment, addressOrId: string): Promise<AuditPrincipal[]> {
   const email = normalizeEmail(addressOrId);
@@ -104,7 +104,7 @@ function toTime(text: string): Date {
     : undefined;
   if (time === undefined || Number.isNaN(time.getTime())) {
     throw new InvalidArgumentError(
-      "Give a day (2026-11-22), a time with its zone (2026-11-22T18:00Z), or how long ago in minutes, hours or days (90m, 24h, 7d).",
+      "Must be a date (2026-11-22), a time with a zone (2026-11-22T18:00Z), or an age in minutes, hours or days (90m, 24h, 7d).",
     );
   }
   return time;
@@ -112,12 +112,12 @@ function toTime(text: string): Date {
 
 function toLimit(text: string): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > 1000) throw new InvalidArgumentError("Give a whole number from 1 to 1000.");
+  if (limit < 1 || limit > 1000) throw new InvalidArgumentError("Must be a whole number from 1 to 1000.");
   return limit;
 }
 
 function toEventId(text: string): string {
   if (!/^[1-9]\d{0,17}$/.test(text))
-    throw new InvalidArgumentError("Give an event's id, which is the first column.");
+    throw new InvalidArgumentError("Must be an event id (the first column).");
   return text;
 }

@@ -24,7 +24,7 @@ import { addPartnerCommands } from "./partnerCommands.ts";
 import { addSaveCommands } from "./saveCommands.ts";
 import { addUserCommands } from "./userCommands.ts";
 
-const json = ["--json", "answer with one JSON object"] as const;
+const json = ["--json", "print one JSON object"] as const;
 /** Time to connect to Redis, in milliseconds. */
 const connectMs = 3_000;
 
@@ -122,7 +122,7 @@ async function announceOnce(
 /** The commands of `joypod`. */
 function createProgram(environment: CliEnvironment): Command {
   const program = new Command("joypod")
-    .description("Joypod's administration: the database is named by DATABASE_URL.")
+    .description("Administers Joypod. DATABASE_URL names the database.")
     .exitOverride(); // Before the subcommands, which inherit it.
   const command: AddCommand = (parent, name, description) =>
     parent
@@ -130,8 +130,8 @@ function createProgram(environment: CliEnvironment): Command {
       .description(description)
       .option(...json);
 
-  command(program, "migrate", "bring the database to the newest schema; safe to run again")
-    .option("--wait-seconds <seconds>", "wait so long for a database that is still starting", toSeconds, 0)
+  command(program, "migrate", "migrate the database to the newest schema (idempotent)")
+    .option("--wait-seconds <seconds>", "wait for a database that is still starting", toSeconds, 0)
     .action(async ({ waitSeconds, ...options }: Json & { waitSeconds: number }) => {
       await waitForDatabase(environment.databaseUrl(), waitSeconds);
       const applied = await migrate(environment.databaseUrl());
@@ -148,6 +148,6 @@ function createProgram(environment: CliEnvironment): Command {
 }
 
 function toSeconds(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Give whole seconds, from 0 to 9999.");
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Must be whole seconds from 0 to 9999.");
   return Number(text);
 }

@@ -4,14 +4,14 @@ import { DomainError } from "../errors.ts";
 import { databaseSentence } from "../stores/databaseFailure.ts";
 import { messageOf } from "#runtime/errors.ts";
 
-/** Exit codes by the words that `--json` tells: 2 is used for wrong options, too. */
+/** Exit codes by the error codes of `--json`. 2 is also used for invalid options. */
 export const exitCodes = { invalid: 2, exists: 3, not_found: 4, in_use: 5, failed: 1 } as const;
 
 /** How a command ended that did not do its work. */
 export interface CliError {
   error: keyof typeof exitCodes;
   message: string;
-  /** What programs need to go on: `exists` carries the id of what is there. */
+  /** Data for programs: `exists` has the id of the existing object. */
   details: Readonly<Record<string, string>>;
 }
 
@@ -27,10 +27,10 @@ const words: Partial<Record<ErrorCode, CliError["error"]>> = {
   no_empty_slot: "in_use",
 };
 
-/** Returns what the command line tells of an error; one that nobody foresaw has failed. */
+/** Translates an error for the command line; unexpected ones become `failed`. */
 export function toCliError(error: unknown): CliError {
   const said = messageOf(error);
-  // What the object store says is the cause of an error of ours; what the database says comes as it is.
+  // Errors of the object store are the cause of a DomainError; those of the database are not wrapped.
   const sentence = error instanceof DomainError ? objectStoreSentence(error) : databaseSentence(error);
   const message = sentence === undefined ? said : `${sentence} (${said})`;
   const word = error instanceof DomainError ? words[error.code] : undefined;

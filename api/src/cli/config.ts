@@ -68,7 +68,7 @@ export function readCliSavesConfig(environment: Environment) {
       dailyVersionsDays: env.SAVE_DAILY_VERSIONS_DAYS,
       retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000,
     },
-    /** An admin's file may come from a slow line. */
+    /** Admins may upload files over slow connections. */
     partner: { uploadPace: { idleMs: 600_000, windowMs: 600_000, minBytesPerWindow: 1 } },
   };
 }

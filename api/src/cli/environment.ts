@@ -9,7 +9,7 @@ import type { Postgres } from "../stores/postgres.ts";
 /** What works with players' saves. */
 export type CliSaves = RestoreDeps & UploadSaveDeps & { audit: Audit };
 
-/** What the commands work with; opened when one needs it. */
+/** Dependencies of the commands, opened on demand. */
 export interface CliEnvironment {
   databaseUrl(): string;
   stores(): { postgres: Postgres; audit: Audit };
@@ -19,7 +19,7 @@ export interface CliEnvironment {
   /** Tells running API servers which sign-ins are over; false when they could not be told. */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
   readStdin(): Promise<string>;
-  /** The same as it comes, and standard output, for archives. */
+  /** Raw standard input and output, for archives. */
   input(): Readable;
   output(): Writable;
   /** What works with players' saves needs; throws when the object store is not configured. */

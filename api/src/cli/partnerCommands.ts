@@ -10,14 +10,14 @@ import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 
 /** Adds `joypod partner …`. */
 export function addPartnerCommands(command: AddCommand, program: Command, environment: CliEnvironment): void {
-  const partner = program.command("partner").description("publishers of games");
-  command(partner, "create", "create a partner; exit code 3 when there is one of that name")
+  const partner = program.command("partner").description("partners, who publish games");
+  command(partner, "create", "create a partner; exit code 3 if the name exists")
     .requiredOption("--name <name>")
     .action(async ({ name, ...options }: Json & { name: string }) => {
       const created = await createPartner(environment.stores(), name);
       environment.print(created, `Created the partner ${created.name}.`, options.json === true);
     });
-  command(partner, "suspend", "refuse all that a partner asks; their games stay")
+  command(partner, "suspend", "refuse all requests of a partner; their games stay available")
     .requiredOption("--partner <name or id>")
     .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
       const suspended = await suspendPartner(environment.stores(), nameOrId);
@@ -27,20 +27,24 @@ export function addPartnerCommands(command: AddCommand, program: Command, enviro
         options.json === true,
       );
     });
-  command(partner, "resume", "take a suspension back")
+  command(partner, "resume", "resume a suspended partner")
     .requiredOption("--partner <name or id>")
     .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
       const resumed = await resumePartner(environment.stores(), nameOrId);
-      environment.print({ ...resumed }, `The partner ${resumed.name} may go on.`, options.json === true);
+      environment.print(
+        { ...resumed },
+        `The partner ${resumed.name} is active again.`,
+        options.json === true,
+      );
     });
   addKeyCommands(command, partner, environment);
 }
 
 function addKeyCommands(command: AddCommand, partner: Command, environment: CliEnvironment): void {
   const key = partner.command("key").description("partners' API keys");
-  command(key, "create", "make a key and show it, this once; a partner may have two")
+  command(key, "create", "create a key and show it once; a partner can have two")
     .requiredOption("--partner <name or id>")
-    .option("--expires-in-days <days>", "end it after so many days", toDays)
+    .option("--expires-in-days <days>", "expire the key after this many days", toDays)
     .action(
       async ({
         partner: nameOrId,
@@ -54,22 +58,22 @@ function addKeyCommands(command: AddCommand, partner: Command, environment: CliE
         );
         environment.print(
           { partnerId: owner.id, partner: owner.name, ...issued },
-          `${issued.key}\nKeep it: it cannot be shown again. Its id is ${issued.keyId}.`,
+          `${issued.key}\nStore it safely: it cannot be shown again. Its id is ${issued.keyId}.`,
           options.json === true,
         );
       },
     );
-  command(key, "list", "show a partner's keys, without their secrets")
+  command(key, "list", "list a partner's keys without their secrets")
     .requiredOption("--partner <name or id>")
     .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
       const keys = await listPartnerKeys(environment.stores(), nameOrId);
       environment.print(
         { keys },
-        keys.length === 0 ? "There is no key." : keys.map(sentenceOf).join("\n"),
+        keys.length === 0 ? "No keys." : keys.map(sentenceOf).join("\n"),
         options.json === true,
       );
     });
-  command(key, "revoke", "end a key at once")
+  command(key, "revoke", "revoke a key immediately")
     .requiredOption("--key <id>", "the key's id")
     .action(async ({ key: keyId, ...options }: Json & { key: string }) => {
       const revoked = await revokePartnerKey(environment.stores(), keyId);
@@ -88,6 +92,6 @@ function sentenceOf({ keyId, createdAt, expiresAt, revokedAt, lastUsedAt }: List
 }
 
 function toDays(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Give whole days, from 1 to 9999.");
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Must be whole days from 1 to 9999.");
   return Number(text);
 }

@@ -35,18 +35,16 @@ export function addSaveCommands(command: AddCommand, program: Command, environme
     command(save, name, description)
       .requiredOption("--user <address>", "the player's e-mail address")
       .requiredOption("--game <slug>");
-  about("list", "show a player's saves of a game, with the versions that are kept").action(
-    async (options: Whose) => {
-      const saves = environment.saves();
-      const shown = presentSaves(
-        await findGameSaves(saves, saves.postgres.pool, await slotsOf(saves, options)),
-      );
-      environment.print({ ...shown }, shown.slots.map(sentenceOf).join("\n"), options.json === true);
-    },
-  );
-  about("restore", "make an earlier version the slot's save again; exit code 5 while a session owns the slot")
+  about("list", "list a player's saves of a game with their versions").action(async (options: Whose) => {
+    const saves = environment.saves();
+    const shown = presentSaves(
+      await findGameSaves(saves, saves.postgres.pool, await slotsOf(saves, options)),
+    );
+    environment.print({ ...shown }, shown.slots.map(sentenceOf).join("\n"), options.json === true);
+  });
+  about("restore", "restore a version of a save; exit code 5 while a session owns the slot")
     .requiredOption("--slot <number>", "the slot", toSlotNumber)
-    .requiredOption("--version <id>", "of the list")
+    .requiredOption("--version <id>", "a version id from the list")
     .action(async ({ slot: number, version, ...options }: Whose & { slot: number; version: string }) => {
       const saves = environment.saves();
       const whose = await offeredSlotsOf(saves, options);
@@ -57,25 +55,21 @@ export function addSaveCommands(command: AddCommand, program: Command, environme
         "save.restored",
         whose,
         slot,
-        `Slot ${number} goes on with the version ${version}.`,
+        `Slot ${number} continues with version ${version}.`,
         options,
       );
     });
   addTransferCommands(about, environment);
-  command(
-    save,
-    "unreadable",
-    `show the saves that were found missing or damaged, the last ${unreadableShown}`,
-  ).action(async (options: Json) => {
-    const unreadable = await listUnreadable(environment.stores().postgres.pool, unreadableShown);
-    environment.print(
-      { unreadable },
-      unreadable.length === 0
-        ? "No save is known to be unreadable."
-        : unreadable.map(unreadableSentence).join("\n"),
-      options.json === true,
-    );
-  });
+  command(save, "unreadable", `list missing or damaged saves, at most ${unreadableShown}`).action(
+    async (options: Json) => {
+      const unreadable = await listUnreadable(environment.stores().postgres.pool, unreadableShown);
+      environment.print(
+        { unreadable },
+        unreadable.length === 0 ? "No unreadable saves." : unreadable.map(unreadableSentence).join("\n"),
+        options.json === true,
+      );
+    },
+  );
 }
 
 function addTransferCommands(
@@ -85,7 +79,7 @@ function addTransferCommands(
   about("export", "write a save's archive to a file")
     .requiredOption("--slot <number>", "the slot", toSlotNumber)
     .requiredOption("--output <file>", "- for standard output")
-    .option("--version <id>", "of the list; the slot's own otherwise")
+    .option("--version <id>", "a version id from the list (default: the slot's save)")
     .action(
       async ({
         slot: number,
@@ -116,7 +110,7 @@ function addTransferCommands(
         );
       },
     );
-  about("import", "make an archive of standard input the save of a slot, or of the lowest empty one")
+  about("import", "import an archive from standard input into a slot, by default the lowest empty one")
     .option("--slot <number>", "a slot in use", toSlotNumber)
     .action(async ({ slot: number, ...options }: Whose & { slot?: number }) => {
       const saves = environment.saves();
@@ -153,16 +147,13 @@ async function slotsOf({ postgres }: CliSaves, { user, game: slug }: Whose): Pro
   return { userId, slug };
 }
 
-/**
- * The same for what makes sense only while the game is offered: admins can do more about one that is gone
- * than players are told.
- */
+/** The same for commands that need an available game. Admins can restore a deleted game, unlike players. */
 async function offeredSlotsOf(saves: CliSaves, options: Whose): Promise<SlotsOf> {
   const whose = await slotsOf(saves, options);
   const { game } = await findGameSaves(saves, saves.postgres.pool, whose);
   if (game.isListed) return whose;
   const remedy = `Its partner can restore a deleted game within ${deletedGameKeptDays} days; \`joypod save export\` works without that.`;
-  throw notFound(`The game ${game.slug} is not offered any more. ${remedy}`);
+  throw notFound(`The game ${game.slug} is no longer available. ${remedy}`);
 }
 
 async function slotNumbered(saves: CliSaves, whose: SlotsOf, number: number): Promise<SlotHistory> {
@@ -205,13 +196,13 @@ function toSlotNumber(text: string): number {
 }
 
 /**
- * Writes all of the stream to a file, or leaves the file as it was: it is written beside, and takes the
- * file's place when it is complete. What is no plain file, as a device, is written to.
+ * Writes the stream to a file atomically: to a temporary file that replaces the target when it is complete.
+ * Devices and other special files are written directly.
  */
 export async function writeWhole(stream: Readable, path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile()) return pipeline(stream, createWriteStream(path));
-  // What a link leads to is replaced, not the link.
+  // The target of a link is replaced, not the link.
   const target = found === undefined ? path : await realpath(path);
   const draft = `${target}.${randomBytes(4).toString("hex")}.part`;
   try {

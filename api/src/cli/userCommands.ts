@@ -17,7 +17,7 @@ export function addUserCommands(command: AddCommand, program: Command, environme
   const print = (changed: ChangedUser, what: string, options: Json): void => {
     const wait = changed.isAnnounced
       ? ""
-      : " The API could not be told: the ended sign-ins may work for another minute (set REDIS_URL to the API's own).";
+      : " The API was not notified, so the ended sign-ins may work for another minute (set REDIS_URL to the API's value).";
     environment.print(
       { ...changed },
       `${what} Sign-ins ended: ${changed.endedSignIns}.${wait}`,
@@ -25,7 +25,7 @@ export function addUserCommands(command: AddCommand, program: Command, environme
     );
   };
 
-  command(user, "create", "create a player; exit code 3 when there is one of that address")
+  command(user, "create", "create a player; exit code 3 if the address exists")
     .requiredOption("--email <address>")
     .requiredOption("--name <name>")
     .requiredOption("--password-stdin", "read the password from standard input")
@@ -40,7 +40,7 @@ export function addUserCommands(command: AddCommand, program: Command, environme
   command(
     user,
     "import",
-    "create the players of another platform, with their bcrypt hashes; those who are there already stay as they are",
+    "import players of another platform with their bcrypt hashes; existing players are not changed",
   )
     .addHelpText(
       "after",
@@ -54,11 +54,11 @@ export function addUserCommands(command: AddCommand, program: Command, environme
       );
       environment.print(
         { ...imported },
-        `Created players: ${imported.created}. There already: ${imported.existing}.`,
+        `Created players: ${imported.created}. Already existing: ${imported.existing}.`,
         options.json === true,
       );
     });
-  command(user, "set-password", "give a player another password and end their sign-ins")
+  command(user, "set-password", "set a player's password and end their sign-ins")
     .requiredOption("--email <address>")
     .requiredOption("--password-stdin", "read the password from standard input")
     .action(async ({ email, ...options }: Json & { email: string }) => {
@@ -69,13 +69,13 @@ export function addUserCommands(command: AddCommand, program: Command, environme
       );
       print(changed, `The player ${changed.email} has a new password.`, options);
     });
-  command(user, "disable", "keep a player from signing in and end their sign-ins")
+  command(user, "disable", "disable a player and end their sign-ins")
     .requiredOption("--email <address>")
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await disableUser({ ...environment.stores(), announce }, email);
       print(changed, `The player ${changed.email} is disabled.`, options);
     });
-  command(user, "enable", "let a disabled player sign in again")
+  command(user, "enable", "enable a disabled player")
     .requiredOption("--email <address>")
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await enableUser({ ...environment.stores(), announce }, email);
@@ -84,7 +84,7 @@ export function addUserCommands(command: AddCommand, program: Command, environme
   command(
     user,
     "delete",
-    "remove a player for good, with favourites and saves; exit code 5 while a session of theirs has not ended",
+    "delete a player with favourites and saves; exit code 5 while they have an active session",
   )
     .requiredOption("--email <address>")
     .action(async ({ email, ...options }: Json & { email: string }) => {

@@ -13,17 +13,17 @@ interface RevisedGame {
 export type GamePrecondition = (game: RevisedGame) => void;
 
 /**
- * Returns the entity tag of a game's detail: the game's revision, then a digest of the whole detail, for it
- * also changes with the nodes, the service's address and a release. `If-Match` compares the first part alone:
- * a change must not be refused because an archive has meanwhile reached another node.
+ * Returns the entity tag of a game's detail: the revision, and a digest of the whole detail, which also
+ * depends on nodes, the service's address and the release. `If-Match` compares only the revision, so a change
+ * is not refused because the archive reached another node.
  */
 export function gameEtag(game: RevisedGame, detail: PartnerGameDetail): string {
   return `W/"${stateOf(game)}.${createHash("sha256").update(JSON.stringify(detail)).digest("base64url").slice(0, 8)}"`;
 }
 
 /**
- * Returns the request's `If-Match` as a check; undefined when there is none, and for `*`, which any game
- * meets that is there. Tags are compared weakly: all of ours are weak.
+ * Returns a check for the request's `If-Match`; undefined without one, and for `*`, which every existing game
+ * matches. Comparison is weak, because all tags are weak.
  */
 export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefined {
   const header = ctx.req.headers["if-match"];
@@ -38,7 +38,7 @@ export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefine
 function preconditionFailed(): DomainError {
   return new DomainError("precondition_failed", {
     message:
-      "The game has changed since you read it: read it again, then repeat the request with its new ETag.",
+      "The game has changed since you read it. Read it again, then repeat the request with the new ETag.",
   });
 }
 

@@ -32,8 +32,8 @@ interface CheckedGame {
 }
 
 /**
- * Locks the game, with the lock that launches share, and returns its revision; undefined when it is not what
- * the archive was checked for any more.
+ * Takes the game's lock that launches share, and returns the revision; undefined when the game no longer
+ * matches the checked archive.
  */
 export async function lockCheckedGame(
   transaction: Queryable,
@@ -99,7 +99,7 @@ interface UnusedVersion {
 interface VersionReprieve {
   /** After it was superseded. */
   graceSeconds: number;
-  /** After its game was deleted, and an hour more: a restoration that began before may still be under way. */
+  /** Retention after the deletion of the game, plus an hour for restorations in progress. */
   deletedDays: number;
   except: readonly string[];
 }
@@ -165,13 +165,13 @@ const playedVersionsMax = 8;
  * is the game's.
  */
 const lockClass = 726_401;
-/** Looked at for one whose GameCache nobody else is updating. */
+/** Number of candidates to find one that no other process is updating. */
 const candidatesMax = 100;
 
 /**
- * Takes the right to update an outdated GameCache (that game's, or any that nobody else has) until the
- * transaction ends, and returns the game's id. What the GameCache must become is to be read after that, by a
- * statement of its own: this one sees the games as they were before it had the lock.
+ * Claims an outdated GameCache (of the given game, or any unclaimed one) until the transaction ends, and
+ * returns the game's id. Read the desired state with a separate statement, because this one sees the games as
+ * of before the lock.
  */
 export async function lockOutdatedGame(
   transaction: Queryable,
@@ -233,10 +233,10 @@ export interface ClusterGameCache {
 }
 
 /**
- * Marks every game as outdated whose GameCache is not the one that the database says: it is missing, names
- * another archive than the current version's, or is there though the game is deleted. Returns their slugs. A
- * GameCache that names no archive of the game of its name was not made of the database: a deleted game's is
- * left alone, as is that of a game without a version.
+ * Marks games as outdated whose GameCache does not match the database: it is missing, has another archive
+ * than the current version, or exists although the game is deleted. Returns their slugs. A GameCache without
+ * an archive of its game was not created from the database; it is ignored for deleted games and games without
+ * a version.
  */
 export async function updateLostCachesOutdated(
   db: Queryable,

@@ -2,15 +2,15 @@ import type { Game, GameVersion, PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /**
- * For so long a deleted game's slug stays taken and its archive is kept: links and habits must not lead to
- * somebody else's game, and the game's partner may restore it.
+ * A deleted game's slug stays reserved and its archive is kept for this time, so the partner can restore it
+ * and old links do not lead to another game.
  */
 export const deletedGameKeptDays = 90;
 
 /** A partner's game with its current archive, if there is one. */
 export type PartnerGame = Game & { currentVersion: GameVersion | null };
 
-/** What a partner tells about a game. */
+/** Data of a game that its partner sets. */
 export interface GameMetadata {
   title: string;
   developer: string;
@@ -44,7 +44,7 @@ const listed = {
   updatedAt: true,
 } as const;
 
-/** What the list of a partner's games has of each. */
+/** Entry of a partner's list of games. */
 export type ListedGame = Pick<Game, keyof typeof listed>;
 
 /** Returns the partner's games that are not deleted, by slug. */
@@ -56,10 +56,7 @@ export async function listPartnerGames(prisma: PrismaClient, partnerId: string):
   });
 }
 
-/**
- * Holds back others who add to the partner's games until the transaction ends. It comes before any lock of a
- * game.
- */
+/** Locks the partner's list of games until the transaction ends. Take it before any lock of a game. */
 export async function lockPartnerGames(transaction: Queryable, partnerId: string): Promise<void> {
   await transaction.query({
     name: "lock-partner-games",

@@ -90,7 +90,7 @@ export function presentSync({ slug, currentVersion }: PartnerGame, cluster: Clus
   return { slug, totalServers: servers.length, cachedOn, pendingSync: servers.length - cachedOn, servers };
 }
 
-/** Returns what was stored of an upload. */
+/** Returns the response to an upload. */
 export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchive): UploadResponse {
   return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
 }

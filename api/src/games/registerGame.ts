@@ -14,7 +14,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { slug } from "#contracts/http/text.ts";
 
-/** What a change of a game needs. */
+/** Dependencies of a change to a game. */
 export interface RegisterGameDeps {
   config: NetworkConfig & { siteResources: SiteResources };
   postgres: Postgres;
@@ -36,7 +36,7 @@ export async function registerGame(
   checkResources(config, request);
   const slug = wanted ?? slugOf(request.title);
   if (slug === undefined)
-    throw invalidRequest("No slug can be made from this title: give one.", [
+    throw invalidRequest("No slug can be derived from this title. Specify one.", [
       { path: "slug", message: "is required for this title" },
     ]);
   const game = await postgres.transaction(async (transaction) => {
@@ -44,7 +44,7 @@ export async function registerGame(
     await requireRoom(transaction, partner);
     const inserted = await insertPartnerGame(transaction, partner.id, { slug, ...metadataOf(request) });
     if (inserted === undefined)
-      throw new DomainError("conflict", { message: `The slug ${slug} is taken: choose another one.` });
+      throw new DomainError("conflict", { message: `The slug ${slug} is taken. Choose another one.` });
     await alsoWithin?.(inserted, transaction);
     return inserted;
   });

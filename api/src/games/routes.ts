@@ -101,7 +101,7 @@ const detail = route({
   method: "GET",
   path: gamePath,
   name: "getPartnerGame",
-  summary: "Show a game with all that was set",
+  summary: "Get a game",
   limits,
   params,
   headers: ["If-None-Match"],
@@ -121,7 +121,7 @@ const update = route({
   params,
   body: PatchGameRequest,
   description:
-    "`launcher` and `engineDir` of an active game can only change to what its archive holds. `resources` is replaced as a whole.",
+    "`launcher` and `engineDir` of an active game must exist in its archive. `resources` is replaced as a whole.",
   headers: ["If-Match"],
   responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) },
   errors: ["conflict", "precondition_failed", "invalid_archive"],
@@ -141,7 +141,7 @@ const upload = route({
   limits,
   params,
   description:
-    "The new archive replaces the old one at once; running sessions keep theirs. " +
+    "The new archive replaces the old one immediately. Running sessions keep theirs. " +
     "An archive is sent whole: an upload that was cut cannot be continued. " +
     "Of a partner's archives, four are received at a time by a replica; further ones wait some seconds for their turn. " +
     "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
@@ -180,8 +180,7 @@ const upload = route({
         }),
       ({ sizeBytes }) => sizeBytes,
     ).catch(async (error: unknown) => {
-      // Nothing of it was read, and who asks again when told to must not be out of uploads once there is a
-      // place.
+      // Nothing was read, and a client that retries as told must not run out of uploads.
       if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined)
         await giveBackRateLimit(ctx, "upload");
       throw error instanceof DomainError && error.code === "payload_too_large"
@@ -197,7 +196,7 @@ const sync = route({
   method: "GET",
   path: `${gamePath}/sync`,
   name: "getSync",
-  summary: "Show how far the archive has reached the servers",
+  summary: "Get the distribution of a game's archive",
   limits,
   params,
   headers: ["If-None-Match"],
@@ -216,7 +215,7 @@ const remove = route({
   limits,
   params,
   description:
-    "Running sessions go on; no new one can start. Its name stays taken for 90 days, and for so long it can be restored.",
+    "Running sessions continue, but no new one can start. The game can be restored for 90 days; its slug stays reserved for that time.",
   headers: ["If-Match"],
   responses: { 204: empty("The game is gone.") },
   errors: ["precondition_failed"],
@@ -230,11 +229,11 @@ const restore = route({
   method: "POST",
   path: `${gamePath}/restore`,
   name: "restoreGame",
-  summary: "Bring a deleted game back",
+  summary: "Restore a deleted game",
   limits,
   params,
   description:
-    "For 90 days, with its archive, favourites and saves. A game that is not deleted stays as it is.",
+    "Possible for 90 days, with its archive, favourites and saves. A no-op when the game is not deleted.",
   responses: { 200: json(PartnerGameDetail, undefined, { headers: ["ETag"] }) },
   errors: ["conflict"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {

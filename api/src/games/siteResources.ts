@@ -30,9 +30,7 @@ export const siteResourceVariables = {
 };
 type Variables = z.infer<z.ZodObject<typeof siteResourceVariables>>;
 
-/**
- * What a game may take at this site: `normal` where its partner declares nothing, and never more than `most`.
- */
+/** The site's resources for games: `normal` is the default, `most` the maximum. */
 export interface SiteResources {
   normal: { memoryMb: number; cpuMillicores: number };
   most: { memoryMb: number; cpuMillicores: number; gpuShare: number; width: number; height: number };
@@ -83,7 +81,7 @@ export function checkSiteResources(env: Variables, context: z.RefinementCtx): vo
   }
 }
 
-/** What a game's partner declares that it needs, as its row has it; null for the site's default. */
+/** Declared resources of a game as stored; null means the site's default. */
 export type DeclaredResources = Pick<
   Game,
   "memoryMb" | "cpuMillicores" | "gpuShare" | "pictureWidth" | "pictureHeight"
@@ -140,7 +138,7 @@ export function checkResources(
   if (details.length === 0) return;
   const named = details.map(({ path, message }) => `${path}: ${message}`).join("; ");
   throw invalidRequest(
-    `The game needs more than this site gives a game: ${named}. An admin can raise games.resources.max of the chart.`,
+    `The game needs more than this site allows: ${named}. An admin can raise games.resources.max of the chart.`,
     details,
   );
 }

@@ -42,16 +42,16 @@ export async function syncGameCaches(deps: SyncGameCachesDeps): Promise<void> {
 }
 
 /**
- * Updates the GameCache of one game, right after the game's change. Another change that is on its way to the
- * cluster leaves this one to the next pass.
+ * Updates the GameCache of a game right after its change. If another update is in progress, the next pass
+ * does it.
  */
 export async function syncGameCache(deps: SyncGameCachesDeps, gameId: string): Promise<void> {
   await syncOne(deps, gameId, []);
 }
 
 /**
- * The lock keeps an older change from overtaking a newer one on its way to the cluster. It is none on the
- * game's row: whoever changes the game does not wait for the cluster.
+ * The lock keeps an older change from overtaking a newer one. It is not on the game's row, so changes to the
+ * game do not wait for the cluster.
  */
 async function syncOne(
   deps: SyncGameCachesDeps,

@@ -21,21 +21,22 @@ import type { Postgres } from "../stores/postgres.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** What a change of a game needs. */
+/** Dependencies of a change to a game. */
 export interface UpdateGameDeps {
   config: NetworkConfig & { siteResources: SiteResources };
   postgres: Postgres;
   audit: Audit;
 }
 
-/** Each further attempt means that another change of the game has come between reading and writing. */
+/** Each retry means that the game was changed between read and write. */
 const attemptsMax = 100;
 
 /**
- * Changes the given fields of a game and leaves the others: of changes at once, all are carried out. Throws
- * invalid_request for a network that the site does not allow or more resources than it gives, not_found,
- * precondition_failed, conflict when others get in between every time, and invalid_archive when launcher or
- * engineDir are not in the game's archive.
+ * Changes the given fields of a game. Concurrent changes are all applied.
+ *
+ * @throws invalid_request for network access or resources that the site does not allow, not_found,
+ *   precondition_failed, conflict when every attempt collides with another change, invalid_archive when
+ *   launcher or engineDir are not in the game's archive
  */
 export async function updateGame(
   { postgres, audit, config }: UpdateGameDeps,
@@ -67,7 +68,7 @@ export async function updateGame(
     return updated;
   }
   throw new DomainError("conflict", {
-    message: "The game is being changed by others all the time: try again in a moment.",
+    message: "The game is being changed by other requests. Try again in a moment.",
     retryAfterSeconds: 1,
   });
 }
@@ -77,10 +78,7 @@ export function noSuchGame(slug: string): DomainError {
   return notFound(`There is no game ${slug}.`);
 }
 
-/**
- * Whether what is written depends on what was read: whether the archive has these names, or whether the
- * declared memory is another one.
- */
+/** Returns whether the change depends on the current state: names in the archive, or the declared memory. */
 function dependsOnGame({ launcher, engineDir, resources }: PatchGameRequest): boolean {
   return launcher !== undefined || engineDir !== undefined || resources !== undefined;
 }
@@ -197,9 +195,10 @@ export interface RestoreGameDeps extends SyncGameCachesDeps {
 }
 
 /**
- * Puts a game that was deleted within the last 90 days back into the catalogue and returns it, with the
- * archive that it had. A game that is not deleted is returned as it is. Throws not_found, and conflict when
- * the partner has as many games as there may be.
+ * Restores a game that was deleted within the last 90 days, with its archive, and returns it. A no-op for a
+ * game that is not deleted.
+ *
+ * @throws not_found, conflict when the partner has reached the limit of games
  */
 export async function restoreGame(
   deps: RestoreGameDeps,
@@ -228,27 +227,33 @@ export async function restoreGame(
   return game;
 }
 
-/** What the site lets games do. */
+/** Network access that the site allows games. */
 export interface NetworkConfig {
   /** Whether games may be registered, and launched, that open connections. */
   isInternetAllowed: boolean;
 }
 
-/** Throws invalid_request when a partner asks for a network that the site allows no game. */
+/**
+ * Checks the requested network access.
+ *
+ * @throws invalid_request when the site does not allow it
+ */
 export function checkNetwork(
   { isInternetAllowed }: NetworkConfig,
   { network }: { network?: string | null | undefined },
 ): void {
   if (network !== "internet" || isInternetAllowed) return;
   throw invalidRequest(
-    "This site lets no game open connections: an admin has to allow it by the chart value games.network.",
+    "This site does not allow network access for games. An admin can allow it with the chart value games.network.",
     [{ path: "network", message: "must be none, unless an admin sets games.network to internet" }],
   );
 }
 
 /**
- * Throws conflict when the partner has as many games as there may be: all of them are one response. The
- * transaction has locked the partner's games: each of several at once would find the last place free.
+ * Checks the partner's limit of games, which bounds the list response. The transaction must have locked the
+ * partner's games, or concurrent requests would all take the last place.
+ *
+ * @throws conflict when the limit is reached
  */
 export async function requireRoom(
   transaction: Queryable,
@@ -256,7 +261,7 @@ export async function requireRoom(
 ): Promise<void> {
   if ((await countPartnerGames(transaction, partner.id)) < limits.partner.games) return;
   throw new DomainError("conflict", {
-    message: `You have ${limits.partner.games} games, which are as many as there may be: delete one before.`,
+    message: `You have reached the limit of ${limits.partner.games} games. Delete one first.`,
   });
 }
 

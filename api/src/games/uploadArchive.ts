@@ -32,17 +32,14 @@ export interface UploadedArchive {
   sha256: Buffer;
 }
 
-/**
- * Whose upload it is, the game, and the revision that the client wants it to have when the archive becomes
- * current.
- */
+/** The partner, the game, and the revision that the client expects at the commit. */
 interface UploadTarget {
   partner: PartnerPrincipal;
   game: PartnerGame;
   precondition: GamePrecondition | undefined;
 }
 
-/** The archive's bytes, and who is told how many names of it are in memory. */
+/** The archive's bytes, and a callback for the number of its names in memory. */
 interface IncomingArchive {
   body: ArchiveBody;
   keepNames: (names: number) => void;
@@ -108,7 +105,7 @@ async function storeArchive(
     throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
   });
   const current = await findCurrentVersion(deps.postgres.pool, game.id);
-  // Of an archive that the object store has lost, partners are told to upload it anew: then the same again is
+  // Partners are told to upload an archive again that the object store has lost, so the same content becomes
   // a new version.
   if (current?.sha256 === received.sha256.toString("hex") && (await archives.isAsStored(current))) {
     await upload.abort();
@@ -184,7 +181,7 @@ async function commit(
     await releaseLease(transaction, lease, game);
     if (revision === undefined) {
       throw new DomainError("conflict", {
-        message: "The game was changed while its archive was on its way: upload it again.",
+        message: "The game was changed during the upload. Upload the archive again.",
       });
     }
     precondition?.({ id: game.id, revision });

@@ -5,7 +5,7 @@ import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { RateLimitOutcome, RateLimits } from "./rateLimits.ts";
 
-/** What HTTP itself needs to serve any route. */
+/** Dependencies of every route. */
 export interface HttpDeps {
   config: HttpConfig;
   logger: Logger;
@@ -13,22 +13,22 @@ export interface HttpDeps {
   metrics: Metrics;
   postgres: Postgres;
   rateLimits: RateLimits;
-  /** Set when the process has begun to end: it finishes what it has, and asks for no more. */
+  /** Set during shutdown: requests in flight are completed and no new work starts. */
   lifecycle: { isStopping: boolean };
 }
 
-/** What HTTP is told of its place. */
+/** Configuration of the HTTP layer. */
 export interface HttpConfig {
   /** Origin of every absolute address in responses. */
   baseUrl: string;
-  /** Browsers come by https. */
+  /** Browsers use https. */
   isSecure: boolean;
   /** Where pages may live that use this API; our own origin is one of them. */
   allowedOrigins: ReadonlySet<string>;
   http: { bodyTimeoutMs: number };
 }
 
-/** Whom a request comes from, once its credential was checked. */
+/** The authenticated caller of a request. */
 export interface Principal {
   /** The kind of routes that take the credential. */
   kind: "user" | "partner";
@@ -44,7 +44,7 @@ export interface CookieRenewal {
   admittedMs: number;
 }
 
-/** What the middleware leaves for later middleware and for the log line. */
+/** State that middleware shares with later middleware and the log line. */
 export interface AppState {
   requestId: string;
   /** The path's pattern, such as `/api/games/:slug`. */
@@ -55,7 +55,7 @@ export interface AppState {
   isBodyRequested?: true;
   /** Where its caller stands with every limit that it was counted under. */
   rateLimitOutcomes?: readonly RateLimitOutcome[];
-  /** What the session token said, before it is checked any further. */
+  /** Unverified claims of the session token. */
   claims?: unknown;
 }
 

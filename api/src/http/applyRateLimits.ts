@@ -43,10 +43,7 @@ export function countedUnder(ctx: AppContext, name: RateLimitName): RateLimitOut
   return ctx.state.rateLimitOutcomes?.find((outcome) => outcome.name === name);
 }
 
-/**
- * Takes the request back under a limit that it was counted under, for what turned out not to count; the
- * headers then say what is left after that.
- */
+/** Refunds the request to a limit that it was counted against, and updates the headers. */
 export async function giveBackRateLimit(
   ctx: AppContext<{ rateLimits: RateLimits }>,
   name: RateLimitName,

@@ -20,7 +20,7 @@ export async function readJson(
   ctx: BodyContext,
   maxBytes: number = limits.partner.bodyBytes,
 ): Promise<unknown> {
-  if (!hasBody(ctx)) throw invalidRequest("The body is missing: send a JSON object, as application/json.");
+  if (!hasBody(ctx)) throw invalidRequest("The body is missing. Send a JSON object, as application/json.");
   requireType(ctx, [jsonType]);
   return parseJson(await readText(ctx, maxBytes));
 }
@@ -52,7 +52,7 @@ export function continueBody(ctx: AppContext): void {
   ctx.res.writeContinue();
 }
 
-/** Returns whether the client sends its body only when it is told to, and was not told yet. */
+/** Returns whether the client waits for 100-continue before it sends its body. */
 function waitsForContinue({ req, state }: AppContext): boolean {
   return req.headers.expect?.toLowerCase() === "100-continue" && !state.isBodyRequested;
 }
@@ -101,10 +101,7 @@ async function readWhole(ctx: BodyContext, maxBytes: number): Promise<Buffer> {
   return ctx.req.complete ? takeBytes(ctx, maxBytes) : readBytes(ctx, maxBytes);
 }
 
-/**
- * Returns the body of a request that is complete. Most bodies come while the credential is checked, and need
- * no wait.
- */
+/** Returns the body of a complete request. Most bodies arrive while the credential is checked. */
 function takeBytes({ req }: AppContext, maxBytes: number): Buffer {
   const bytes: unknown = req.read();
   if (!Buffer.isBuffer(bytes)) return Buffer.alloc(0);
@@ -142,10 +139,10 @@ function readBytes({ req, deps }: BodyContext, maxBytes: number): Promise<Buffer
       resolve(Buffer.concat(chunks));
     });
     req.once("error", (cause) =>
-      fail(new DomainError("invalid_request", { message: "The body was cut off.", cause })),
+      fail(new DomainError("invalid_request", { message: "The body was interrupted.", cause })),
     );
     req.once("close", () => {
-      if (!req.complete) fail(new DomainError("invalid_request", { message: "The body was cut off." }));
+      if (!req.complete) fail(new DomainError("invalid_request", { message: "The body was interrupted." }));
     });
   });
 }
@@ -157,8 +154,7 @@ function parseJson(text: string): unknown {
   } catch (cause) {
     throw new DomainError("invalid_request", { message: "The body is not valid JSON.", cause });
   }
-  if (isDeeper(value, depthMax))
-    throw invalidRequest(`The body is nested more than ${depthMax} levels deep.`);
+  if (isDeeper(value, depthMax)) throw invalidRequest(`The body has more than ${depthMax} levels.`);
   return value;
 }
 
@@ -167,16 +163,13 @@ function isDeeper(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1));
 }
 
-/**
- * A refused client's body is read on for as long as so much of it comes in each second, and up to these
- * bounds.
- */
+/** The body of a refused request is discarded while this much arrives per second, up to these bounds. */
 const lookMs = 1_000;
 const bytesBetweenLooks = 64 * 1024;
 const discardMs = 5_000;
 const discardBytes = 64 * 2 ** 20;
 
-/** Returns whether the request has a body that has not come to its end. */
+/** Returns whether the request has a body that was not read completely. */
 export function isBodyUnread({ req: { complete, headers } }: AppContext): boolean {
   return (
     !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
@@ -184,9 +177,9 @@ export function isBodyUnread({ req: { complete, headers } }: AppContext): boolea
 }
 
 /**
- * Reads what comes of a refused request's body and discards it, within bounds. A client that sends its whole
- * body before it reads would not see the error: a connection that is closed while bytes of it are unread is
- * reset. A client that waits for 100-continue sends nothing.
+ * Discards the body of a refused request, within bounds. A client that sends its whole body before it reads
+ * would otherwise miss the error, because closing a connection with unread data resets it. A client that
+ * waits for 100-continue sends nothing.
  */
 export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
   const {
@@ -216,8 +209,8 @@ export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
 }
 
 /**
- * Returns a signal that aborts, with an invalid_request, when the connection closes before the response was
- * sent: the client gave the request up.
+ * Returns a signal that aborts with invalid_request when the client closes the connection before the
+ * response.
  */
 export function clientGoneSignal({ res }: AppContext): AbortSignal {
   const gone = new AbortController();

@@ -1,7 +1,4 @@
-/**
- * Returns the address without the part that one subscriber can change at will: an IPv4 address as it is, an
- * IPv6 address cut to its /64.
- */
+/** Returns the network of one subscriber: an IPv4 address unchanged, an IPv6 address cut to its /64. */
 export function clientNetworkOf(address: string): string {
   const plain = plainAddress(address);
   return plain.includes(":") ? prefixOfV6(plain, 4) : plain;

@@ -3,7 +3,7 @@ import type { AppContext, HttpDeps } from "./appContext.ts";
 import { errorBodyOf, HttpError, toHttpError } from "./httpError.ts";
 import { discardBody } from "./body.ts";
 
-/** What the application knows of errors and HTTP does not. */
+/** Application-specific error handling. */
 interface ErrorHandling<D> {
   /** Returns the DomainError that an error of the stores means, or the error itself. */
   translate: (error: unknown) => unknown;
@@ -12,9 +12,8 @@ interface ErrorHandling<D> {
 }
 
 /**
- * The one place where an error becomes a response, also for a client that reads it only when its body is
- * sent. An unforeseen error is logged, and told only as a request id. What comes after this can rely on the
- * request's path.
+ * Turns errors into responses; this is the only place that does. Unexpected errors are logged and reported
+ * only by their request id. Later middleware can rely on a valid path.
  */
 export function handleErrors<D extends HttpDeps>({
   translate,
@@ -45,10 +44,7 @@ function logFault(ctx: AppContext<HttpDeps>, { code }: HttpError, thrown: unknow
   else ctx.deps.logger.warn(keys, "A request needed something that is unavailable.");
 }
 
-/**
- * Returns the path that a request asks for; undefined when its target is no address, such as `http://[::1`,
- * of which the path cannot be read.
- */
+/** Returns the path of a request; undefined when the target is invalid, such as `http://[::1`. */
 function requestedPath(ctx: AppContext): string | undefined {
   try {
     const path = ctx.path as string | null;

@@ -22,7 +22,7 @@ export interface Readiness {
   redis: StoreLook;
 }
 
-/** What the looks are made of; `keptMs` is how long each is told to everybody. */
+/** Dependencies of the health checks; `keptMs` is how long a result is reused. */
 interface ReadinessOptions {
   postgres: Postgres;
   objectStore: ObjectStore;
@@ -40,7 +40,7 @@ const ReadyResponse = HealthResponse.extend({
   warnings: z
     .array(z.string())
     .optional()
-    .meta({ description: "What does not work, in sentences, although requests are served." }),
+    .meta({ description: "Problems that do not prevent requests from being served." }),
 }).meta({ id: "Readiness", description: "Requests can be served." });
 
 const route = publicRouteFor<{ readiness: Readiness }>();
@@ -50,7 +50,7 @@ const ReadyQuery = z.strictObject({
   exclude: z
     .literal("objectStore")
     .optional()
-    .meta({ description: "Does not ask the object store, without which all but uploads and saves goes on." }),
+    .meta({ description: "Skips the check of the object store. Only uploads and saves need it." }),
 });
 
 /** Outside /api: for Kubernetes, not for players. */
@@ -59,7 +59,7 @@ export const healthRoutes = [
     method: "GET",
     path: "/healthz",
     name: "isAlive",
-    summary: "Tell whether the process lives",
+    summary: "Check liveness",
     limits: [],
     query: NoQuery,
     responses: { 200: json(HealthResponse) },
@@ -72,7 +72,7 @@ export const healthRoutes = [
     method: "GET",
     path: "/readyz",
     name: "isReady",
-    summary: "Tell whether requests can be served",
+    summary: "Check readiness",
     limits: [],
     query: ReadyQuery,
     responses: { 200: json(ReadyResponse) },
@@ -111,7 +111,7 @@ export function createReadiness({
       logger,
       ask: () => pingDatabase(postgres.pool),
       explain: databaseSentence,
-      message: "The database does not answer.",
+      message: "The database does not respond.",
     }),
     objectStore: new StoreLook({
       clock,
@@ -119,7 +119,7 @@ export function createReadiness({
       logger,
       ask: () => requireBucket(objectStore),
       explain: objectStoreSentence,
-      message: "The object store does not answer, or is not set up.",
+      message: "The object store does not respond, or is not set up.",
     }),
     redis: new StoreLook({
       // The connection itself logs what becomes of it.
@@ -128,7 +128,7 @@ export function createReadiness({
       logger: silentLogger,
       ask: () => pingRedis(redis.connection),
       explain: (error) => redisSentence(error, redis.url),
-      message: "Redis does not answer: limits and lockouts are counted by each process for itself.",
+      message: "Redis does not respond. Each process counts rate limits and lockouts on its own.",
     }),
   };
 }
@@ -136,13 +136,13 @@ export function createReadiness({
 /** How a store is looked at. */
 interface StoreLookOptions {
   clock: Clock;
-  /** How long the result of a look is told to everybody. */
+  /** How long a result is reused. */
   keptMs: number;
   /** Resolves when the store serves requests. */
   ask: () => Promise<void>;
   /** For clients, when it does not. */
   message: string;
-  /** Returns what is wrong and can be mended, for clients too; undefined for what passes by itself. */
+  /** Returns a configuration problem, readable by clients; undefined for transient errors. */
   explain: (error: unknown) => string | undefined;
   logger: Logger;
 }
@@ -176,7 +176,7 @@ export class StoreLook {
     const look = this.#begin().finally(
       () => (this.#freshUntilMs = clock.monotonicMs() + this.#options.keptMs),
     );
-    look.catch(() => undefined); // Told to whoever asks.
+    look.catch(() => undefined); // Callers get the rejection.
     return (this.#look = look);
   }
 

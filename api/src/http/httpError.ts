@@ -44,7 +44,7 @@ export class HttpError extends DomainError {
   }
 }
 
-/** Returns any error as the one that its response tells; what nobody foresaw is an internal error. */
+/** Translates any error to an HttpError; unexpected ones become internal_error. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof DomainError) return new HttpError(error.code, { ...wordsOf(error), cause: error });
@@ -57,7 +57,7 @@ export function toHttpError(error: unknown): HttpError {
   }
   if (isTransactionSacrificed(error)) {
     return new HttpError("unavailable", {
-      message: "Another request got in the way of this one: try again in a moment.",
+      message: "The request conflicted with another one. Try again in a moment.",
       retryAfterSeconds: 1,
       cause: error,
     });
@@ -150,8 +150,8 @@ export function errorBodyOf(
 }
 
 const sentences: Partial<Record<ErrorCode, string>> = {
-  internal_error: "Something went wrong on our side; tell us the requestId.",
+  internal_error: "Something went wrong. Report it with the requestId.",
   unauthorized: "A valid credential is required.",
-  invalid_request: "This is no valid HTTP request: send a Host header, and an address that can be read.",
+  invalid_request: "This is not a valid HTTP request. Send a Host header and a valid address.",
   headers_too_large: errors.headers_too_large.meaning,
 };

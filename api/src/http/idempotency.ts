@@ -17,21 +17,21 @@ import { toResponse, type Responses } from "./responses.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 
 /**
- * What is kept of a response: its body as text, to the letter. An error response is made anew rather than
- * copied, because its request id is the new one's.
+ * A stored response, with its exact body. An error response is created again, because it has the new request
+ * id.
  */
 type StoredResponse =
   | { status: number; text: string; location?: string }
   | { errorCode: ErrorCode; options: HttpErrorOptions };
 
-/** What a route says of its requests and responses. */
+/** Request headers and responses of a route. */
 interface Description {
   headers?: readonly RequestHeaderName[];
   responses: Responses;
   errors: readonly ErrorCode[];
 }
 
-/** What a route says of itself beyond its own words when it takes the key. */
+/** Adds the key to the description of an idempotent route. */
 export function idempotencyOf({ headers = [], responses, errors }: Description): Description {
   const replayable = Object.entries(responses).map(([status, response]) => {
     const long = toResponse(response);
@@ -44,26 +44,26 @@ export function idempotencyOf({ headers = [], responses, errors }: Description):
   };
 }
 
-/** The same request is being worked on. */
+/** The same request is in progress. */
 export class StillRunningError extends DomainError {
   constructor() {
     super("conflict", {
-      message: "This request is still being worked on: ask again in a moment.",
+      message: "This request is still in progress. Try again in a moment.",
       retryAfterSeconds: runningRetrySeconds,
     });
   }
 }
 
-/** The turns of the requests under way that have a key. */
+/** Keyed requests in flight. */
 const turns = new WeakMap<AppContext, { attempt: IdempotentAttempt; isRemembered: boolean }>();
 
 const runningRetrySeconds = 1;
 const renewalMs = (limits.idempotency.leaseSeconds * 1000) / 3;
 
 /**
- * Does `work` once for each `Idempotency-Key` of the principal: a request that comes again within a day gets
- * the first response. Without the header the work is simply done. The result of a failure on our side, or of
- * one that says when to ask again, is not kept, so that a retry does the work.
+ * Runs `work` once per `Idempotency-Key` of the principal. A retry within a day gets the stored response.
+ * Without the header, the work runs unconditionally. Server errors and errors with `Retry-After` are not
+ * stored, so a retry runs the work again.
  */
 export async function onceForKey(
   ctx: AppContext<HttpDeps>,
@@ -93,7 +93,7 @@ export async function onceForKey(
       throw new StillRunningError();
     case "reused":
       throw new HttpError("idempotency_key_reused", {
-        message: "This Idempotency-Key was used for another request: take a new one.",
+        message: "This Idempotency-Key was used for a different request. Use a new one.",
       });
     case "done":
       replay(ctx, claim.response as StoredResponse);
@@ -121,7 +121,7 @@ export function remembering(ctx: AppContext, status: number): Remember | undefin
       ...(location !== undefined && { location }),
     };
     const isOurs = await updateIdempotencyResponse(transaction, turn.attempt, response);
-    // It took so long that another request has the turn by now: only one of them may do the work.
+    // The lease expired and another request took the key. Only one may do the work.
     if (!isOurs) throw new StillRunningError();
     turn.isRemembered = true;
   };
@@ -157,10 +157,7 @@ async function doOnce(
   await settle(ctx, () => updateIdempotencyResponse(pool, attempt, response));
 }
 
-/**
- * Renews the attempt's lease for as long as the work goes on: a repetition must not begin it beside a request
- * that merely takes its time.
- */
+/** Renews the lease while the work runs, so a retry does not start it again next to a slow request. */
 async function keepingLease(
   { deps: { clock, postgres, logger }, state }: AppContext<HttpDeps>,
   attempt: IdempotentAttempt,
@@ -244,8 +241,9 @@ const token = /^[A-Za-z0-9!#$%&'*+.^_`|~:/-]+$/;
 const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
 /**
- * The client's word in an `Idempotency-Key` header: a quoted string, or a bare token. Throws 400 for anything
- * else.
+ * Returns the key in an `Idempotency-Key` header, a quoted string or a bare token.
+ *
+ * @throws 400 for anything else
  */
 export function parseIdempotencyKey(header: string): string {
   const text = header.trim();

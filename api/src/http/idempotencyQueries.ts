@@ -13,7 +13,7 @@ interface IdempotentRequest {
   /** Method and path pattern. */
   route: string;
   key: string;
-  /** Digest of what was asked for. */
+  /** Digest of the request. */
   fingerprint: string;
 }
 
@@ -22,7 +22,7 @@ export interface IdempotentAttempt extends Omit<IdempotentRequest, "fingerprint"
   attempt: string;
 }
 
-/** The state of a key when a request comes with it. */
+/** State of a key when a request arrives. */
 type IdempotencyClaim =
   | { kind: "claimed" }
   /** Another request with the key is being worked on. */

@@ -10,7 +10,7 @@ export interface InputSchemas<Params, Query, Body> {
   body?: z.ZodType<Body>;
   /** The body is a form, or a JSON object that stands for one; otherwise it is JSON. */
   isForm?: boolean;
-  /** Largest body; each kind has its own default. */
+  /** Maximum body size in bytes; the default depends on the kind. */
   bodyBytes?: number;
 }
 
@@ -25,7 +25,7 @@ export interface Input<Params, Query, Body> {
 export const NoQuery = z.strictObject({});
 
 const issuesShown = 20;
-/** As many characters of an impossible name are told in an error. */
+/** Maximum length of an invalid name in an error. */
 const namedLength = 256;
 
 /**
@@ -48,7 +48,7 @@ export async function readInput<Params, Query, Body>(
   return { params: params?.data, query, body };
 }
 
-/** Returns the error for an impossible part of the address, in the words that an unknown one gets. */
+/** Returns the error for an invalid path parameter, with the same text as for an unknown one. */
 function noSuch(params: Readonly<Record<string, string>>, { issues }: z.ZodError): DomainError {
   const value = params[String(issues[0]?.path[0])] ?? "";
   return notFound(

@@ -9,8 +9,8 @@ import { isBodyUnread } from "./body.ts";
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
 /**
- * What is measured of a request whose client left before any response, as by others: nobody saw the 404 that
- * Koa begins with.
+ * Status for requests whose client left before the response, as nginx uses it. Koa's initial 404 was never
+ * sent.
  */
 const clientLeft = 499;
 
@@ -25,8 +25,8 @@ export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Pr
   ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
   ctx.res.once("close", () => observe(ctx, (clock.monotonicMs() - startedMs) / 1000));
   await next();
-  // Clients of a process that ends take their next request elsewhere. A body that nobody has read would be
-  // taken for the next request, or keep coming for gigabytes.
+  // Clients of a stopping process must reconnect elsewhere. An unread body would be parsed as the next
+  // request, or continue for gigabytes.
   if (lifecycle.isStopping || isBodyUnread(ctx)) ctx.set("Connection", "close");
 }
 

@@ -270,9 +270,9 @@ end
 return reply`);
 
 /**
- * KEYS: the limit's counter. ARGV: its points. What was counted beyond the points was refused, and is taken
- * back as well: otherwise the requests that a burst had refused would hold places until the window ends. A
- * counter that has run out stays removed: taking back must not leave one that never ends.
+ * KEYS: the limit's counter. ARGV: its points. Counts above the points were refused and are refunded as well;
+ * otherwise the refused requests of a burst would block the limit until the window ends. An expired counter
+ * is not recreated, because it would never expire.
  */
 const giveBackScript = new RedisScript(`
 local count = tonumber(redis.call('GET', KEYS[1]) or '0')

@@ -9,7 +9,7 @@ export function respondCacheable(ctx: AppContext, body: unknown): void {
   respondCacheableText(ctx, JSON.stringify(body));
 }
 
-/** The same with what is JSON text already. */
+/** The same for a value that is already JSON text. */
 export function respondCacheableText(ctx: AppContext, text: string): void {
   respondTagged(ctx, etagOf(text), text);
 }

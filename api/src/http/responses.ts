@@ -4,10 +4,7 @@ import type { HeaderName } from "./headers.ts";
 /** A response of a route that is no error response. */
 export interface RouteResponse {
   description: string;
-  /**
-   * What the body may be, by media type: a schema for JSON, and a sentence for what is not JSON. Without any,
-   * the body is empty.
-   */
+  /** Body by media type: a schema for JSON, a description for other types. Empty for no body. */
   content: Readonly<Record<string, z.ZodType | string>>;
   /** Headers beyond those of every response of the route's kind; always present. */
   headers: readonly HeaderName[];
@@ -15,7 +12,7 @@ export interface RouteResponse {
   optionalHeaders: readonly HeaderName[];
 }
 
-/** Responses by status; a schema alone is a JSON body, described by its own words. */
+/** Responses by status. A schema alone is a JSON body with the schema's description. */
 export type Responses = Readonly<Record<number, z.ZodType | RouteResponse>>;
 
 interface ResponseOptions {
@@ -59,7 +56,7 @@ export function eventStream(description: string, options: ResponseOptions = {}):
 export function cacheable(schema: z.ZodType, description?: string): Responses {
   return {
     200: json(schema, description, { headers: ["ETag"] }),
-    304: empty("The same as the client has, by its `If-None-Match`.", { headers: ["ETag"] }),
+    304: empty("Unchanged since the version in `If-None-Match`.", { headers: ["ETag"] }),
   };
 }
 

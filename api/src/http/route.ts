@@ -10,10 +10,7 @@ import { toHttpError } from "./httpError.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/**
- * What a route says of itself: the router, the checks, the limits and the OpenAPI document are all made of
- * this.
- */
+/** Description of a route, from which router, validation, rate limits and OpenAPI document are derived. */
 interface Description<D> extends RetryLimits {
   method: Method;
   path: string;
@@ -21,7 +18,7 @@ interface Description<D> extends RetryLimits {
   name: string;
   /** A short phrase, such as "List games". */
   summary: string;
-  /** What the summary and the schemas do not say. */
+  /** Details beyond the summary and the schemas. */
   description?: string;
   /** Counted per user, per partner key or, on public routes, per address. */
   limits: readonly RateLimitName[];
@@ -70,9 +67,7 @@ export interface Definition<D, Caller, Params, Query, Body>
   handle: (request: RouteRequest<D, Params, Query, Body> & Caller) => Promise<void> | void;
 }
 
-/**
- * What a handler gets: the checked input, what it uses, and the context only for status, headers and body.
- */
+/** Arguments of a handler: validated input, dependencies, and the context for status, headers and body. */
 interface RouteRequest<D, Params, Query, Body> extends Input<Params, Query, Body> {
   ctx: AppContext<D>;
   deps: D;
@@ -86,8 +81,8 @@ export function publicRouteFor<D>() {
 }
 
 /**
- * A route for those whom `access` admits. Order of errors: those of the access, then of the input, then the
- * handler's own.
+ * Returns a route with the given access. Errors of the access come first, then those of the input and of the
+ * handler.
  */
 export function toRoute<D extends HttpDeps, Caller extends object, Params, Query, Body>(
   access: Access<D, Caller>,
@@ -114,7 +109,7 @@ export function toRoute<D extends HttpDeps, Caller extends object, Params, Query
           ? reading
           : reading.catch((error: unknown) => refuseInput(ctx, error)));
         const work = (): Promise<void> | void => handle({ ...caller, ctx, deps: ctx.deps, ...input });
-        // A request that may be repeated with a key is told apart by all that it asks for.
+        // The fingerprint of a keyed request covers its whole input.
         await (description.isIdempotent ? onceForKey(ctx, input, work) : work());
       });
     },
@@ -122,8 +117,8 @@ export function toRoute<D extends HttpDeps, Caller extends object, Params, Query
 }
 
 /**
- * A part without a schema is undefined or empty here and `unknown` in the handler's types, so that nobody can
- * use it.
+ * Parts without a schema are undefined or empty, and `unknown` in the handler's types, so handlers cannot use
+ * them.
  */
 function checkedInput<Params, Query, Body>(
   ctx: AppContext<HttpDeps>,
@@ -136,10 +131,10 @@ function checkedInput<Params, Query, Body>(
 /** Which credential a kind of routes takes. */
 export type AccessName = "public" | "user" | "viewer" | "partner";
 
-/** Who may call a kind of routes; `Caller` is what handlers are told of whom they serve. */
+/** Access rule of a kind of routes. `Caller` is the caller's data that handlers get. */
 export interface Access<D, Caller extends object> {
   name: AccessName;
-  /** A route that names no query parameters takes none; otherwise it ignores those that come. */
+  /** Whether routes without query parameters refuse them; otherwise they are ignored. */
   refusesStrayQuery: boolean;
   /**
    * Checks the credential, notes whose it is in `ctx.state.principal`, and counts the request under the
@@ -161,13 +156,13 @@ const publicAccess: Access<HttpDeps, object> = {
 /** How the requests of a route count that are sent again. */
 interface RetryLimits {
   /**
-   * Limits of the route under which a request does not count when its error response has a `Retry-After`: who
-   * asks again when told to must not run out of them.
+   * Limits that are refunded when the error response has `Retry-After`, so clients that obey it are not
+   * limited.
    */
   limitsGivenBack?: readonly RateLimitName[];
   /**
-   * What repeats a request under way, by its `Idempotency-Key`, counts under the one limit in place of the
-   * other, which is one of the route.
+   * A retry of a request in progress, by its `Idempotency-Key`, counts against `countAs` instead of
+   * `insteadOf`, which is a limit of the route.
    */
   repeats?: { countAs: RateLimitName; insteadOf: RateLimitName };
 }

@@ -30,9 +30,7 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/**
- * A script whose base address ends in a slash asks for //api/…: a page there would look to it like a success.
- */
+/** A client whose base URL ends with a slash requests //api/…. A page there would look like a success. */
 const apiAddress = /^\/+api(?:\/|$)/;
 
 /** Reads all files below the web app's directory; throws when there is no page to serve. */
@@ -89,10 +87,7 @@ export function serveWeb(
   };
 }
 
-/**
- * A missing script must stay missing, and so must a probe's address: the page in its place would only
- * confuse, and pass for a good sign.
- */
+/** Missing scripts and probe addresses must not get the page, which would look like a success. */
 function isPageAddress(path: string): boolean {
   return !/\.[A-Za-z0-9]+$/.test(path) && !/^\/+(?:assets|healthz|readyz|metrics)(?:\/|$)/i.test(path);
 }

@@ -17,9 +17,9 @@ interface ServerLimits {
   checkingIntervalMs: number;
 }
 
-/** What a server is told of its place and its bounds. */
+/** Configuration of a server. */
 interface ServerConfig {
-  /** Browsers come by https. */
+  /** Browsers use https. */
   isSecure: boolean;
   /** Name of the cookie that is a credential: it may be longer than other headers. */
   sessionCookie: string;
@@ -32,10 +32,9 @@ const connectionCheckMs = 50;
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
- * An HTTP server that cuts slow headers and clients that do not read, but lets a long upload take its time,
- * because bodies have deadlines of their own. A client that asks before it sends a body (`Expect:
- * 100-continue`) is told to send it by the code that reads the body, so after all checks. Other expectations
- * are ignored, which harms nobody.
+ * Creates an HTTP server that closes connections with slow headers or clients that do not read, but allows
+ * long uploads, because bodies have their own deadlines. `Expect: 100-continue` is answered by the code that
+ * reads the body, after all checks. Other expectations are ignored.
  */
 export function createHttpServer(handler: Handler, config: ServerConfig, logger: Logger): Server {
   const limits = config.http;
@@ -93,7 +92,7 @@ export function notReadyReason(
   return listening ? undefined : "The server does not listen yet.";
 }
 
-/** How long a server goes on as before when it is told to end, in milliseconds. */
+/** How long a server keeps serving after it was told to stop, in milliseconds. */
 interface DrainTimes {
   /** Until every proxy knows of the end: before, the port must refuse no connection. */
   proxiesMs: number;
@@ -102,9 +101,9 @@ interface DrainTimes {
 }
 
 /**
- * Resolves when proxies send no more connections, and those that clients kept are gone, as far as time
- * allows. The response to its next request ends each: one that was closed while it is idle would take along a
- * request that is on its way. Resolves at once where the server never listened.
+ * Resolves when proxies send no new connections and kept-alive connections are closed, within the given
+ * times. Each is closed by the response to its next request, because closing an idle connection could drop a
+ * request in flight. Resolves immediately if the server never listened.
  */
 export async function drain(
   server: Server,
@@ -122,7 +121,7 @@ function countConnections(server: Server): Promise<number> {
   return promisify(server.getConnections.bind(server))();
 }
 
-/** Takes no more connections, lets running requests end for at most `graceMs`, then cuts what is left. */
+/** Stops accepting connections, waits up to `graceMs` for running requests, then closes the rest. */
 export async function close(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   // A response that was begun before kept its connection alive: it is idle from the response's end on.
@@ -141,20 +140,18 @@ export async function close(server: Server, graceMs: number): Promise<void> {
 /** How long a request's head may be, apart from its credentials. */
 const headBytes = 16 * 1024;
 /**
- * A credential that is far too long is read all the same, so that the client hears that its credential is
- * wrong, and not that its head is too long.
+ * A credential that is far too long is still read, so the error is about the credential and not about the
+ * headers.
  */
 const credentialBytes = 100 * 1024;
 /**
- * One of so many connections may send such a credential: what all connections together can make the process
- * hold stays small.
+ * Only one of this many connections may send such a credential, which bounds the memory of all connections.
  */
 const connectionsPerRoomyOne = 20;
 
 /**
- * Bounds what a connection may send before there is a request. Node takes the bound over when a connection
- * begins, so each connection can be given its own: the first ones get the larger bound, the later ones of a
- * crowd the smaller.
+ * Limits the size of request heads. Node reads the limit when a connection opens, so it can differ: the first
+ * connections get the larger limit, later ones of many the smaller.
  */
 function boundHeaders(server: Server, connectionsMax: number): void {
   const roomyMax = Math.ceil(connectionsMax / connectionsPerRoomyOne);
@@ -185,8 +182,8 @@ interface Progress {
 }
 
 /**
- * Cuts connections whose client takes nothing of its response, because each of them holds the response's
- * memory. It looks now and then at what is still unsent, which costs requests nothing.
+ * Closes connections whose client does not read its response, because each holds the response in memory.
+ * Unsent bytes are checked periodically, which adds no cost per request.
  */
 function cutStalledResponses(
   server: Server,

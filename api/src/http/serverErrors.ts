@@ -7,7 +7,7 @@ import { headersOfEveryResponse } from "./setSecurityHeaders.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { Logger } from "#runtime/logger.ts";
 
-/** A refused client may read the reason for so long. */
+/** How long a refused client may read the error. */
 const lingerMs = 1_000;
 
 const codes: Readonly<Record<string, ErrorCode>> = {
@@ -16,8 +16,8 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 };
 
 /**
- * The server's own error responses, to what never reaches the application: they look as the application's do.
- * The connection ends with each of them, for nobody knows where a next request would begin.
+ * Error responses for requests that never reach the application, in the application's format. Each closes the
+ * connection, because the start of the next request is unknown.
  */
 export class ServerErrors {
   readonly #config: { isSecure: boolean };
@@ -101,7 +101,7 @@ export class ServerErrors {
   }
 }
 
-/** Returns the path that a request asks for, also by a whole address; undefined when its target is none. */
+/** Returns the path of a request, also from an absolute URL; undefined when the target is invalid. */
 function pathOf({ url }: IncomingMessage): string | undefined {
   return url === undefined ? undefined : URL.parse(url, "http://localhost")?.pathname;
 }

@@ -5,8 +5,8 @@ import { playerHeader } from "#contracts/http/auth.ts";
 import { forbidden } from "../errors.ts";
 
 /**
- * Sets the headers of every response, errors included; a handler may set its own cache rule or, for pages,
- * its own policy.
+ * Sets the headers of every response, including errors. A handler may override the cache rule or, for pages,
+ * the policy.
  */
 export function setSecurityHeaders(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   for (const [name, value] of headersOfEveryResponse(ctx.deps.config)) ctx.res.setHeader(name, value);
@@ -33,8 +33,8 @@ const everywhereSecure: HeaderPairs = [
 ];
 
 /**
- * Headers of every response, also of those that the server makes without the application; `isSecure` where
- * browsers come by https.
+ * Returns the headers of every response, including those outside the application. `isSecure` means that
+ * browsers use https.
  */
 export function headersOfEveryResponse({ isSecure }: { isSecure: boolean }): HeaderPairs {
   return isSecure ? everywhereSecure : everywhere;
@@ -67,8 +67,8 @@ const allowedHeaders = [
 const preflightSeconds = 600;
 
 /**
- * CORS for the pages of ALLOWED_ORIGINS and for nobody else: by default there is none. A partner's key does
- * not belong into a page, so their routes have none at all.
+ * Allows CORS for ALLOWED_ORIGINS, by default for none. Partner routes never allow it, because partner keys
+ * do not belong in pages.
  */
 export function cors(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { allowedOrigins, baseUrl } = ctx.deps.config;
@@ -97,12 +97,12 @@ function allow(ctx: AppContext, origin: string): void {
 
 /** Throws forbidden for a write that another site's page sends with the player's cookie. */
 export function requireTrustedOrigin(ctx: AppContext<HttpDeps>): void {
-  if (!isTrustedOrigin(ctx)) throw forbidden("This request came from a page of another site.");
+  if (!isTrustedOrigin(ctx)) throw forbidden("The request came from a page of another site.");
 }
 
 /**
- * Returns whether the request is a read, or a write that no other site's page sent. Browsers name the page's
- * origin. A program that names none is no browser, and sends no cookie but its own.
+ * Returns whether the request is a read, or a write that was not sent by another site's page. Browsers send
+ * the page's origin. Programs without an origin are not browsers and send only their own cookies.
  */
 export function isTrustedOrigin(ctx: AppContext<HttpDeps>): boolean {
   if (ctx.method === "GET" || ctx.method === "HEAD") return true;

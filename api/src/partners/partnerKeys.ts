@@ -34,7 +34,7 @@ export async function issuePartnerKey(
     const partner = await lockPartner(transaction, partnerNameOrId);
     if (partner === undefined)
       throw notFound(
-        `There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`,
+        `There is no partner ${partnerNameOrId}: create one with 'joypod partner create --name …'.`,
       );
     const live = await listLivePartnerKeyIds(transaction, partner.id);
     if (live.length >= limits.partner.liveKeys) {
@@ -75,7 +75,9 @@ export async function listPartnerKeys(
 ): Promise<ListedKey[]> {
   const keys = await listPartnerKeyRows(postgres.prisma, partnerNameOrId);
   if (keys === undefined)
-    throw notFound(`There is no partner ${partnerNameOrId}: make one with 'joypod partner create --name …'.`);
+    throw notFound(
+      `There is no partner ${partnerNameOrId}: create one with 'joypod partner create --name …'.`,
+    );
   return keys.map(({ id, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
     keyId: id,
     createdAt: createdAt.toISOString(),
@@ -89,7 +91,11 @@ function isoOf(moment: Date | null): string | null {
   return moment?.toISOString() ?? null;
 }
 
-/** Revokes a key at once; revoking it again changes nothing. Throws not_found. */
+/**
+ * Revokes a key immediately. Idempotent.
+ *
+ * @throws not_found
+ */
 export async function revokePartnerKey(
   { postgres, audit }: { postgres: Postgres; audit: Audit },
   keyId: string,
@@ -97,7 +103,7 @@ export async function revokePartnerKey(
   const revocation = await updatePartnerKeyRevoked(postgres.pool, keyId);
   if (revocation === undefined)
     throw notFound(
-      `There is no key ${keyId}: give the id, which is the part between the second and third underscore.`,
+      `There is no key ${keyId}. Specify the id, which is the part between the second and third underscore.`,
     );
   const { partnerId, revokedAt, isChanged } = revocation;
   if (isChanged) {

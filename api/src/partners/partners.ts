@@ -20,7 +20,7 @@ export async function createPartner(
   if (id === undefined) {
     const existing = await findPartnerId(postgres.prisma, name);
     throw new DomainError("conflict", {
-      message: `There is a partner ${name} already.`,
+      message: `Partner ${name} already exists.`,
       extra: { id: existing, name },
     });
   }
@@ -46,8 +46,9 @@ interface SuspendedPartner {
 }
 
 /**
- * Refuses every request of the partner (by name or id) from now on; the games stay as they are. Throws
- * not_found.
+ * Suspends a partner (by name or id): every request is refused, and the games stay available.
+ *
+ * @throws not_found
  */
 export async function suspendPartner(
   deps: SuspendPartnerDeps,
@@ -56,7 +57,11 @@ export async function suspendPartner(
   return setSuspended(deps, partnerNameOrId, true);
 }
 
-/** Lifts a suspension; keys that have not expired meanwhile work again. Throws not_found. */
+/**
+ * Resumes a suspended partner. Keys that have not expired work again.
+ *
+ * @throws not_found
+ */
 export async function resumePartner(
   deps: SuspendPartnerDeps,
   partnerNameOrId: string,

@@ -64,8 +64,8 @@ async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrin
 }
 
 /**
- * Returns the key if it works. An address that has sent too many keys that do not work is refused before the
- * database is asked about another one.
+ * Returns the key if it is valid. An address that has sent too many invalid keys is refused without a
+ * database query.
  */
 async function findKey(
   ctx: AppContext<PartnerDeps>,
@@ -106,17 +106,14 @@ async function findRightKey(
 }
 
 /**
- * Throws as requirePartner does, if the key of a request that takes long has been revoked or has expired
- * meanwhile, or its partner is suspended.
+ * Throws like requirePartner when the key of a long request was revoked or expired in the meantime, or its
+ * partner was suspended.
  */
 export async function recheckPartner(db: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
   requireActive(await findLivePartnerKey(db, keyId));
 }
 
-/**
- * The same within a transaction: whoever revokes the key waits for its end, so that nothing is done after a
- * revocation.
- */
+/** The same within a transaction. A revocation waits for the transaction, so nothing happens after it. */
 export async function lockPartnerAccess(transaction: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
   requireActive(await lockLivePartnerKey(transaction, keyId));
 }
@@ -180,7 +177,7 @@ const keysMax = 10_000;
 export class KnownPartnerKeys {
   /** The hash of the secret, by the key's id; the oldest first. */
   readonly #hashes = new Map<string, string>();
-  /** First checks under way, by key. */
+  /** First checks in flight, by key. */
   readonly #checks = new Map<string, Promise<unknown>>();
 
   has({ keyId, secretHash }: PresentedPartnerKey): boolean {

@@ -31,10 +31,11 @@ import type { Queryable } from "../stores/queryable.ts";
 export type RestoreDeps = SlotChangeDeps & ReadableVersionDeps;
 
 /**
- * Makes an earlier version the slot's save again, as a version of its own that names the same object, and
- * returns the slot. The slot's own version changes nothing. All of any other is read before. Throws
- * not_found, slot_in_use, conflict for a game that is gone or too many saves of the player that are read,
- * unreadable_save and unavailable.
+ * Restores a version as a new version with the same object, and returns the slot. Restoring the current
+ * version is a no-op; any other is read completely first.
+ *
+ * @throws not_found, slot_in_use, conflict for an unavailable game or too many concurrent reads of the
+ *   player, unreadable_save, unavailable
  */
 export async function restoreSave(
   deps: RestoreDeps,
@@ -57,7 +58,7 @@ export async function restoreSave(
   });
 }
 
-/** Whether the slot goes on with this version already, and nobody has found it unreadable. */
+/** Returns whether the version is current and not known to be unreadable. */
 function isReadableCurrent(slot: SlotHistory, versionId: string): boolean {
   const version = versionOf(slot, versionId);
   return isCurrentVersion(slot, version) && version.unreadableAt === null;
@@ -91,7 +92,7 @@ export interface SlotChangeDeps extends SlotHistoryDeps {
 /** What happens with the slot as it is then, in the transaction that made it so. */
 export type AlsoWithin = ((slot: SlotHistory, transaction: Queryable) => Promise<void> | void) | undefined;
 
-/** A slot that nobody else can change, launch or sweep until the transaction ends. */
+/** A slot that is locked against changes, launches and sweeps until the transaction ends. */
 interface HeldSlot {
   game: SavesGame;
   slot: SlotHistory;
@@ -107,9 +108,10 @@ const lockTriesMax = 6;
 const lockBackOff = { baseMs: 100, maxMs: 2_000 };
 
 /**
- * Runs `work` in a transaction that holds the player's slot, which no session owns, and returns its result.
- * No launch decides meanwhile: one that came before is seen here, one that comes after sees what changed.
- * Throws not_found and slot_in_use.
+ * Runs `work` in a transaction that locks a slot without an owner, and returns its result. Launches wait:
+ * earlier ones are visible here, later ones see the change.
+ *
+ * @throws not_found, slot_in_use
  */
 export async function withFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work: SlotWork<T>): Promise<T> {
   for (let tries = 1; ; tries++) {

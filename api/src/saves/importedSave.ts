@@ -97,8 +97,8 @@ async function importSave(
   try {
     return await commit(save);
   } catch (error) {
-    // Any other error leaves open whether the slot has the save by now: what is left is nobody's, or becomes
-    // a conflict copy.
+    // After any other error it is unknown whether the slot has the save. A leftover is swept, or becomes a
+    // conflict copy.
     if (!(error instanceof DomainError) && !isTransactionSacrificed(error)) throw error;
     await new SaveObjectStore(deps.objectStore).remove([objectKey]).catch((cause: unknown) => {
       deps.logger.warn(
@@ -129,9 +129,10 @@ function newSaveKey(slotId: string, generation: number): string {
 const suffix = " (copy)";
 
 /**
- * Copies a slot's save into a slot of its own, and returns that. Throws not_found, slot_in_use,
- * no_empty_slot, conflict for a game that is gone, a slot without a save or too many saves of the player that
- * are read, unreadable_save and unavailable.
+ * Copies a slot's save to a new slot and returns that.
+ *
+ * @throws not_found, slot_in_use, no_empty_slot, conflict for an unavailable game, a slot without a save or
+ *   too many concurrent reads of the player, unreadable_save, unavailable
  */
 export async function copySlot(
   deps: ImportDeps & ReadableVersionDeps,

@@ -9,7 +9,7 @@ export interface SavesGame {
   isListed: boolean;
   /** MiB; null for the default. */
   saveLimitMb: number | null;
-  /** Now, by the database's clock: what the ages of saves are told by. */
+  /** The database's time, from which ages of saves are computed. */
   now: Date;
 }
 
@@ -111,8 +111,8 @@ export async function deleteSlotRow(transaction: Queryable, slotId: string): Pro
 }
 
 /**
- * Notes that what is stored for a slot that is about to be made has to be removed, unless the slot is made:
- * its process may die before.
+ * Records that the objects of a slot that is being created must be removed unless it is committed, in case
+ * the process dies.
  */
 export async function insertNewSlotSweep(db: Queryable, slotId: string): Promise<void> {
   await db.query({
@@ -132,9 +132,8 @@ export async function deleteNewSlotSweep(transaction: Queryable, slotId: string)
 }
 
 /**
- * The statement that opens a transaction in which one launch at a time decides, until it ends: two launches
- * never take the same last place on a node. A change of a save slot takes the same lock, so that no launch
- * starts from a save that is just being replaced. The number is any constant on which all copies of this
- * program agree.
+ * Takes the launch lock until the transaction ends. Launches decide one at a time, so two never take the same
+ * last place on a node. Changes to save slots take the same lock, so no launch starts from a save that is
+ * being replaced. The number is an arbitrary constant shared by all replicas.
  */
 export const lockLaunches = "SELECT pg_advisory_xact_lock(7264010332)";

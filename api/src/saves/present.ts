@@ -58,7 +58,7 @@ function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
 /** Who changes saves; over HTTP also from where, and by which request. */
 export type SaveChange = Pick<AuditEvent, "actor" | "address" | "requestId">;
 
-/** Returns what the trail keeps of a change of somebody's saves. */
+/** Returns the audit event for a change to a player's saves. */
 export function saveAuditEvent(
   action: string,
   change: SaveChange,

@@ -60,12 +60,12 @@ export function createSaveReadQueue(): SharedQueue {
 
 function tooManyOfPlayer(): DomainError {
   return new DomainError("conflict", {
-    message: "Other saves of yours are being read just now: try again in a moment.",
+    message: "Another of your saves is being read. Try again in a moment.",
     retryAfterSeconds: retrySeconds,
   });
 }
 
-/** A version on its way to whom it belongs. */
+/** A version that is being downloaded. */
 interface SaveDownload {
   version: SaveVersion;
   /** Ends with an error when the bytes turn out to be others: the last of them is then missing. */

@@ -63,9 +63,9 @@ export class SaveObjectStore {
     const refused = results.flatMap((result) => result?.Error ?? []);
     if (refused.length === 0) return;
     const cause = new Error(
-      `The object store keeps ${refused.length} saves that it was to remove: ${refused[0]?.Code ?? "no reason given"}.`,
+      `The object store did not remove ${refused.length} saves: ${refused[0]?.Code ?? "no reason given"}.`,
     );
-    throw unavailable("The archive store keeps what it was to remove: try again in a moment.", cause);
+    throw unavailable("The archive store could not remove the files. Try again in a moment.", cause);
   }
 
   /** Copies a save within the object store. */
@@ -92,9 +92,9 @@ interface InspectedSave extends SaveDigest {
 }
 
 /**
- * Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`. Who
- * stores saves may store anything: so it is held to the rules for a save as it is packed, which bound what
- * there is to unpack, and what breaks them is only not counted.
+ * Reads a complete save and returns its digest and sizes; undefined as soon as it exceeds `bytesMax`. The
+ * content is not trusted: the archive rules for saves bound what is unpacked, and an archive that violates
+ * them has no unpacked size.
  */
 async function inspectSave(save: Readable, bytesMax: number): Promise<InspectedSave | undefined> {
   let [unpackedBytes, isRefused] = [0, false];
@@ -115,7 +115,7 @@ async function inspectSave(save: Readable, bytesMax: number): Promise<InspectedS
   }
 }
 
-/** What a save turned out to be when all of it was read. */
+/** Digest and size of a save that was read completely. */
 interface SaveDigest {
   /** In hex. */
   sha256: string;
@@ -123,8 +123,8 @@ interface SaveDigest {
 }
 
 /**
- * Reads a save to its end and returns what it is; undefined as soon as it is larger than `bytesMax`.
- * `onPiece` is awaited with each piece.
+ * Reads a complete save and returns its digest and size; undefined as soon as it exceeds `bytesMax`.
+ * `onPiece` is awaited for each chunk.
  */
 export async function readDigest(
   save: Readable,

@@ -22,7 +22,7 @@ export async function lockDueSweep(db: Queryable): Promise<SaveSweep | undefined
   return rows[0];
 }
 
-/** What is recorded of a slot that is swept. */
+/** Recorded state of a slot to sweep. */
 export type SweptSlotRecord = Omit<SlotRecord, "versions"> & {
   /** ISO 8601. */
   lastPlayedAt: string;
@@ -32,10 +32,7 @@ export type SweptSlotRecord = Omit<SlotRecord, "versions"> & {
 export interface SweptSlot {
   /** Null when there is no such slot. */
   slot: SweptSlotRecord | null;
-  /**
-   * When the slot was removed; null while it is there, and when it is missing without anybody having removed
-   * it.
-   */
+  /** When the slot was removed; null while it exists, or when it is missing without a removal. */
   deletedAt: Date | null;
 }
 
@@ -66,10 +63,7 @@ export async function deleteSaveVersions(
   });
 }
 
-/**
- * Ends a sweep until the slot's next change, which makes a new one. Changes nothing when the slot has changed
- * meanwhile.
- */
+/** Deletes a sweep; the slot's next change creates a new one. A no-op when the slot has changed since. */
 export async function deleteSweep(db: Queryable, { slotId, changes }: SaveSweep): Promise<void> {
   await db.query({
     name: "end-sweep",
@@ -78,10 +72,7 @@ export async function deleteSweep(db: Queryable, { slotId, changes }: SaveSweep)
   });
 }
 
-/**
- * Ends a sweep, which saw the slot point to `seenKey`, until `dueAt`. Changes nothing when the slot has
- * changed meanwhile.
- */
+/** Defers a sweep that saw the slot at `seenKey` until `dueAt`. A no-op when the slot has changed since. */
 export async function updateSweepDue(
   db: Queryable,
   { slotId, changes }: SaveSweep,

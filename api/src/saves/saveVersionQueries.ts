@@ -30,10 +30,7 @@ export interface SaveVersion extends NamedSave {
   unreadableAt: Date | null;
 }
 
-/**
- * Sizes come from Postgres as text unless they are made numbers that JavaScript holds exactly: no save is
- * larger than those.
- */
+/** Postgres returns bigint as text. Sizes of saves fit exactly into JavaScript numbers. */
 const columns = `id, slot_id AS "slotId", kind, game_session AS "gameSession", object_key AS "objectKey", sha256, bytes::float8 AS bytes,
   unpacked_bytes::float8 AS "unpackedBytes", generation, sequence, attempt, stored_at AS "storedAt", superseded_at AS "supersededAt",
   unreadable_at AS "unreadableAt"`;
@@ -65,10 +62,11 @@ interface LockedSlot {
 }
 
 /**
- * Locks the slot's row: until the transaction ends nobody else moves it, and the sweeper removes none of its
- * versions. No session begins to own it either, unless `letsLaunch` allows that. Returns undefined when there
- * is no such slot. Waits for another transaction that holds it, unless `waits` is false: then it throws an
- * error of which `isLockedByAnother` is true.
+ * Locks the slot's row until the transaction ends, against moves and removals of versions and, unless
+ * `letsLaunch`, against new owners. Returns undefined for an unknown slot. Waits for other holders, unless
+ * `waits` is false.
+ *
+ * @throws an error for which `isLockedByAnother` is true, when `waits` is false
  */
 export async function lockSlot(
   transaction: Queryable,

@@ -34,13 +34,14 @@ export async function openSave(
   } catch (cause) {
     late.abort();
     if (isMissing(cause)) return undefined;
-    throw unavailable("The store of saves is not available just now: try again in a moment.", cause);
+    throw unavailable("The save store is temporarily unavailable. Try again in a moment.", cause);
   }
 }
 
 /**
- * Reads a whole save and says how it was found. `pace` is awaited with the size of each piece that was read.
- * Throws unavailable when the object store fails meanwhile.
+ * Reads a complete save and returns its state. `pace` is awaited with the size of each chunk.
+ *
+ * @throws unavailable when the object store fails
  */
 export async function checkSave(
   objectStore: ObjectStore,
@@ -57,7 +58,7 @@ export async function checkSave(
       ? "whole"
       : "damaged";
   } catch (cause) {
-    throw unavailable("The store of saves is not available just now: try again in a moment.", cause);
+    throw unavailable("The save store is temporarily unavailable. Try again in a moment.", cause);
   } finally {
     stream.destroy();
   }
@@ -97,8 +98,8 @@ async function isWhole(
 }
 
 /**
- * Only S3's own word counts: for a 404 without one, as of a proxy that has no way to the object store, the
- * client says NotFound.
+ * Only S3's own error code counts. For a 404 without one, for example from a proxy, the client reports
+ * NotFound.
  */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "NoSuchKey";

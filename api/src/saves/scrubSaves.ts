@@ -11,7 +11,7 @@ import {
 } from "./saveVersionQueries.ts";
 import { checkSave } from "./savedObject.ts";
 
-/** What the scrub needs. */
+/** Dependencies of the scrub. */
 export interface ScrubSavesDeps {
   config: { saves: { scrub: { intervalSeconds: number; bytesPerSecond: number } | undefined } };
   logger: Logger;
@@ -25,12 +25,12 @@ export interface ScrubSavesDeps {
 }
 
 const savesPerPassMax = 10_000;
-/** An object that could not be read is tried again after this, and no other is held up by it meanwhile. */
+/** Delay before an unreadable object is retried, without delaying others. */
 const retrySeconds = 3600;
 
 /**
- * Reads every kept save whose check is due, one after another and no faster than configured, and notes those
- * that are missing or damaged, or whole again. What a process leaves undone stays due.
+ * Reads all saves whose check is due, one at a time and at the configured rate, and records which are
+ * missing, damaged, or intact again. Unfinished work stays due.
  */
 export async function scrubSaves(deps: ScrubSavesDeps, signal: AbortSignal): Promise<void> {
   const {
@@ -47,8 +47,7 @@ export async function scrubSaves(deps: ScrubSavesDeps, signal: AbortSignal): Pro
 }
 
 /**
- * Tells how many kept saves were found missing or damaged: a pass of checks may take hours, and there may be
- * another leader meanwhile.
+ * Reports the number of missing or damaged saves. A pass may take hours, during which the leader may change.
  */
 export async function tellUnreadableSaves({
   postgres: { pool },

@@ -18,7 +18,7 @@ export interface SlotHistoryDeps {
   config: { saves: HistoryRule };
 }
 
-/** A player's slot with the versions that are kept of it, the newest first. */
+/** A player's slot with its stored versions, newest first. */
 export interface SlotHistory extends PlayerSlot {
   versions: SaveVersion[];
 }
@@ -66,8 +66,9 @@ async function findSaves(
 }
 
 /**
- * Returns the same with one of the slots. Throws not_found for a slot that is unknown, or somebody else's, in
- * the same words for any game.
+ * Returns the same with one of the slots.
+ *
+ * @throws not_found for an unknown slot or a slot of another player
  */
 export async function findSlotHistory(
   deps: SlotHistoryDeps,
@@ -80,7 +81,7 @@ export async function findSlotHistory(
   return { ...saves, slot };
 }
 
-/** Returns the error for a slot that is unknown, or somebody else's. */
+/** Returns the error for an unknown slot, or a slot of another player. */
 export function noSuchSlot(): DomainError {
   return notFound("This save slot does not exist.");
 }
@@ -89,7 +90,7 @@ export function noSuchSlot(): DomainError {
 export function requireListed({ isListed }: SavesGame): void {
   if (!isListed)
     throw new DomainError("conflict", {
-      message: "This game is not offered any more: its saves can be downloaded or deleted, but not played.",
+      message: "This game is no longer available. Its saves can be downloaded or deleted, but not played.",
     });
 }
 
@@ -97,10 +98,10 @@ export function requireListed({ isListed }: SavesGame): void {
 export function requireFree({ ownerStatus }: PlayerSlot): void {
   if (ownerStatus === null) return;
   if (isOngoing(ownerStatus)) {
-    throw new DomainError("slot_in_use", { message: "This save slot is being played: stop the game first." });
+    throw new DomainError("slot_in_use", { message: "This save slot is being played. Stop the game first." });
   }
   throw new DomainError("slot_in_use", {
-    message: "The last save of this slot is still being stored: try again in a moment.",
+    message: "The last save of this slot is still being stored. Try again in a moment.",
     retryAfterSeconds: 10,
   });
 }
@@ -111,7 +112,7 @@ export function requireFree({ ownerStatus }: PlayerSlot): void {
  */
 export function slotBusy(cause: unknown): DomainError {
   return new DomainError("slot_in_use", {
-    message: "Old saves of this slot are just being removed: try again in a moment.",
+    message: "Old saves of this slot are being removed. Try again in a moment.",
     retryAfterSeconds: 5,
     cause,
   });
@@ -122,11 +123,11 @@ export function emptySlotNumber(slots: readonly PlayerSlot[]): number {
   const number = lowestEmptyNumber(slots);
   if (number !== undefined) return number;
   throw new DomainError("no_empty_slot", {
-    message: "All save slots of this game are in use: delete one first.",
+    message: "All save slots of this game are in use. Delete one first.",
   });
 }
 
-/** Returns the lowest number of a game's slots that none of these has; undefined when all are in use. */
+/** Returns the lowest unused slot number; undefined when all are in use. */
 export function lowestEmptyNumber(slots: readonly { number: number }[]): number | undefined {
   const taken = new Set(slots.map(({ number }) => number));
   for (let number = 1; number <= limits.saveSlotsPerGame; number++) {
@@ -136,8 +137,8 @@ export function lowestEmptyNumber(slots: readonly { number: number }[]): number 
 }
 
 /**
- * Whether the slot goes on with this version: a restored one names the object of an earlier one, so that the
- * object alone does not tell.
+ * Returns whether the version is the slot's current one. A restored version has the object of an earlier one,
+ * so the object alone does not identify it.
  */
 export function isCurrentVersion(
   { objectKey, generation }: Pick<PlayerSlot, "objectKey" | "generation">,
@@ -151,7 +152,7 @@ export function isCurrentVersion(
   );
 }
 
-/** Returns the version that the slot goes on with; undefined when it has no save yet. */
+/** Returns the slot's current version; undefined when it has no save yet. */
 export function currentVersion(slot: SlotHistory): SaveVersion | undefined {
   return slot.versions.find((version) => isCurrentVersion(slot, version));
 }
@@ -175,7 +176,7 @@ export function unreadableSave(
   const before = earlier.find(
     ({ unreadableAt, objectKey }) => unreadableAt === null && objectKey !== version?.objectKey,
   );
-  const advice = before === undefined ? "There is no earlier one." : "Take the version before it.";
+  const advice = before === undefined ? "There is no earlier version." : "Use the version before it.";
   return new DomainError("unreadable_save", {
     message: `This save is missing or damaged. ${advice}`,
     ...(before !== undefined && { extra: { versionId: before.id } }),

@@ -2,7 +2,7 @@ import { isEarlier, parseSaveKey, type SavePosition } from "#contracts/objectKey
 import { namedSaves, newestSaveOf, type NamedSaveObject, type StoredSaveObject } from "./saveObjectStore.ts";
 import type { SaveVersion } from "./saveVersionQueries.ts";
 
-/** What is recorded of a slot. */
+/** Recorded state of a slot. */
 export interface SlotRecord {
   objectKey: string | null;
   generation: number;
@@ -11,12 +11,12 @@ export interface SlotRecord {
   attempt: number;
   /** Session that owns the slot; null when none does. */
   owner: string | null;
-  /** What the slot pointed to at the sweep before, an hour ago or more. */
+  /** Object of the slot at the previous sweep, at least an hour ago. */
   seenKey: string | null;
   versions: readonly Pick<SaveVersion, "objectKey" | "gameSession" | "sequence" | "attempt" | "storedAt">[];
 }
 
-/** What a sweep does with the objects of a slot that no version names. */
+/** Actions of a sweep for the objects of a slot that no version references. */
 interface SweepPlan {
   /** Keys of what later saves of the same session superseded, and of what no program of Joypod named. */
   superseded: string[];
@@ -82,25 +82,22 @@ function isPast(time: Date, now: Date): boolean {
 export interface HistoryRule {
   /** How many of the slot's last versions are kept. */
   versionsKept: number;
-  /** And the last version of each day, for so many days. */
+  /** Number of days for which the last version of each day is kept. */
   dailyVersionsDays: number;
-  /** And conflict copies for so long. */
+  /** How long conflict copies are kept. */
   retentionMs: number;
 }
 
 type DatedVersion = Pick<SaveVersion, "id" | "kind" | "storedAt" | "supersededAt">;
 
-/**
- * A session that starts from a save has read it within this time, even when another save took its place
- * meanwhile.
- */
+/** A session reads the save that it starts from within this time, even if the save is replaced. */
 export const graceMs = 3600_000;
 const dayMs = 24 * 3600_000;
 
 /**
- * Returns those of a slot's versions that are kept, the newest first: the slot's own, the last ones, the last
- * one of each earlier day, conflict copies that came lately, and what was superseded within the last hour. A
- * version that is not kept now never is again.
+ * Returns the versions of a slot to keep, newest first: the current one, the last ones, the last one of each
+ * earlier day, recent conflict copies, and those superseded within the last hour. A version that is dropped
+ * once stays dropped.
  */
 export function keptVersions<Version extends DatedVersion>(
   versions: readonly Version[],

@@ -19,7 +19,7 @@ import {
 import { listSaveVersions, lockSlot, type SaveVersion, insertLateSave } from "./saveVersionQueries.ts";
 import { limits } from "#contracts/limits.ts";
 
-/** A node agent keeps trying to store a save; after this long nobody counts on it any more. */
+/** A node agent retries storing a save. After this time the save is given up. */
 export const savePatienceMs = 24 * 3600 * 1000;
 
 /** What sweeping saves needs. */
@@ -45,15 +45,14 @@ const removalMs = idleTransactionMs - 3_000;
  */
 const absentNodeMs = 30 * dayMs;
 /**
- * A removed slot is emptied again so long after its removal, for what came since: an hour after nodes end
- * their attempts, because clocks differ, and when no node that was unavailable brings anything any more. In
- * between nothing is listed.
+ * Times after its removal at which a slot is emptied again: an hour after nodes stop retrying, because clocks
+ * differ, and when unavailable nodes no longer store anything. Nothing is listed in between.
  */
 const emptiedAgainMs = [savePatienceMs + 3600_000, absentNodeMs];
 
 /**
- * Looks through the saves of slots, one by one: records what nobody recorded, and removes what the rule of
- * decision 17 does not keep. Ages go by the database's clock, which has noted when each save came.
+ * Sweeps the saves of due slots: records unrecorded saves, and removes those that the rule of decision 17
+ * drops. Ages are computed by the database's clock, which recorded the arrival of each save.
  */
 export async function sweepSaves(
   deps: SweepSavesDeps,
@@ -103,7 +102,7 @@ async function sweepSlot(deps: SweepSavesDeps, sweep: SaveSweep, now: Date): Pro
   await updateSweepDue(pool, sweep, later(now, dayMs), null);
 }
 
-/** Removes all saves of a slot that was removed long ago, and again when late ones may have come. */
+/** Removes all saves of a slot after its retention, and again later for late saves. */
 async function sweepDeleted(
   { postgres: { pool }, objectStore, config, logger }: SweepSavesDeps,
   sweep: SaveSweep,
@@ -167,7 +166,7 @@ async function sweepHistory(
     );
   }
   if (plan.unfinished.size > 0) return updateSweepDue(pool, sweep, later(now, graceMs), slot.objectKey);
-  // Kept versions grow too old in time: the slot is looked at again while it has any beside its current save.
+  // Versions expire, so the slot is swept again while it has more than its current save.
   const mayGetSaves = now.getTime() - Date.parse(slot.lastPlayedAt) < absentNodeMs;
   await (kept > 1 || mayGetSaves
     ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey)
@@ -175,9 +174,8 @@ async function sweepHistory(
 }
 
 /**
- * Removes the versions that the rule does not keep, with the objects that no other names. The slot is locked
- * meanwhile, so that nobody restores one of them; a process that dies in between leaves versions that the
- * next sweep removes.
+ * Removes dropped versions, and objects that no other version references. The slot is locked, so none of them
+ * is restored. If the process dies, the next sweep removes the rest.
  */
 async function removeUnkeptVersions(
   { postgres, config }: SweepSavesDeps,

@@ -29,10 +29,7 @@ export interface UploadTarget extends SlotsOf {
   slotId?: string | undefined;
 }
 
-/**
- * What an archive may have on top of its files' bytes, for its own headers and for files that do not
- * compress.
- */
+/** Allowance for archive headers and incompressible files, in bytes on top of the files. */
 const packingBytes = limits.save.packedBytes - limits.save.unpackedBytes;
 
 /** What an upload is checked against. */
@@ -47,11 +44,12 @@ export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
 }
 
 /**
- * Makes an uploaded archive the save of a slot, and returns the slot; or leaves nothing of it. `body` is
- * asked of the client when the slot can take it; `signal` aborts when the client wants it no more, until the
- * commit. Throws not_found, slot_in_use, no_empty_slot, conflict for a game that is gone or another upload of
- * the player's, payload_too_large, invalid_archive, checksum_mismatch, invalid_request for a body that is cut
- * off, request_timeout, unavailable and the signal's reason.
+ * Makes an uploaded archive the save of a slot and returns the slot; a failed upload leaves nothing. The body
+ * is requested only once the slot can accept it. `signal` aborts until the commit.
+ *
+ * @throws not_found, slot_in_use, no_empty_slot, conflict for an unavailable game or another upload of the
+ *   player, payload_too_large, invalid_archive, checksum_mismatch, invalid_request for an interrupted body,
+ *   request_timeout, unavailable, and the signal's reason
  */
 export async function uploadSave(
   deps: UploadSaveDeps,
@@ -130,7 +128,7 @@ function memoryCounter(bytesMax: number): { add: (entry: { size: number }) => vo
       bytes += fileMemory(entry);
       if (bytes > bytesMax) {
         throw new DomainError("payload_too_large", {
-          message: `The files of this save take more than ${Math.floor(bytesMax / mebibyte)} MiB, the most that this game may keep.`,
+          message: `The files of this save exceed ${Math.floor(bytesMax / mebibyte)} MiB, the limit of this game.`,
         });
       }
     },
@@ -139,9 +137,8 @@ function memoryCounter(bytesMax: number): { add: (entry: { size: number }) => vo
 }
 
 /**
- * The uploads of saves that this process receives: each takes the memory of some parts, so that there are
- * only so many at a time, and one of each player. A single player's slow uploads would otherwise keep out
- * everybody's.
+ * Limits concurrent uploads of saves, because each uses the memory of several parts. One upload per player,
+ * so slow uploads of one player do not block others.
  */
 export class SaveUploads {
   readonly #max: number;
@@ -158,12 +155,12 @@ export class SaveUploads {
   async run<T>(userId: string, work: () => Promise<T>): Promise<T> {
     if (this.#uploading.has(userId)) {
       throw new DomainError("conflict", {
-        message: "Another save of yours is being uploaded: wait for its end.",
+        message: "Another of your saves is being uploaded. Wait until it is done.",
         retryAfterSeconds: 10,
       });
     }
     if (this.#uploading.size >= this.#max)
-      throw unavailable("Many saves are being uploaded just now: try again in a moment.");
+      throw unavailable("Too many saves are being uploaded right now. Try again in a moment.");
     this.#uploading.add(userId);
     try {
       return await work();

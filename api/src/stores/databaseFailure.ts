@@ -15,8 +15,8 @@ const words: ServerWords = {
 };
 
 /**
- * Returns what is wrong with the way to the database, in a sentence that says what to do and has no value in
- * it; undefined for what may pass by itself.
+ * Returns a sentence about a configuration problem of the database connection, with what to do and without
+ * secrets; undefined for transient errors.
  */
 export function databaseSentence(error: unknown): string | undefined {
   for (const { code, message } of databaseCausesOf(error)) {
@@ -58,8 +58,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /**
- * Returns whether the database took a transaction back for the sake of another one, as it ends a deadlock:
- * nothing is wrong with it, and the same request may succeed at once.
+ * Returns whether the database rolled back a transaction in favour of another one, for example to resolve a
+ * deadlock. A retry can succeed immediately.
  */
 export function isTransactionSacrificed(error: unknown): boolean {
   for (const { code } of databaseCausesOf(error)) {
@@ -106,9 +106,7 @@ function* databaseCausesOf(error: unknown): Generator<{ code: string; message: s
   }
 }
 
-/**
- * Prisma keeps what the driver said beside its own error, and what the server said in an object that is none.
- */
+/** Prisma stores the driver's error next to its own, and the server's in an object that is not an Error. */
 function causeOf(error: object): unknown {
   if (
     "meta" in error &&
@@ -121,15 +119,15 @@ function causeOf(error: object): unknown {
 }
 
 /**
- * Connection class, refused credentials and a missing database, operator intervention, read-only during a
- * failover, too many connections, and sockets' and Prisma's words for the same, also of a transaction that
- * could not begin in time.
+ * Connection errors, refused credentials, a missing database, operator intervention, read-only during a
+ * failover, too many connections, and the equivalents of sockets and Prisma, including transactions that
+ * could not start in time.
  */
 const unavailableCodes =
   /^(?:08...|28000|28P01|3D000|57P0[1-4]|57014|25006|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|P1000|P1001|P1002|P1003|P1008|P1010|P1011|P1017|P2024|P2028)$/;
 const unavailableMessages =
   /^(?:timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error)/;
-/** A deadlock, a serialization failure, and Prisma's word for both. */
+/** A deadlock, a serialization failure, and Prisma's code for both. */
 const sacrificeCodes = /^(?:40P01|40001|P2034)$/;
 
 /** How long the database may take for what can be had without it. */
@@ -140,9 +138,9 @@ const patienceMs = 1_000;
 const retryMs = 1_000;
 
 /**
- * Knows whether the database can be asked just now, for the few questions that something else can answer
- * meanwhile: those that keep a game from being ended while it is played. A server that froze is noticed only
- * by a statement's own timeout, after seconds, which would hold up each of these questions.
+ * Tracks whether the database is available, for the few queries with a fallback: those that keep a game from
+ * being stopped while it is played. A frozen server is detected only by a statement timeout, after seconds,
+ * which would delay each of these queries.
  */
 export class DatabaseOutages {
   readonly #clock: Clock;

@@ -15,8 +15,8 @@ const lockTimeoutSeconds = 120;
 const retryMs = 500;
 
 /**
- * Brings the database to the newest schema and returns the names of the migrations that were missing. Safe to
- * run at any time, by several at once.
+ * Migrates the database to the newest schema and returns the names of the applied migrations. Idempotent and
+ * safe to run concurrently.
  */
 export async function migrate(databaseUrl: string, directory = migrationsDirectory): Promise<string[]> {
   return withLock(databaseUrl, async (client) => {
@@ -26,8 +26,9 @@ export async function migrate(databaseUrl: string, directory = migrationsDirecto
 }
 
 /**
- * Resolves once the database answers; throws its error when it still does not after `seconds`, and at once
- * what waiting cannot mend.
+ * Resolves once the database responds.
+ *
+ * @throws the last error after `seconds`, and permanent errors immediately
  */
 export async function waitForDatabase(databaseUrl: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
@@ -62,7 +63,7 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
   );
   if (edited.length > 0) {
     throw new Error(
-      `these migrations were applied in another form: ${namesOf(edited).join(", ")}; use the version of Joypod that made the database`,
+      `these migrations were applied in a different form: ${namesOf(edited).join(", ")}; use the version of Joypod that created the database`,
     );
   }
   const missing = migrations.filter(({ name }) => !checksums.has(name));
@@ -70,7 +71,7 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
   return namesOf(missing);
 }
 
-/** Tables that no migration of Joypod made are somebody else's. */
+/** Tables without Joypod's migration history belong to another program. */
 async function requireOwnDatabase(client: pg.Client): Promise<void> {
   const {
     rows: [found],
@@ -78,11 +79,11 @@ async function requireOwnDatabase(client: pg.Client): Promise<void> {
     to_regclass('_prisma_migrations') IS NULL AND EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS "isForeign"`);
   if (found?.isForeign === true)
     throw new Error(
-      `the schema ${found.schema} of this database holds tables that are not Joypod's: give Joypod a database of its own`,
+      `the schema ${found.schema} of this database contains tables that are not Joypod's: give Joypod a separate database`,
     );
 }
 
-/** Returns the checksums of what is applied, by name. */
+/** Returns the checksums of the applied migrations, by name. */
 async function readHistory(client: pg.Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
     "SELECT migration_name AS name, checksum FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL",
@@ -123,7 +124,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
 
 const namesOf = (migrations: readonly Migration[]): string[] => migrations.map(({ name }) => name);
 
-/** Two upgrades at once wait for each other; the lock falls with the connection. */
+/** Concurrent upgrades wait for each other. The lock ends with the connection. */
 async function withLock<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   return withClient(databaseUrl, async (client) => {
     await client.query(`SET lock_timeout = '${lockTimeoutSeconds}s'`);
@@ -147,7 +148,7 @@ async function requireExtension(client: pg.Client, name: string): Promise<void> 
   const { rowCount } = await client.query("SELECT 1 FROM pg_available_extensions WHERE name = $1", [name]);
   if (rowCount === 0) {
     throw new Error(
-      `this Postgres has no extension ${name}: install the contrib modules of its version (Debian: the postgresql package has them)`,
+      `this Postgres does not have the extension ${name}: install the contrib modules of its version (Debian: the postgresql package includes them)`,
     );
   }
 }

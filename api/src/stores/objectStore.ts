@@ -47,8 +47,8 @@ export function connectObjectStore({
     pathStyle: true,
     transportAgent: createTimeoutAgent(useSSL, idleTimeouts * timeoutMs, authorities),
   });
-  // As over https: parts carry checksums of their own, and hashing each body just to sign it would halve the
-  // speed of uploads.
+  // As over https: parts have checksums, and hashing each body only for the signature would halve the upload
+  // speed.
   client.enableSHA256 = false;
   return { client, bucket, timeoutMs };
 }
@@ -68,8 +68,9 @@ function createTimeoutAgent(isSecure: boolean, idleMs: number, ca: string[] | un
 }
 
 /**
- * Resolves when the bucket is there and may be listed. Throws the object store's error otherwise, with its
- * reason.
+ * Resolves when the bucket exists and can be listed.
+ *
+ * @throws the object store's error
  */
 export async function requireBucket({ client, bucket }: ObjectStore): Promise<void> {
   try {
@@ -77,7 +78,7 @@ export async function requireBucket({ client, bucket }: ObjectStore): Promise<vo
   } catch (error) {
     if (!(error instanceof S3Error)) throw error;
   }
-  // What is answered to HEAD has no body, and so no reason: this asks for the same right.
+  // Responses to HEAD have no body and no reason. This request needs the same permission.
   await client.makeRequestAsyncOmit({ method: "GET", bucketName: bucket, query: "list-type=2&max-keys=1" });
 }
 
@@ -89,6 +90,6 @@ export async function callObjectStore<T>(request: Promise<T>, ms: number, what: 
   try {
     return await withTimeout(request, ms, what);
   } catch (cause) {
-    throw unavailable("The archive store is not available just now: try again in a moment.", cause);
+    throw unavailable("The archive store is temporarily unavailable. Try again in a moment.", cause);
   }
 }

@@ -19,10 +19,7 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
-/**
- * The server ends a transaction, and its locks with it, in which nothing is asked of it for so long, in
- * milliseconds.
- */
+/** The server aborts a transaction, and releases its locks, after this idle time in milliseconds. */
 export const idleTransactionMs = 15_000;
 
 /** Where the database is, and how it is used. */
@@ -52,7 +49,7 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
     application_name: "joypod",
   });
   pool.on("error", (error) => logger.warn({ err: error }, "An idle database connection broke."));
-  // Its longer messages quote what was to be stored.
+  // Longer messages quote the data.
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), errorFormat: "minimal" });
   return {
     pool,
@@ -82,8 +79,7 @@ async function transaction<T>(
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // A connection that cannot roll back is not put back into the pool; without it the server rolls back by
-    // itself.
+    // A connection that cannot roll back is not returned to the pool. When it closes, the server rolls back.
     broken = isUnanswered(error)
       ? toError(error)
       : await client.query("ROLLBACK").then(() => undefined, toError);

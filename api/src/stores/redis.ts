@@ -19,14 +19,14 @@ export interface RedisAddress {
   authorities?: string[] | undefined;
 }
 
-/** A client, and why it has no connection just now. */
+/** A client, and the reason why it is not connected. */
 export interface RedisConnection {
   redis: Redis;
   /** The last error since there was a connection; undefined while there is one. */
   failure: () => Error | undefined;
 }
 
-/** After so many timeouts in a row the server hangs: without a connection commands fail at once. */
+/** After this many consecutive timeouts the connection is dropped, so commands fail immediately. */
 const timeoutsBeforeReconnect = 3;
 const reconnectMs = { first: 50, most: 2_000 };
 
@@ -71,7 +71,7 @@ class TimeoutClient extends Client {
   }
 }
 
-/** Opens the shared connection; it reconnects for ever and never queues commands meanwhile. */
+/** Opens the shared connection. It reconnects forever and never queues commands while disconnected. */
 export function connectRedis(
   { url, authorities, commandTimeoutMs }: RedisAddress & { commandTimeoutMs: number },
   logger: Logger,
@@ -173,8 +173,8 @@ class ClosedAtOnce extends Error {
 }
 
 /**
- * Returns what is wrong with the way to Redis, in a sentence that says what to do and has no value in it;
- * undefined for what may pass by itself.
+ * Returns a sentence about a configuration problem of the Redis connection, with what to do and without
+ * secrets; undefined for transient errors.
  */
 export function redisSentence(error: unknown, url: string): string | undefined {
   const isTls = url.startsWith("rediss:");

@@ -1,12 +1,11 @@
 import type { z } from "zod";
 import type { AuthorityFile } from "#runtime/network/authorityFile.ts";
 
-/** Modes in which an address asks for TLS; pg checks the server's certificate and name in each of them. */
+/** Values of sslmode that enable TLS. pg verifies the server's certificate and name in each of them. */
 const checkedModes: readonly (string | null)[] = [null, "prefer", "require", "verify-ca", "verify-full"];
 
 /**
- * Adds an issue where the database's authority is set and its address turns checks off: a mistake that nobody
- * would notice.
+ * Adds an issue when the database's CA is set and its URL disables verification, which would go unnoticed.
  */
 export function checkDatabaseAuthority(
   env: { DATABASE_URL: string; DATABASE_CA_FILE: AuthorityFile | undefined },
@@ -41,8 +40,8 @@ export function checkRedisAuthority(
 }
 
 /**
- * Returns the address with the authority that must have signed the server's certificate, for the name in the
- * address; or the address as it is.
+ * Returns the URL with the CA that must have signed the server's certificate, or the URL unchanged without a
+ * CA.
  */
 export function databaseAddress(url: string, authority: AuthorityFile | undefined): string {
   if (authority === undefined) return url;

@@ -7,7 +7,7 @@ import { DomainError } from "../errors.ts";
 
 const rowsPerPassMax = 50;
 
-/** What is done with rows whose objects nobody needs. */
+/** A sweep of rows whose objects are no longer needed. */
 interface RowSweep<Row extends { id: string }> {
   /**
    * Returns a row that is due and none of these; undefined when there is none. From then on nobody may want
@@ -57,15 +57,15 @@ export async function sweepRows<Row extends { id: string }>(
 export const refusedPerPassMax = 5;
 
 const baseMs = 5_000;
-/** Nobody waits for what is removed. */
+/** No caller waits for removals. */
 const ordinaryMaxMs = 3600_000;
 /** Where more are refused, it is not for a row's sake. */
 const rowsMax = 1000;
 
 /**
- * Remembers rows of which the object store refused what was to be done. Each is left alone for a while, from
- * some seconds up to `maxMs` (an hour unless given), so that those behind it are not held up by it. One
- * process does such work, and forgets them when it ends.
+ * Remembers rows whose objects the object store refused to change. Each is skipped for a while, from seconds
+ * up to `maxMs` (by default an hour), so it does not block the rows behind it. One process does this work,
+ * and the memory ends with it.
  */
 export class RefusedRows {
   readonly #clock: Clock;

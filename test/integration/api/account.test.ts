@@ -134,7 +134,7 @@ describe("a player's account", () => {
         const browser = await longSignedIn();
         const refused = await change(browser, {});
         expectErrorResponse(refused, 403, "reauthentication_required");
-        expect(refused.json()["message"]).to.match(/password, or sign in anew/);
+        expect(refused.json()["message"]).to.match(/password, or sign in again/);
         expectErrorResponse(
           await change(browser, { currentPassword: "not this one" }),
           403,

@@ -68,7 +68,7 @@ describe("joypod audit", function () {
     const since = new Date(Date.now() + 60_000).toISOString();
     expect(await audited("--user", user.email, "--since", since)).to.deep.equal({ events: [], before: null });
     expect((await joypod(["audit", "--user", user.email, "--since", since])).stdout).to.equal(
-      "There is no such event.\n",
+      "No events found.\n",
     );
   });
 
@@ -84,7 +84,7 @@ describe("joypod audit", function () {
     const table = (await joypod(["audit", "--partner", partnerId, "--limit", "1"])).stdout.split("\n");
     expect(table[0]).to.match(/^ID +TIME +ACTION +ACTOR +SUBJECT +NETWORK +REQUEST +DETAILS$/);
     expect(table[1]).to.contain("partnerKey.used").and.contain(partnerId).and.contain("127.0.0.0/24");
-    expect(table[2]).to.equal(`There are older ones: --before ${page.events[0]?.id}`);
+    expect(table[2]).to.equal(`For older events: --before ${page.events[0]?.id}`);
   });
 
   it("says what is wrong with a wish", async () => {

@@ -121,7 +121,7 @@ describe("joypod, the command line", function () {
     expect(again.code).to.equal(3);
     expect(JSON.parse(again.stdout)).to.deep.equal({
       error: "exists",
-      message: "There is a user new.player@example.test already.",
+      message: "User new.player@example.test already exists.",
       id: user.id,
       email: "new.player@example.test",
     });
@@ -133,12 +133,12 @@ describe("joypod, the command line", function () {
     expect(await create("nonsense", "A", "long enough")).to.deep.equal({
       code: 2,
       stdout: "",
-      stderr: '"nonsense" is no e-mail address.\n',
+      stderr: '"nonsense" is not an e-mail address.\n',
     });
     expect((await create("a@example.test", " ", "long enough")).stderr).to.contain("The name must have");
     expect((await create("a@example.test", "A", "short")).stderr).to.contain("The password must have 8");
     const common = await create("a@example.test", "A", "Password123");
-    expect(common.stderr).to.contain("one of the most common");
+    expect(common.stderr).to.contain("too common");
     expect(common.code).to.equal(2);
     expect(
       (await create("a@example.test", "A", "long enough", { PASSWORD_PEPPER: undefined })).stderr,
@@ -188,7 +188,7 @@ describe("joypod, the command line", function () {
     await expectEnded(browsers);
 
     const silent = await joypod(["user", "disable", ...email]);
-    expect(silent.stdout).to.contain("The API could not be told");
+    expect(silent.stdout).to.contain("The API was not notified");
     expect(
       (await joypod(["user", "set-password", ...email, "--password-stdin"], { stdin: "short" })).code,
     ).to.equal(2);
@@ -252,7 +252,7 @@ describe("joypod, the command line", function () {
     const deleted = await joypod(["user", "delete", "--email", user.email]);
     expect(deleted.stdout)
       .to.contain(`The player ${user.email} is deleted.`)
-      .and.contain("The API could not be told");
+      .and.contain("The API was not notified");
     expectErrorResponse(await browser.post("/api/favorites", { gameId: game.id }), 401, "unauthorized");
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
   });
@@ -311,11 +311,11 @@ describe("joypod, the command line", function () {
     it("names the first line that is wrong, and never the hash", async () => {
       const good = lineOf({ email: "unseen@example.test", name: "U", passwordHash });
       const wrong: [Record<string, unknown> | string, string][] = [
-        ["{", "It must be"],
-        [[], "It must be"],
+        ["{", "The line must be"],
+        [[], "The line must be"],
         [{ email: "x@example.test", name: "X" }, "passwordHash"],
         [{ email: "x@example.test", name: "X", passwordHash, role: "admin" }, "role"],
-        [{ email: "nobody", name: "X", passwordHash }, "no e-mail address"],
+        [{ email: "nobody", name: "X", passwordHash }, "not an e-mail address"],
         [{ email: "x@example.test", name: " ", passwordHash }, "The name must have"],
         [
           { email: "x@example.test", name: "X", passwordHash: "5f4dcc3b5aa765d61d8327deb882cf99" },
@@ -323,11 +323,11 @@ describe("joypod, the command line", function () {
         ],
         [
           { email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$09$") },
-          "is of cost 9; it must be 10 to 10",
+          "has cost 9. It must be between 10 and 10",
         ],
         [
           { email: "x@example.test", name: "X", passwordHash: passwordHash.replace("$10$", "$11$") },
-          "is of cost 11",
+          "has cost 11",
         ],
         [{ email: "x@example.test", name: "X".repeat(9000), passwordHash }, "characters"],
       ].map(([line, message]) => [line as string, message as string]);
@@ -351,7 +351,7 @@ describe("joypod, the command line", function () {
           error: "invalid",
           line: "2",
           message:
-            'Line 2: It must be {"email", "name", "passwordHash", "emailVerified"?} (Invalid input: expected object, received undefined). 0 players were created so far: correct the line and run the import again.',
+            'Line 2: The line must be {"email", "name", "passwordHash", "emailVerified"?} (Invalid input: expected object, received undefined). 0 players were created before it. Correct the line and run the import again.',
         },
       ]);
       expect(await api.deps.postgres.prisma.user.count({ where: { email: "unseen@example.test" } })).to.equal(

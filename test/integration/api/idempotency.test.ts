@@ -183,7 +183,7 @@ describe("Idempotency-Key", function () {
         const repeated = await toggle("long");
         expectErrorResponse(repeated, 409, "conflict");
         expect(repeated.json()).to.include({
-          message: "This request is still being worked on: ask again in a moment.",
+          message: "This request is still in progress. Try again in a moment.",
         });
         await locked.query("COMMIT");
         expect((await late).json()).to.include({ status: "added" });

@@ -85,14 +85,14 @@ describe("migrations", function () {
     await write("1_made", "CREATE TABLE made (id int)");
     expect(await migrate(database.url, folder)).to.deep.equal([]);
     await write("1_made", "CREATE TABLE made (id bigint)");
-    expect(await messageOf(migrate(database.url, folder))).to.include("applied in another form: 1_made");
+    expect(await messageOf(migrate(database.url, folder))).to.include("applied in a different form: 1_made");
     expect(await migrate(database.url, older)).to.deep.equal([]);
   });
 
   it("touch no database with tables of something else", async () => {
     await client.query("CREATE TABLE theirs (id int)");
     expect(await messageOf(migrate(database.url))).to.equal(
-      "Error: the schema public of this database holds tables that are not Joypod's: give Joypod a database of its own",
+      "Error: the schema public of this database contains tables that are not Joypod's: give Joypod a separate database",
     );
     expect(
       (await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).rows,

@@ -162,9 +162,9 @@ describe("a game's picture", function () {
         "image/png",
         422,
         "invalid_picture",
-        /no whole picture of the type image\/png/,
+        /not a complete picture of type image\/png/,
       ],
-      [aPng().subarray(0, 60), "image/png", 422, "invalid_picture", /no whole picture/],
+      [aPng().subarray(0, 60), "image/png", 422, "invalid_picture", /not a complete picture/],
       [aJpeg(), "image/png", 422, "invalid_picture", /is image\/jpeg, not image\/png/],
       [
         aPng({ width: 63 }),
@@ -174,7 +174,7 @@ describe("a game's picture", function () {
         /63 × 72 pixels: each side must have 64 to 4096/,
       ],
       [aPng({ width: 64, height: 4097 }), "image/png", 422, "invalid_picture", /64 × 4097/],
-      [Buffer.alloc(0), "image/png", 422, "invalid_picture", /no whole picture/],
+      [Buffer.alloc(0), "image/png", 422, "invalid_picture", /not a complete picture/],
       [
         Buffer.concat([aPng(), Buffer.alloc(bytesMax)]),
         "image/png",

@@ -86,7 +86,7 @@ describe("joypod save", function () {
     expect(readFileSync(file).equals(first.archive)).to.be.true;
 
     expect((await save("restore", ["--slot", "1", "--version", first.id])).stdout.toString()).to.equal(
-      `Slot 1 goes on with the version ${first.id}.\n`,
+      `Slot 1 continues with version ${first.id}.\n`,
     );
     expect((await fixture.slot(slotId)).versions[0]).to.include({ kind: "restored", isCurrent: true });
     expect((await save("import", ["--slot", "1"], aSave("three"))).code).to.equal(0);
@@ -116,7 +116,7 @@ describe("joypod save", function () {
         await save("import", [], aSave("two")),
       ]) {
         expect(refused.stderr)
-          .to.contain(`The game ${fixture.game.slug} is not offered any more.`)
+          .to.contain(`The game ${fixture.game.slug} is no longer available.`)
           .and.contain("joypod save export");
         expect(refused.code).to.equal(4);
       }

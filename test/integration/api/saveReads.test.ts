@@ -106,7 +106,7 @@ describe("reading saves before they are restored or copied", function () {
     const refused = responses.find(({ status }) => status === 409);
     expect(refused?.json()).to.include({
       error: "conflict",
-      message: "Other saves of yours are being read just now: try again in a moment.",
+      message: "Another of your saves is being read. Try again in a moment.",
     });
     expect(refused?.headers.get("retry-after")).to.equal("10");
   });

@@ -19,7 +19,7 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** With `session_active`: the session that has to end first. */
   readonly activeSessionId: string | undefined;
-  /** With `unreadable_save`: the newest version before it that can be read. */
+  /** With `unreadable_save`: the newest readable version before it. */
   readonly readableVersionId: string | undefined;
   /**
    * With `no_servers`: the resource that no game server has left for the game; undefined if all servers are

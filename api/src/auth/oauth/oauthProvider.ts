@@ -179,8 +179,8 @@ export class OAuthProvider {
     const { clientId, allowInsecure } = config;
     const authentication = authenticationOf(config);
     const customFetch = createBoundedFetch({ allowInsecure });
-    // The ID token's signature is checked although it comes straight from the provider: a proxy in between
-    // may not be trusted.
+    // The ID token's signature is verified although it comes directly from the provider, because a proxy may
+    // not be trusted.
     const execute: ((configuration: client.Configuration) => void)[] = [];
     if (config.type === "oidc") execute.push(client.enableNonRepudiationChecks);
     // oxlint-disable-next-line typescript/no-deprecated -- marked so that it is not used by accident; ours is for the loopback
@@ -286,7 +286,7 @@ async function readAtMost(response: Response, max: number): Promise<Uint8Array<A
   return size === 0 ? null : new Uint8Array(Buffer.concat(chunks));
 }
 
-/** A failed sign-in at a provider; `reason` is all that the browser is told. */
+/** A failed sign-in at a provider. The browser gets only `reason`. */
 export class OAuthFailure extends Error {
   override readonly name = "OAuthFailure";
   readonly reason: SignInError;
@@ -301,7 +301,7 @@ export class OAuthFailure extends Error {
 }
 
 const lengthMax = 400;
-/** A provider's error code. Any other text in its place may come from whoever made the address. */
+/** A provider's error code. Any other text may come from a crafted URL. */
 const wordPattern = /^[a-z_]{1,40}$/;
 
 /**
@@ -316,7 +316,7 @@ export function sentenceOf(error: unknown): string {
         ? ` (${cause.error})`
         : "";
     // Its message quotes what could not be parsed, and that may be a token.
-    sentences.push(cause instanceof SyntaxError ? "it is no JSON" : `${cause.message}${word}`);
+    sentences.push(cause instanceof SyntaxError ? "it is not JSON" : `${cause.message}${word}`);
   }
   return sentences
     .join(": ")

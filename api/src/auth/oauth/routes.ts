@@ -28,9 +28,9 @@ const startSignIn = route({
   method: "POST",
   path: "/api/auth/signin/:provider",
   name: "startProviderSignIn",
-  summary: "Begin to sign in at an external provider",
+  summary: "Start a sign-in with an external provider",
   description:
-    "Gives the provider's address to go to, and a cookie that the way back needs. Somebody who is signed in already links " +
+    "Returns the provider's URL and sets a cookie that the callback needs. A user who is already signed in links " +
     "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes; a page that links sends " +
     "`Joypod-Player`, so that nobody else is signed in or linked. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. " +
     jsonInstead,
@@ -76,13 +76,13 @@ const finishSignIn = route({
   method: "GET",
   path: "/api/auth/callback/:provider",
   name: "finishProviderSignIn",
-  summary: "Come back from an external provider",
+  summary: "Complete a sign-in with an external provider",
   description:
-    "The provider sends the browser here, with its response in the query. Only the browser that began the sign-in can end it.",
+    "The provider redirects the browser here with its response in the query. Only the browser that started the sign-in can complete it.",
   limits: ["authPosts"],
   params: ProviderParams,
   responses: {
-    302: redirect("To the wished page; when refused, to the sign-in page with the reason in `error`.", {
+    302: redirect("To the requested page. After a failure, to the sign-in page with the reason in `error`.", {
       optionalHeaders: ["Set-Cookie"],
     }),
   },
@@ -107,7 +107,7 @@ const finishSignIn = route({
 
 function providerOf(ctx: AuthContext, id: string): OAuthProvider {
   const provider = ctx.deps.oauthProviders.get(id);
-  if (provider === undefined) throw notFound("There is no such way to sign in.");
+  if (provider === undefined) throw notFound("There is no such sign-in provider.");
   return provider;
 }
 
@@ -137,7 +137,7 @@ async function begin(
   const url = await provider.authorizationUrl(proof, query).catch(async (error: unknown) => {
     if (!(error instanceof OAuthFailure)) throw error;
     await reportFailure(ctx, provider.id, error);
-    throw unavailable("The provider does not answer just now: try again in a moment.", error);
+    throw unavailable("The sign-in provider does not respond. Try again in a moment.", error);
   });
   const prefix = transactionCookiePrefix(config);
   const name = prefix + transactionIdOf(proof.state);

@@ -6,7 +6,7 @@ interface PictureSize {
   height: number;
 }
 
-/** A picture as its own bytes tell it. */
+/** Type and size of a picture, read from its bytes. */
 export interface PictureFormat extends PictureSize {
   type: PictureType;
 }
@@ -37,7 +37,10 @@ const pngSignature = Buffer.from("89504e470d0a1a0a", "hex");
 /** Length, type and checksum, around what a chunk holds. */
 const pngChunkFrame = 12;
 
-/** The header comes first, and the chunks have to lead to the end mark: a download that was cut does not. */
+/**
+ * The header must come first and the chunks must end with the end marker, which an interrupted download
+ * lacks.
+ */
 function readPngSize(bytes: Buffer): PictureSize | undefined {
   if (
     !bytes.subarray(0, 8).equals(pngSignature) ||
@@ -66,7 +69,7 @@ function readJpegSize(bytes: Buffer): PictureSize | undefined {
     const marker = bytes.readUInt8(offset + 1);
     if (bytes.readUInt8(offset) !== 0xff || marker < 0xc0) return undefined;
     if (marker > 0xcf || notFrames.has(marker)) continue;
-    // What a camera appends comes behind the end mark.
+    // Cameras append data after the end marker.
     return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > offset
       ? { width: bytes.readUInt16BE(offset + 7), height: bytes.readUInt16BE(offset + 5) }
       : undefined;

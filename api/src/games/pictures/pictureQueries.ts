@@ -2,8 +2,8 @@ import type { PictureType } from "#contracts/http/partners.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
 /**
- * A picture that is no game's stays so long: longer than it takes to store one, and than a page that shows
- * the former picture goes on loading.
+ * Unreferenced pictures are kept this long: longer than an upload, and than a page that shows the previous
+ * picture takes to load.
  */
 export const pictureGraceSeconds = 600;
 /**
@@ -12,7 +12,7 @@ export const pictureGraceSeconds = 600;
  */
 const storingSecondsMax = pictureGraceSeconds - 60;
 
-/** A picture as it is stored. */
+/** A stored picture. */
 export interface StoredPicture {
   id: string;
   gameId: string;
@@ -36,8 +36,8 @@ export async function findCurrentPicture(db: Queryable, gameId: string): Promise
 }
 
 /**
- * Returns a picture for whoever has its id, also for a while after another took its place; undefined for an
- * unknown one and for a deleted game's.
+ * Returns a picture by id, including a recently replaced one; undefined if it is unknown or its game is
+ * deleted.
  */
 export async function findPicture(db: Queryable, id: string): Promise<StoredPicture | undefined> {
   const { rows } = await db.query<StoredPicture>({
@@ -48,10 +48,7 @@ export async function findPicture(db: Queryable, id: string): Promise<StoredPict
   return rows[0];
 }
 
-/**
- * Notes a picture that is about to be stored, so that the sweeper finds what a process leaves that dies
- * meanwhile.
- */
+/** Records a picture before it is stored, so the sweeper finds leftovers of a crashed process. */
 export async function insertPicture(
   db: Queryable,
   { id, gameId, sha256, type, sizeBytes, width, height }: StoredPicture,
@@ -101,9 +98,9 @@ export async function updateCurrentPicture(
 
 /** Which pictures are not to be removed yet. */
 export interface PictureReprieve {
-  /** After it was no game's any more. */
+  /** Retention after the picture was replaced. */
   graceSeconds: number;
-  /** After its game was deleted, and an hour more: a restoration that began before may still be under way. */
+  /** Retention after the deletion of the game, plus an hour for restorations in progress. */
   deletedDays: number;
   except: readonly string[];
 }

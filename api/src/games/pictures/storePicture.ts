@@ -41,9 +41,11 @@ interface SentPicture {
 const { sideMin, sideMax } = limits.picture;
 
 /**
- * Stores a picture and makes it the game's, or changes nothing. The same picture again is no change, but is
- * there again if it was lost. Throws invalid_picture, not_found, precondition_failed and unavailable, and
- * what requirePartner throws when the key was revoked meanwhile.
+ * Stores a picture and assigns it to the game, or changes nothing. The same picture is a no-op, except that a
+ * lost object is stored again.
+ *
+ * @throws invalid_picture, not_found, precondition_failed, unavailable, and what requirePartner throws when
+ *   the key was revoked in the meantime
  */
 export async function storePicture(
   deps: StorePictureDeps,
@@ -108,13 +110,13 @@ async function switchPicture(
     if (revision === undefined) throw noSuchGame(game.slug);
     precondition?.({ id: game.id, revision });
     if (!(await updateCurrentPicture(transaction, game.id, pictureId)))
-      throw unavailable("Storing the picture took too long: send it again.");
+      throw unavailable("Storing the picture took too long. Send it again.");
   });
 }
 
 function checkPicture({ type, bytes }: SentPicture): PictureFormat {
   const format = readPictureFormat(bytes);
-  if (format === undefined) throw invalidPicture(`The body is no whole picture of the type ${type}.`);
+  if (format === undefined) throw invalidPicture(`The body is not a complete picture of type ${type}.`);
   if (format.type !== type)
     throw invalidPicture(`The body is ${format.type}, not ${type}: send the Content-Type that it has.`);
   const { width, height } = format;

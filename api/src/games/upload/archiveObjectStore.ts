@@ -4,7 +4,7 @@ import { ArchiveUpload } from "../../archives/archiveUpload.ts";
 /** The clocks of database and object store may differ by this much. */
 const clockToleranceMs = 300_000;
 
-/** What is known of an archive that was stored. */
+/** A stored archive. */
 export interface StoredArchive {
   objectKey: string;
   sizeBytes: number;

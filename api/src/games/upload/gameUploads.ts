@@ -3,8 +3,8 @@ import { SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { DomainError, unavailable } from "../../errors.ts";
 
 /**
- * How many archives this process receives at a time: each takes 20 MiB beside the heap, three parts of 5 MiB
- * and what is unpacked ahead of its reader.
+ * Maximum number of archives that a process receives concurrently. Each uses 20 MiB outside the heap: three
+ * parts of 5 MiB, and data unpacked ahead of its reader.
  */
 export const gameUploadsMax = 8;
 /** How many of them may be of one partner, whose slow uploads would otherwise keep out everybody's. */
@@ -21,10 +21,7 @@ const deadlineMs = 20_000;
 export const ownNames = 25_000;
 export const sharedNamesMax = 2 * limits.archive.entries;
 
-/**
- * The archives of games that this process receives: each takes its memory, so that there are only so many at
- * a time, and fewer of each partner.
- */
+/** Limits concurrent uploads of game archives because of their memory, in total and per partner. */
 export class GameUploads {
   readonly #queue = new SharedQueue({
     all: {
@@ -32,7 +29,7 @@ export class GameUploads {
       waitingMax: 64,
       deadlineMs,
       tooMany: () =>
-        unavailable("Many archives are being uploaded just now: try again in a moment.", undefined, 10),
+        unavailable("Too many archives are being uploaded right now. Try again in a moment.", undefined, 10),
     },
     each: {
       concurrency: gameUploadsOfPartnerMax,
@@ -62,7 +59,7 @@ export class GameUploads {
           const more = Math.max(0, names - ownNames) - shared;
           if (more > 0 && this.#sharedNames + more > sharedNamesMax)
             throw unavailable(
-              "Archives of very many files are being uploaded just now: try again in some minutes.",
+              "Too many large archives are being uploaded right now. Try again in a few minutes.",
               undefined,
               60,
             );

@@ -43,7 +43,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
   const { pool } = deps.postgres;
   if (!(await insertUploadLease(pool, lease))) {
     throw new DomainError("upload_in_progress", {
-      message: "Another upload of this game is going on: wait for its end.",
+      message: "Another upload of this game is in progress. Wait until it ends.",
       retryAfterSeconds: 10,
     });
   }
@@ -68,7 +68,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
 
 /** Returns the 409 for an upload whose lease another one has, or that its game's deletion has ended. */
 export function lostUploadLease(): DomainError {
-  return new DomainError("conflict", { message: "The game was deleted or uploaded again meanwhile." });
+  return new DomainError("conflict", { message: "The game was deleted or uploaded again in the meantime." });
 }
 
 async function renew(

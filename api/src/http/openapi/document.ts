@@ -5,7 +5,7 @@ import type { BodySizeConfig, Method, Route } from "../route.ts";
 import { headerComponents } from "./headers.ts";
 import { describeOperation, type Shared, tags, tagOf } from "./operation.ts";
 
-/** What the document says of a site's own settings. */
+/** Site settings that the document describes. */
 export interface DocumentConfig extends RateLimitConfig {
   baseUrl: string;
   partner: RateLimitConfig["partner"] & BodySizeConfig["partner"];
@@ -53,13 +53,13 @@ export function buildDocument(routes: readonly Route[], config: DocumentConfig):
             type: "apiKey",
             in: "cookie",
             name: config.sessionCookie,
-            description: `Set by signing in, renewed by every response, valid for ${lifetimeOf(config)}. HTTP-only: scripts never see it.`,
+            description: `Set by signing in, renewed by every response, and valid for ${lifetimeOf(config)}. HTTP-only.`,
           },
           streamTicket: {
             type: "http",
             scheme: "bearer",
             description:
-              "A ticket to one session's stream, from `POST /api/game/stream-ticket`: `Authorization: Bearer <ticket>`. Where there is one, no cookie counts.",
+              "A ticket for one session's stream, from `POST /api/game/stream-ticket`: `Authorization: Bearer <ticket>`. With a ticket, the cookie is ignored.",
           },
           partnerKey: {
             type: "http",
@@ -123,17 +123,17 @@ const options: CreateDocumentOptions = {
 
 const introduction = `Play games in the browser, and publish them.
 
-**Versions.** Paths have none. The interface only grows: ignore fields that you do not know. \`API-Version\` names the day of the newest change; what is to be taken away is announced by \`Deprecation\` and \`Sunset\` headers.
+**Versions.** Paths have no version. Responses only gain fields: ignore fields that you do not know. \`API-Version\` is the date of the newest change. \`Deprecation\` and \`Sunset\` headers announce removals.
 
-**Methods.** Every \`GET\` also answers \`HEAD\`. \`OPTIONS\` lists the methods of an address. Any other method is 405 \`method_not_allowed\` with \`Allow\`; an unknown address is 404 \`not_found\`. Paths are exact: case and a trailing slash count.
+**Methods.** Every \`GET\` also answers \`HEAD\`. \`OPTIONS\` lists the methods of an address. Any other method gets 405 \`method_not_allowed\` with \`Allow\`, an unknown address 404 \`not_found\`. Paths are exact: case and a trailing slash count.
 
-**What is no request** is refused before any route sees it, and the connection is closed: 400 \`invalid_request\` for what is not HTTP, 408 \`request_timeout\` for headers that do not come, 431 \`headers_too_large\` for more than 16 KiB of them. A credential that is far too long is 401 like any other.
+**Malformed requests** are refused before they reach a route, and the connection is closed: 400 \`invalid_request\` for invalid HTTP, 408 \`request_timeout\` for headers that do not arrive in time, 431 \`headers_too_large\` for more than 16 KiB of headers. A credential that is far too long gets 401.
 
-**Writes with a cookie** are only taken from the service's own pages: JSON bodies, and an \`Origin\` (or \`Sec-Fetch-Site\`) that is not another site's. The API has no CORS for partners.
+**Writes with a cookie** must come from the service's own pages: a JSON body, and an \`Origin\` or \`Sec-Fetch-Site\` of the same site. Partner routes do not support CORS.
 
-**For whom a request is** a page may say on every route of a player's by \`Joypod-Player\`, with the player's id: 401 when somebody else, or nobody, is signed in by then.
+**Joypod-Player** on players' routes names the player that the request is for, by id. The response is 401 if another player or nobody is signed in.
 
-**Limits** are told by \`RateLimit-Policy\` and \`RateLimit\`; 429 and 503 carry \`Retry-After\`.`;
+**Rate limits** are described by \`RateLimit-Policy\` and \`RateLimit\`. Responses with 429 and 503 have \`Retry-After\`.`;
 
 function lowerCase(method: Method): Lowercase<Method> {
   return method.toLowerCase() as Lowercase<Method>;
@@ -145,7 +145,7 @@ const callers: Record<Route["access"], string> = {
   viewer: "player, and as many for who watches",
   partner: "API key",
 };
-/** Limits that are counted by somebody else than the route's caller. */
+/** Limits that are not counted by the route's caller. */
 const ownCallers: Partial<Record<RateLimitName, string>> = {
   upload: "partner",
   pictureUpload: "partner",

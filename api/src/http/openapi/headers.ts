@@ -22,10 +22,7 @@ export function successHeaders(route: Route, { headers, optionalHeaders }: Route
   return headerSet([...everywhere, ...headers, ...limitsOf(route)], [...optionalHeaders, ...cookie]);
 }
 
-/**
- * Returns the headers of an error response: what is decided before the caller is known, or before requests
- * are counted, carries less.
- */
+/** Returns the headers of an error response. Errors before authentication or counting have fewer. */
 export function errorHeaders(route: Route, status: number): HeaderSet {
   const isBeforeCounting = route.access !== "public" && (status === 401 || status === 403);
   // The router knows of methods before any route counts.

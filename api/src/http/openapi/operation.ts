@@ -13,9 +13,9 @@ export interface Shared {
   headers: HeaderSet[];
   errorResponses: Map<string, ZodOpenApiResponseObject>;
   bodies: Map<string, z.ZodType>;
-  /** The limits' own words, such as "120 in 60 s per player". */
+  /** Text of the limits, such as "120 in 60 s per player". */
   describeLimits: (route: Route) => string | undefined;
-  /** What the site sets of the sizes of bodies. */
+  /** Body sizes that the site configures. */
   sizes: BodySizeConfig;
 }
 
@@ -197,15 +197,15 @@ function accessCodes({ access, method }: Route): ErrorCode[] {
 }
 
 /**
- * Returns the body of an error response with one of these codes; a missing sign-in is told by its code alone,
- * as the specification has it.
+ * Returns the body of an error response with one of these codes. A missing sign-in has only its code, as
+ * specified.
  */
 function errorBody(kind: ErrorKind, codes: readonly ErrorCode[]): z.ZodType {
   const message = z
     .string()
     .min(1)
     .meta({
-      description: "For a person: what is wrong and what can be done.",
+      description: "What is wrong and what to do, for people.",
       examples: [errors[codes[0] ?? "invalid_request"].meaning],
     });
   const isBare = kind !== "partner" && codes.every((code) => code === "unauthorized");
@@ -242,16 +242,16 @@ const requestId = z
   .string()
   .meta({ description: "The same as `X-Request-Id`.", examples: ["0123456789abcdefghjk"] });
 const activeSessionId = z.string().meta({
-  description: "With `session_active`: the session that is in the way.",
+  description: "With `session_active`: the player's active session.",
   examples: ["gs-7k2m9q4x1v8c"],
 });
 const earlierVersionId = z.string().meta({
-  description: "With `unreadable_save`: the newest version before it that can be read.",
+  description: "With `unreadable_save`: the newest readable version before it.",
   examples: ["0f5b3c1e-8a51-4f0e-9a58-1a3a0b4d7c11"],
 });
 const serverLack = ServerLack.meta({
   description:
-    "With `no_servers`: what no game server has left; absent where all are taken, or none can be reached.",
+    "With `no_servers`: the resource that no game server has enough of. Absent when all servers are in use or unreachable.",
   examples: ["memory"],
 });
 const formUrl = z.url().meta({
@@ -272,19 +272,20 @@ export const tags = [
     name: "Sign-in",
     prefix: "/api/auth/",
     description:
-      "Who is signed in, and how to become so. Works with the unmodified React client of Auth.js (`next-auth` 4). Forms carry the token of `GET /api/auth/csrf`.",
+      "Signing in and out. Compatible with the unmodified React client of Auth.js (`next-auth` 4). Forms carry the token from `GET /api/auth/csrf`.",
   },
   {
     name: "Account",
     prefix: "/api/account/",
-    description: "How the player signs in, and where they are signed in.",
+    description: "The player's sign-in methods, sign-ins and preferences.",
   },
-  { name: "Catalogue", prefix: "/api/games", description: "Games that the player can launch." },
-  { name: "Favourites", prefix: "/api/favorites", description: "Games that the player marked." },
+  { name: "Catalogue", prefix: "/api/games", description: "Games that players can launch." },
+  { name: "Favourites", prefix: "/api/favorites", description: "The player's favourite games." },
   {
     name: "Game sessions",
     prefix: "/api/game/",
-    description: "Launching, watching, keeping alive and stopping the player's own sessions; one at a time.",
+    description:
+      "Launch, follow, keep alive and stop the player's sessions. A player has one active session at a time.",
   },
   {
     name: "Stream",
@@ -294,9 +295,9 @@ export const tags = [
   {
     name: "Partners",
     prefix: "/api/partners/",
-    description: "A partner's own games, their archives, and how far these have come.",
+    description: "A partner's games, their archives and the distribution to game servers.",
   },
-  { name: "Service", prefix: "/", description: "For those who run the service." },
+  { name: "Service", prefix: "/", description: "For operators of the service." },
 ] as const;
 
 /** The chapter of a path. */

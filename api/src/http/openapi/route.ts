@@ -8,7 +8,7 @@ import { publicRouteFor, type Route } from "../route.ts";
 
 const OpenApiResponse = z
   .looseObject({ openapi: z.string().meta({ examples: ["3.1.1"] }) })
-  .meta({ id: "OpenApi", description: "The OpenAPI document of everything that this service answers." });
+  .meta({ id: "OpenApi", description: "The OpenAPI document of this service." });
 
 /**
  * Adds the route of the document of all routes, itself included; made once, for the table does not change.
@@ -23,7 +23,7 @@ export function withDocument<D extends HttpDeps>(
       method: "GET",
       path: "/openapi.json",
       name: "getOpenApi",
-      summary: "Describe the interface",
+      summary: "Get the OpenAPI document",
       limits: [],
       query: NoQuery,
       headers: ["If-None-Match"],

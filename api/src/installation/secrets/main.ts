@@ -1,5 +1,4 @@
-// What the chart runs before each installation and upgrade: makes the secrets that are missing and keeps
-// those that are there.
+// Runs before each installation and upgrade of the chart: creates missing secrets and keeps existing ones.
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { orExit } from "#runtime/program/program.ts";
 import { secrets } from "#kube/api/builtin.ts";
@@ -21,7 +20,7 @@ try {
 } catch (error) {
   logger.error(
     { err: error },
-    "The release's secrets could not be made: nothing was installed or changed beside those named before.",
+    "The release's secrets could not be created. Nothing else was installed or changed, except those listed above.",
   );
   process.exitCode = 1;
 } finally {

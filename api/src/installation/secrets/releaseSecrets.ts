@@ -7,9 +7,10 @@ import type { SecretPlan, SecretValues } from "./secretPlans.ts";
 export type SecretOutcome = "created" | "completed" | "kept";
 
 /**
- * Makes the secret where it is missing, and adds the keys that an existing one lacks. A value that exists is
- * never changed: what players' passwords were hashed with, and what stores were made with, could not be had
- * back. Throws KubeError, a Conflict when somebody else wrote meanwhile.
+ * Creates the secret if it is missing, and adds missing keys to an existing one. Existing values are never
+ * changed: the pepper of password hashes and the credentials of stores could not be recovered.
+ *
+ * @throws KubeError, a Conflict when the secret was changed concurrently
  */
 export async function ensureSecret(
   secrets: ResourceClient<Secret>,
@@ -37,8 +38,9 @@ export async function ensureSecret(
 }
 
 /**
- * Writes these values into the secret, which is made where it is missing; what is undefined is taken out.
- * Throws KubeError.
+ * Writes values to the secret and creates it if it is missing. Undefined values are removed.
+ *
+ * @throws KubeError
  */
 export async function writeSecret(
   secrets: ResourceClient<Secret>,

@@ -10,10 +10,7 @@ export interface SecretPlan {
   name: string;
   /** The part of the release whose label it bears. */
   component: string;
-  /**
-   * Returns what every key holds: what is kept, and fresh values, or what follows from kept ones, for the
-   * others.
-   */
+  /** Returns the value of every key: existing values, derived values, and new random values for the rest. */
   complete: (kept: SecretValues) => SecretValues;
 }
 
@@ -119,7 +116,7 @@ function storeKeyPlan(name: string, component: string, endpoint: string, accessK
   };
 }
 
-/** Of characters that stand in an address as they are. */
+/** Consists of characters that need no escaping in a URL. */
 function randomPassword(bytes: number): string {
   return randomBytes(bytes).toString("base64url");
 }

@@ -6,9 +6,10 @@ import type { Config } from "./config.ts";
 const component = "image-pull";
 
 /**
- * Copies the pull secrets to where they are to be, and brings earlier copies up to date; one that somebody
- * else made there stays as it is. Returns the names that the release's namespace does not have. Throws
- * KubeError.
+ * Copies the pull secrets to their namespaces and updates earlier copies. Secrets of others are not changed.
+ * Returns the names that are missing in the release's namespace.
+ *
+ * @throws KubeError
  */
 export async function copyPullSecrets(
   secrets: ResourceClient<Secret>,
@@ -47,7 +48,7 @@ async function copySecret(
     await secrets.mergePatch({ name, namespace }, { data });
     return;
   }
-  // Nobody can change the type of a secret: the original was made anew, too.
+  // The type of a secret is immutable, so the original was also recreated.
   await secrets.delete({ name, namespace }, { uid: there.metadata.uid });
   await secrets.create(copy);
 }

@@ -12,7 +12,7 @@ import { readConfig } from "./config.ts";
 import { copyPullSecrets } from "./copyPullSecrets.ts";
 import { createStoreUsers, MinioAdmin, whenAvailable } from "./minioAdmin.ts";
 
-/** A MinIO that comes up with this release may still pull its image. */
+/** A MinIO that is installed with this release may still be pulling its image. */
 const minioWaitMs = 240_000;
 
 const config = orExit(() => readConfig(process.env));

@@ -29,8 +29,8 @@ export class MinioRefused extends Error {
 const timeoutMs = 10_000;
 
 /**
- * What a MinIO server lets its administrator do with users and policies. Each call may be repeated; errors
- * are MinioRefused, or those of `fetch`.
+ * Client for users and policies of a MinIO server. Calls are idempotent. Errors are MinioRefused, or those of
+ * `fetch`.
  */
 export class MinioAdmin {
   readonly #options: MinioAdminOptions;
@@ -118,9 +118,10 @@ const lastFragment = Buffer.of(0x80);
 const bodyBytesMax = 16 * 1024;
 
 /**
- * Returns a body as MinIO's administration interface wants those that hold secrets: encrypted with a key made
- * of the administrator's own. The format is that of `EncryptData` in github.com/minio/madmin-go. Throws for a
- * body above 16 KiB.
+ * Encrypts a body for MinIO's administration interface with a key derived from the administrator's secret, in
+ * the format of `EncryptData` in github.com/minio/madmin-go.
+ *
+ * @throws Error for a body above 16 KiB
  */
 function encryptedBody(password: string, body: string): Buffer {
   const plain = Buffer.from(body);
@@ -153,8 +154,9 @@ function seal(key: Buffer, nonce: Buffer, plain: Buffer, associated = Buffer.all
 const backOff = { baseMs: 250, maxMs: 5_000 };
 
 /**
- * Repeats the work while MinIO cannot be reached or is not ready, for as long as `waitMs`. Throws its last
- * error, and at once what waiting cannot mend.
+ * Retries the work for up to `waitMs` while MinIO is unreachable or not ready.
+ *
+ * @throws the last error, and permanent errors immediately
  */
 export async function whenAvailable(
   work: () => Promise<void>,

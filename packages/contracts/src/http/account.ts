@@ -15,7 +15,7 @@ const currentPassword = z
   .meta({
     format: "password",
     description:
-      "The account's password. A sign-in younger than 5 minutes needs none; one that is given must be right.",
+      "The account's password. Optional if the sign-in is less than 5 minutes old; a wrong password is always refused.",
   });
 
 /** `PUT /api/account/password`. */
@@ -28,7 +28,7 @@ export const SetPasswordRequest = z
       .refine(...hasNoNul)
       .meta({
         format: "password",
-        description: "None of the most common passwords.",
+        description: "Common passwords are refused.",
         examples: ["correct horse battery staple"],
       }),
     currentPassword,
@@ -46,11 +46,11 @@ export const EndedSignInsResponse = z
     endedSignIns: z
       .int()
       .min(0)
-      .meta({ description: "How many other sign-ins of the player were ended.", examples: [2] }),
+      .meta({ description: "Number of other sign-ins that were ended.", examples: [2] }),
   })
   .meta({
     id: "EndedSignIns",
-    description: "This browser stays signed in, by a new cookie: copies of the old one are worth nothing.",
+    description: "This browser stays signed in with a new cookie. Copies of the old one stop working.",
   });
 export type EndedSignInsResponse = z.infer<typeof EndedSignInsResponse>;
 
@@ -62,12 +62,12 @@ const signInId = z
 export const SignIn = z
   .object({
     signInId: signInId.meta({ examples: ["0f".repeat(32)] }),
-    isCurrent: z.boolean().meta({ description: "Whether this very request came with it." }),
+    isCurrent: z.boolean().meta({ description: "Whether this request used it." }),
     device: z
       .string()
       .nullable()
       .meta({
-        description: "Browser and system in words; null when it is not known (yet).",
+        description: "Browser and operating system, or null if unknown.",
         examples: ["Firefox on Linux"],
       }),
     network: z
@@ -75,23 +75,23 @@ export const SignIn = z
       .nullable()
       .meta({
         description:
-          "Where it was last used: the address without its last part; null when it is not known (yet).",
+          "The network it was last used from (the address without its last part), or null if unknown.",
         examples: ["192.0.2.0/24"],
       }),
     signedInAt: isoMoment.meta({ description: "When it began." }),
-    lastUsedAt: isoMoment.meta({ description: "To within some minutes." }),
+    lastUsedAt: isoMoment.meta({ description: "Accurate to a few minutes." }),
   })
-  .meta({ id: "SignIn", description: "One sign-in of one browser." });
+  .meta({ id: "SignIn", description: "A sign-in of a browser." });
 export type SignIn = z.infer<typeof SignIn>;
 
 /** `GET /api/account/sign-ins`. */
 export const SignInsResponse = z
   .object({
     signIns: z.array(SignIn).meta({
-      description: `Where the player is signed in, the one used last first; at most ${limits.auth.signInsListed}.`,
+      description: `The sign-ins, most recently used first; at most ${limits.auth.signInsListed}.`,
     }),
   })
-  .meta({ id: "SignIns", description: "Where the player is signed in." });
+  .meta({ id: "SignIns", description: "The player's sign-ins." });
 export type SignInsResponse = z.infer<typeof SignInsResponse>;
 
 export const SignInParams = z.object({

@@ -10,9 +10,9 @@ export const AuthSession = z
       email: z.string().meta({ examples: ["ada@example.org"] }),
       image: z.string().meta({ description: "Address of a picture, or empty.", examples: [""] }),
     }),
-    expires: isoMoment.meta({ description: "When the cookie set by this response expires." }),
+    expires: isoMoment.meta({ description: "When the cookie of this response expires." }),
   })
-  .meta({ id: "AuthSession", description: "Who is signed in." });
+  .meta({ id: "AuthSession", description: "The signed-in user." });
 export type AuthSession = z.infer<typeof AuthSession>;
 
 /** The same when nobody is signed in. */
@@ -22,7 +22,7 @@ export const NoAuthSession = z
 
 export const AuthSessionResponse = z
   .union([AuthSession, NoAuthSession])
-  .meta({ description: "Who is signed in; an empty object when nobody is." });
+  .meta({ description: "The signed-in user, or an empty object." });
 export type AuthSessionResponse = z.infer<typeof AuthSessionResponse>;
 
 /**
@@ -40,42 +40,42 @@ export const CsrfResponse = z
   })
   .meta({
     id: "CsrfToken",
-    description: "The token that every form of this browser carries; it belongs to a cookie set with it.",
+    description: "The token for the forms of this browser. It is bound to a cookie in the same response.",
   });
 export type CsrfResponse = z.infer<typeof CsrfResponse>;
 
 export const AuthProvider = z
   .object({
     id: z.string().meta({ examples: ["credentials"] }),
-    name: z.string().meta({ description: "For a button.", examples: ["E-mail and password"] }),
+    name: z.string().meta({ description: "Label for a button.", examples: ["E-mail and password"] }),
     type: z.enum(["credentials", "oauth", "oidc"]),
     signinUrl: z.url(),
     callbackUrl: z.url(),
   })
-  .meta({ id: "AuthProvider", description: "A way to sign in." });
+  .meta({ id: "AuthProvider", description: "A sign-in provider." });
 export type AuthProvider = z.infer<typeof AuthProvider>;
 
 /** `GET /api/auth/providers`, keyed by provider id. */
 export const ProvidersResponse = z
   .record(z.string(), AuthProvider)
-  .meta({ description: "The ways to sign in, by id." });
+  .meta({ description: "The sign-in providers, by id." });
 export type ProvidersResponse = z.infer<typeof ProvidersResponse>;
 
 /** `GET /api/auth/methods`: how the signed-in user can sign in. */
 export const SignInMethodsResponse = z
   .object({
-    hasPassword: z.boolean().meta({ description: "Whether e-mail and password sign in to this account." }),
+    hasPassword: z.boolean().meta({ description: "Whether the account has a password." }),
     providers: z
       .array(
         z.object({
           id: z.string().meta({ examples: ["example"] }),
-          name: z.string().meta({ description: "For a button.", examples: ["Example"] }),
-          isLinked: z.boolean().meta({ description: "Whether an account there signs in to this one." }),
+          name: z.string().meta({ description: "Label for a button.", examples: ["Example"] }),
+          isLinked: z.boolean().meta({ description: "Whether an account at the provider is linked." }),
         }),
       )
-      .meta({ description: "Every external provider, in the order of the sign-in page." }),
+      .meta({ description: "All external providers, in the order of the sign-in page." }),
   })
-  .meta({ id: "SignInMethods", description: "How the signed-in user can sign in." });
+  .meta({ id: "SignInMethods", description: "The signed-in user's sign-in methods." });
 export type SignInMethodsResponse = z.infer<typeof SignInMethodsResponse>;
 
 /**
@@ -89,7 +89,7 @@ const formFields = {
     .string()
     .optional()
     .catch(undefined)
-    .meta({ description: "Where to go afterwards; an address of another site counts as the home page." }),
+    .meta({ description: "The page to return to. Addresses of other sites are replaced by the home page." }),
   /** `"true"` asks for JSON responses instead of redirects. */
   json: z
     .union([z.string(), z.boolean()])
@@ -109,7 +109,7 @@ export const ProviderForm = z
     currentPassword: z.string().optional().catch(undefined).meta({
       format: "password",
       description:
-        "Of the signed-in player who wants the provider's account linked; a sign-in younger than 5 minutes needs none.",
+        "The password of the signed-in player, to link the provider's account. Optional if the sign-in is less than 5 minutes old.",
     }),
   })
   .meta({ id: "ProviderForm", description: "Other fields are ignored." });
@@ -128,7 +128,7 @@ export const CredentialsForm = z
     email: z
       .string()
       .catch("")
-      .meta({ description: "Case and surrounding space do not count.", examples: ["ada@example.org"] }),
+      .meta({ description: "Case and surrounding whitespace are ignored.", examples: ["ada@example.org"] }),
     password: z.string().catch("").meta({ format: "password" }),
   })
   .meta({ id: "CredentialsForm", description: "Other fields are ignored." });
@@ -145,7 +145,7 @@ export const RedirectResponse = z
   .object({
     url: z.url().meta({ examples: ["https://joypod.example/"] }),
   })
-  .meta({ id: "Redirect", description: "Where the browser is to go on: an absolute address." });
+  .meta({ id: "Redirect", description: "The absolute address to continue at." });
 export type RedirectResponse = z.infer<typeof RedirectResponse>;
 
 /** `error` values in the query of the sign-in page. */

@@ -20,25 +20,25 @@ const pageNumber = z
 /** Query of `GET /api/games`, as strings; a `limit` above the maximum is cut to it. */
 export const GamesQuery = z.strictObject({
   page: pageNumber.default(catalog.pageDefault).meta({
-    description: "Page, from 1; a page past the end is empty.",
+    description: "Page number, from 1. Pages past the end are empty.",
     override: { default: catalog.pageDefault },
   }),
   limit: pageNumber
     .transform((size) => Math.min(size, catalog.pageSizeMax))
     .default(catalog.pageSizeDefault)
     .meta({
-      description: `Games on a page; more than ${catalog.pageSizeMax} is taken as ${catalog.pageSizeMax}.`,
+      description: `Games per page. Larger values are lowered to ${catalog.pageSizeMax}.`,
       override: { default: catalog.pageSizeDefault },
     }),
   search: name(catalog.searchMaxLength)
     .optional()
     .meta({
-      description: "Part of the title or of the developer's name; case does not count.",
+      description: "Part of the title or of the developer's name, ignoring case.",
       examples: ["moon"],
     }),
   tag: name(catalog.searchMaxLength)
     .optional()
-    .meta({ description: "A whole tag; case does not count.", examples: ["racing"] }),
+    .meta({ description: "A whole tag, ignoring case.", examples: ["racing"] }),
   sort: z
     .enum(["title", "createdAt", "popular"])
     .default("title")
@@ -67,9 +67,9 @@ export const GameListItem = z
       examples: ["https://images.example.org/moonlight-drift.jpg"],
     }),
     releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
-    isFavorite: z.boolean().meta({ description: "Whether the asking player marked it." }),
+    isFavorite: z.boolean().meta({ description: "Whether it is a favourite of the player." }),
   })
-  .meta({ id: "Game", description: "A game as the catalogue lists it." });
+  .meta({ id: "Game", description: "A game in the catalogue." });
 export type GameListItem = z.infer<typeof GameListItem>;
 
 export const GamesResponse = z
@@ -78,7 +78,7 @@ export const GamesResponse = z
     pagination: z.object({
       page: z.int().min(1),
       limit: z.int().min(1).max(catalog.pageSizeMax),
-      total: z.int().min(0).meta({ description: "Games on all pages." }),
+      total: z.int().min(0).meta({ description: "Number of games on all pages." }),
       totalPages: z.int().min(0).meta({ description: "0 when there is no game." }),
     }),
   })
@@ -92,7 +92,7 @@ export const SaveSlot = z
       .string()
       .nullable()
       .meta({
-        description: "Names the slot in a launch; null when the slot is empty.",
+        description: "Identifies the slot in a launch. Null for an empty slot.",
         examples: ["cm3qk1x2v0002"],
       }),
     slotNumber: z.int().min(1).max(limits.saveSlotsPerGame),
@@ -101,7 +101,7 @@ export const SaveSlot = z
   })
   .meta({
     id: "SaveSlot",
-    description: "One of a game's save slots; the three nullable fields are null together, when it is empty.",
+    description: "A save slot of a game. All three nullable fields are null if the slot is empty.",
   });
 export type SaveSlot = z.infer<typeof SaveSlot>;
 
@@ -109,12 +109,12 @@ export const GameDetail = GameListItem.extend({
   screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", examples: [[]] }),
   contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 7"] }),
   languages: z.array(z.string()).meta({ description: "BCP 47 tags.", examples: [["en", "de"]] }),
-  website: z.string().meta({ description: "An address, or empty.", examples: [""] }),
+  website: z.string().meta({ description: "A URL, or empty.", examples: [""] }),
   saveSlots: z
     .array(SaveSlot)
     .length(limits.saveSlotsPerGame)
-    .meta({ description: "The asking player's slots, by number." }),
-}).meta({ id: "GameDetail", description: "A game's own page." });
+    .meta({ description: "The player's slots, by number." }),
+}).meta({ id: "GameDetail", description: "The details of a game." });
 export type GameDetail = z.infer<typeof GameDetail>;
 
 export const GameParams = z.object({ slug });
@@ -124,5 +124,5 @@ export type FavoriteRequest = z.infer<typeof FavoriteRequest>;
 
 export const FavoriteResponse = z
   .object({ status: z.enum(["added", "removed"]), gameId: z.string() })
-  .meta({ id: "Favorite", description: "What the toggle did." });
+  .meta({ id: "Favorite", description: "The result of the toggle." });
 export type FavoriteResponse = z.infer<typeof FavoriteResponse>;

@@ -4,113 +4,112 @@ import { z } from "zod";
 export const errors = {
   invalid_request: {
     status: 400,
-    meaning:
-      "A field, a parameter or the body is missing or not as described; `message` says what, `details` where.",
+    meaning: "A field, a parameter or the body is missing or invalid. `message` says what, `details` where.",
   },
   common_password: {
     status: 400,
-    meaning: "The new password is one of the most common ones, which are guessed first: choose another.",
+    meaning: "The new password is too common. Choose another one.",
   },
   checksum_mismatch: {
     status: 400,
-    meaning: "What arrived is not what `Content-Digest` or `Repr-Digest` announced: send it again.",
+    meaning: "The received data does not match `Content-Digest` or `Repr-Digest`. Send it again.",
   },
-  invalid_offer: { status: 400, meaning: "The body is not an SDP offer that the stream can answer." },
-  invalid_query: { status: 400, meaning: "A parameter of the stream is not as described." },
-  unauthorized: { status: 401, meaning: "There is no valid credential of the kind that the route takes." },
+  invalid_offer: { status: 400, meaning: "The body is not an SDP offer that the stream supports." },
+  invalid_query: { status: 400, meaning: "A parameter of the stream is invalid." },
+  unauthorized: { status: 401, meaning: "The credential that the route requires is missing or invalid." },
   invalid_credentials: {
     status: 401,
-    meaning: "The e-mail and the password do not belong together, or there is no such account.",
+    meaning: "The e-mail or the password is wrong.",
   },
   forbidden: {
     status: 403,
     meaning:
-      "The credential is valid but may not do this: a write from another site's page, or a suspended partner.",
+      "The credential is valid but does not permit this: a write from another site's page, or a suspended partner.",
   },
   csrf: {
     status: 403,
-    meaning: "The form's token is missing or old: get a new one and send the form again.",
+    meaning: "The form's token is missing or outdated. Get a new one and send the form again.",
   },
   reauthentication_required: {
     status: 403,
     meaning:
-      "This changes how one signs in: send the account's password as `currentPassword`, or sign in anew; a sign-in younger than 5 minutes needs no password.",
+      "Changing sign-in settings needs the account's password as `currentPassword`, or a sign-in that is less than 5 minutes old.",
   },
   not_found: {
     status: 404,
-    meaning: "There is no such thing, or it is somebody else's; the two cannot be told apart.",
+    meaning: "The object does not exist or belongs to someone else. The two cases are not distinguished.",
   },
   method_not_allowed: {
     status: 405,
-    meaning: "The address exists but not with this method; `Allow` lists those there are.",
+    meaning: "The address does not support this method. `Allow` lists the supported ones.",
   },
   request_timeout: { status: 408, meaning: "The request did not arrive in time." },
-  conflict: { status: 409, meaning: "The thing exists already, or is in a state that does not allow this." },
-  session_active: { status: 409, meaning: "The player has an active session already; `sessionId` names it." },
-  no_empty_slot: { status: 409, meaning: "All save slots of the game are in use: name one to continue." },
+  conflict: { status: 409, meaning: "The object already exists, or its state does not permit this." },
+  session_active: { status: 409, meaning: "The player already has an active session, `sessionId`." },
+  no_empty_slot: { status: 409, meaning: "All save slots of the game are in use. Choose one to continue." },
   slot_in_use: {
     status: 409,
     meaning:
-      "A session plays the save slot, its last save is still on its way, or old saves of it are being removed: stop it, or wait.",
+      "The save slot is being played, its last save is still being stored, or old saves are being removed. Stop the session, or wait.",
   },
   viewer_active: {
     status: 409,
-    meaning: "Another page shows this session: ask with `takeover=true` to replace it.",
+    meaning: "Another page shows this session. Use `takeover=true` to replace it.",
   },
-  not_running: { status: 409, meaning: "The session is not running (yet, or any more)." },
+  not_running: { status: 409, meaning: "The session is not running." },
   upload_in_progress: {
     status: 409,
     meaning:
-      "Another upload of this game is under way, or many of the partner's other games: wait for the end of one.",
+      "Another upload of this game is in progress, or the partner has too many uploads in progress. Wait until one ends.",
   },
   precondition_failed: {
     status: 412,
-    meaning: "The thing changed since it was read: `If-Match` names an old version.",
+    meaning: "The object has changed since it was read: `If-Match` names an old version.",
   },
-  payload_too_large: { status: 413, meaning: "The body is larger than the route takes." },
-  offer_too_large: { status: 413, meaning: "The offer is larger than the stream takes." },
+  payload_too_large: { status: 413, meaning: "The body is too large for the route." },
+  offer_too_large: { status: 413, meaning: "The offer is too large." },
   unsupported_media_type: {
     status: 415,
-    meaning: "The body is of another type than the route takes, or is encoded; `Accept` lists the types.",
+    meaning: "The body has an unsupported type or encoding. `Accept` lists the supported types.",
   },
   idempotency_key_reused: {
     status: 422,
-    meaning: "The `Idempotency-Key` was used for another request within the last day: take a new one.",
+    meaning: "The `Idempotency-Key` was used for a different request within the last day. Use a new one.",
   },
   invalid_archive: {
     status: 422,
-    meaning: "The archive breaks a packaging rule; `message` names the entry.",
+    meaning: "The archive violates a packaging rule. `message` names the entry.",
   },
   invalid_picture: {
     status: 422,
     meaning:
-      "The picture is damaged, of another type than announced, too small or too large; `message` says which.",
+      "The picture is damaged, of another type than declared, too small or too large. `message` says which.",
   },
   unreadable_save: {
     status: 422,
-    meaning: "The save is missing or damaged; `versionId` names the newest one before it that can be read.",
+    meaning: "The save is missing or damaged. `versionId` is the newest readable version before it.",
   },
   locked: {
     status: 429,
-    meaning: "Too many failed sign-ins for this e-mail: try again after `Retry-After`.",
+    meaning: "Too many failed sign-ins for this e-mail. Try again after `Retry-After`.",
   },
-  rate_limited: { status: 429, meaning: "Too many requests: try again after `Retry-After`." },
-  headers_too_large: { status: 431, meaning: "The request's headers are larger than the service reads." },
-  internal_error: { status: 500, meaning: "A fault on our side: tell us the request's id." },
-  not_implemented: { status: 501, meaning: "The method is not one that this service knows." },
+  rate_limited: { status: 429, meaning: "Too many requests. Try again after `Retry-After`." },
+  headers_too_large: { status: 431, meaning: "The request's headers are too large." },
+  internal_error: { status: 500, meaning: "An internal error. Report it with the request id." },
+  not_implemented: { status: 501, meaning: "The service does not support the method." },
   unavailable: {
     status: 503,
-    meaning: "Something that the service needs is unavailable: try again after `Retry-After`.",
+    meaning: "A dependency of the service is unavailable. Try again after `Retry-After`.",
   },
-  not_ready: { status: 503, meaning: "The stream does not show anything yet: try again in a moment." },
+  not_ready: { status: 503, meaning: "The stream is not ready yet. Try again in a moment." },
   maintenance: {
     status: 503,
     meaning:
-      "An admin works on the service, and no game is launched; sessions that run go on. `message` is what the admin says of it; try again after `Retry-After`.",
+      "The service is in maintenance: no game can be launched, but running sessions continue. `message` is the admin's message. Try again after `Retry-After`.",
   },
   no_servers: {
     status: 503,
-    meaning: "No game server has room for the game just now: try again after `Retry-After`.",
+    meaning: "No game server has room for the game. Try again after `Retry-After`.",
   },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
@@ -145,7 +144,10 @@ export const ErrorBody = z.object({
   sessionId: z.string().optional(),
   /** With `unreadable_save`: the newest version before it that can be read, if there is one. */
   versionId: z.string().optional(),
-  /** With `no_servers`: what no game server has left; absent where all are taken, or none can be reached. */
+  /**
+   * With `no_servers`: the resource that no game server has enough of. Absent when all servers are in use or
+   * unreachable.
+   */
   lack: ServerLack.optional(),
   /** On sign-in routes: where the browser would have been sent. */
   url: z.string().optional(),

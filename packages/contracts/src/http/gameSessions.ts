@@ -11,7 +11,7 @@ const sessionId = z.string().meta({ examples: ["gs-7k2m9q4x1v8c"] });
 export const PublicGameSessionStatus = z.enum(publicStatuses).meta({
   id: "GameSessionStatus",
   description:
-    "`starting` is being prepared, `running` shows its stream, `stopping` is saving, `stopped` has ended, `error` never ran.",
+    "`starting`: being prepared. `running`: the stream is available. `stopping`: saving. `stopped`: ended. `error`: failed to start.",
 });
 
 /** With neither choice the most recently played slot goes on; the first launch of a game starts afresh. */
@@ -21,9 +21,13 @@ export const LaunchRequest = z
     saveSlotId: opaqueId
       .optional()
       .meta({ description: "The save slot to continue.", examples: ["cm3qk1x2v0002"] }),
-    fresh: z.boolean().optional().meta({ description: "True: start anew in the lowest empty slot." }),
+    fresh: z
+      .boolean()
+      .optional()
+      .meta({ description: "Whether to start from scratch in the lowest empty slot." }),
     quality: LaunchQuality.optional().meta({
-      description: "Of the picture; when absent, or with `startKbps` alone, what the player's account keeps.",
+      description:
+        "The stream quality. If absent, or with only `startKbps`, the account's preference applies.",
     }),
   })
   .refine((body) => !(body.fresh === true && body.saveSlotId !== undefined), {
@@ -33,13 +37,14 @@ export const LaunchRequest = z
   .meta({
     id: "LaunchRequest",
     description:
-      "With neither choice the most recently played slot goes on; a game's first launch starts afresh in slot 1.",
+      "Without either choice, the launch continues the most recently played slot. The first launch of a game starts in slot 1.",
   });
 export type LaunchRequest = z.infer<typeof LaunchRequest>;
 
 export const LaunchResponse = z.object({ sessionId, status: z.literal("starting") }).meta({
   id: "Launch",
-  description: "The launch goes on by itself: poll `GET /api/game/session-status` until it is `running`.",
+  description:
+    "The launch continues in the background. Poll `GET /api/game/session-status` until the status is `running`.",
 });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
 
@@ -51,7 +56,7 @@ export type GameSessionRequest = z.infer<typeof GameSessionRequest>;
 export const launchStages = launchSteps;
 export const LaunchStage = z
   .enum(launchStages)
-  .meta({ id: "LaunchStage", description: "What a starting session is busy with, in this order." });
+  .meta({ id: "LaunchStage", description: "The stage of a starting session, in this order." });
 export type LaunchStage = z.infer<typeof LaunchStage>;
 
 /** Why a session ended or is ending. */
@@ -68,54 +73,53 @@ export const GameSessionStatusResponse = z
       .string()
       .nullable()
       .meta({
-        description: "Address below which the streams of sessions live.",
+        description: "Base URL of the streams.",
         examples: ["https://joypod.example/api/stream"],
       }),
     containerUrl: z
       .string()
       .nullable()
       .meta({
-        description:
-          "Where the WebRTC offer is posted (WHEP); null until the session is `running`, and after its end.",
+        description: "URL for the WebRTC offer (WHEP). Null unless the session is `running`.",
         examples: ["https://joypod.example/api/stream/gs-7k2m9q4x1v8c"],
       }),
     gameTitle: z.string().meta({ examples: ["Moonlight Drift"] }),
     startedAt: isoMoment,
-    stage: LaunchStage.optional().meta({ description: "While `starting`." }),
+    stage: LaunchStage.optional().meta({ description: "Only while `starting`." }),
     progressPercent: z
       .int()
       .min(0)
       .max(100)
       .optional()
-      .meta({ description: "Of the download, while the stage is `downloading`." }),
-    expiresAt: isoMoment
-      .optional()
-      .meta({ description: "While `running`: when the session is stopped as idle without a keepalive." }),
-    endReason: GameSessionEndReason.optional().meta({ description: "From `stopping` on." }),
+      .meta({ description: "Progress of the download, while the stage is `downloading`." }),
+    expiresAt: isoMoment.optional().meta({
+      description: "While `running`: when the session is stopped as idle unless a keepalive arrives.",
+    }),
+    endReason: GameSessionEndReason.optional().meta({ description: "Since `stopping`." }),
     quality: StreamQuality.optional().meta({
       description:
-        "Until the end: the picture's quality that the session was launched with, within the site's maximum. What is changed while playing is told by the stream alone.",
+        "The stream quality at launch, within the site's maximum. Absent after the end. Changes during play are reported only by the stream.",
     }),
     message: z.string().optional().meta({
       description:
-        "A sentence for the player, when the end was not their own wish, or came before there was anything to play.",
+        "A message for the player, if the session ended without their request or before it was playable.",
     }),
     saveNotice: z.string().optional().meta({
       description:
-        "A sentence for the player, when the newest progress cannot be kept, or a save was asked for and there is nothing to keep.",
+        "A message for the player, if the newest progress cannot be saved, or a requested save has nothing to store.",
     }),
   })
-  .meta({ id: "GameSession", description: "A session as the play page needs it." });
+  .meta({ id: "GameSession", description: "A session." });
 export type GameSessionStatusResponse = z.infer<typeof GameSessionStatusResponse>;
 
 export const KeepaliveResponse = z
   .object({
     status: z.literal("ok"),
     expiresAt: isoMoment.meta({
-      description: "When the session is stopped as idle without another keepalive.",
+      description: "When the session is stopped as idle unless another keepalive arrives.",
     }),
   })
-  .meta({ id: "Keepalive", description: "The session lives on." });
+  .meta({ id: "Keepalive", description: "The session was kept alive." });
 export type KeepaliveResponse = z.infer<typeof KeepaliveResponse>;
 
 /** `duration` and `cpuSeconds` are seconds; all are 0 for a session stopped before it ran. */
@@ -138,14 +142,14 @@ export const StopResponse = z
   .meta({
     id: "StoppedSession",
     description:
-      "What the session used; all 0 when it was stopped before it ran. The same at every asking, from when the cluster has ended it: that may take longer than its player is kept.",
+      "The resources that the session used; all 0 if it was stopped before it ran. The values are final once the cluster has ended the session, which may be later than this response.",
   });
 export type StopResponse = z.infer<typeof StopResponse>;
 
 /** Answer 202 of a stop whose end takes longer than the server waits: ask again, or poll the status. */
 export const StopPendingResponse = z.object({ status: z.literal("stopping") }).meta({
   id: "StoppingSession",
-  description: "The end takes longer than this response waits: ask again, or poll the status.",
+  description: "The session is still ending. Repeat the request, or poll the status.",
 });
 export type StopPendingResponse = z.infer<typeof StopPendingResponse>;
 
@@ -168,7 +172,7 @@ export const StreamTicketRequest = z
   .strictObject({
     sessionId: opaqueId,
     role: ViewerRole.default("play").meta({
-      description: "`watch`: a ticket that sees and hears the game, and whose input is dropped.",
+      description: "`watch`: the ticket receives picture and sound, and its input is dropped.",
     }),
   })
   .meta({ id: "StreamTicketRequest" });
@@ -177,18 +181,18 @@ export type StreamTicketRequest = z.infer<typeof StreamTicketRequest>;
 export const StreamTicketResponse = z
   .object({
     ticket: z.string().meta({
-      description: "Sent with the offer, and with the hang-up, as `Authorization: Bearer <ticket>`.",
+      description: "Send it with the offer and with the hang-up, as `Authorization: Bearer <ticket>`.",
     }),
     role: ViewerRole,
     expiresAt: isoMoment.meta({
-      description: `From then on, ask for another ticket: new connections are made with this one for ${limits.streamTicket.leewaySeconds / 60} more minutes, because clocks may differ, and then none. One that was made goes on.`,
+      description: `Request a new ticket after this time. New connections are accepted for ${limits.streamTicket.leewaySeconds / 60} more minutes, because clocks may differ. Existing connections continue.`,
     }),
     url: z.string().meta({
-      description: "Where a WHEP player posts its offer.",
+      description: "URL that a WHEP player posts its offer to.",
       examples: ["https://joypod.example/api/stream/gs-7k2m9q4x1v8c"],
     }),
   })
-  .meta({ id: "StreamTicket", description: "What a WHEP player needs to connect without a cookie." });
+  .meta({ id: "StreamTicket", description: "A ticket for a WHEP player without a cookie." });
 export type StreamTicketResponse = z.infer<typeof StreamTicketResponse>;
 
 /** Names of the server-sent events about one session, in the order of its life. */
@@ -232,23 +236,22 @@ export const IceServer = z
       .meta({ examples: ["1800000000:cm3qk1x2v0001"] }),
     credential: z.string().optional(),
   })
-  .meta({ id: "IceServer", description: "A relay, as `RTCPeerConnection` takes it." });
+  .meta({ id: "IceServer", description: "A relay, in the form of an `RTCIceServer`." });
 export type IceServer = z.infer<typeof IceServer>;
 
 export const IceServersResponse = z
   .object({
-    iceServers: z.array(IceServer).meta({ description: "Empty where there is no relay." }),
+    iceServers: z.array(IceServer).meta({ description: "Empty if there is no relay." }),
     expiresInSeconds: z
       .int()
       .min(1)
       .meta({
-        description:
-          "No new connection is relayed with these credentials after this; one that was made goes on.",
+        description: "When the credentials expire. Existing connections continue.",
         examples: [3600],
       }),
   })
   .meta({
     id: "IceServers",
-    description: "Relays for a connection that does not reach a game server directly.",
+    description: "Relays for connections that cannot reach a game server directly.",
   });
 export type IceServersResponse = z.infer<typeof IceServersResponse>;

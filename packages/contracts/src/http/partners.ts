@@ -19,7 +19,8 @@ const resourceFields = {
     .max(declarable.memoryMb.max)
     .optional()
     .meta({
-      description: "MiB that the game's processes take at most: kept free for it, and it is ended beyond.",
+      description:
+        "Memory limit of the game in MiB. It is reserved, and a game that exceeds it is terminated.",
       examples: [4096],
     }),
   cpus: z
@@ -29,7 +30,7 @@ const resourceFields = {
     .multipleOf(0.25, "must be whole quarters")
     .optional()
     .meta({
-      description: "Processors that the game keeps busy; it may use more while others do not.",
+      description: "CPUs that are reserved for the game. It may use more if they are idle.",
       examples: [2.5],
     }),
   gpuShare: z
@@ -38,14 +39,13 @@ const resourceFields = {
     .max(declarable.gpuShare.max)
     .optional()
     .meta({
-      description:
-        "How many of the site's shares of a GPU the game takes; without meaning where games render in software.",
+      description: "Number of the site's GPU shares that the game uses. Ignored with software rendering.",
       examples: [1],
     }),
 };
 const resolutionFields = { width: evenPixels(declarable.width), height: evenPixels(declarable.height) };
 const resolutionMeta = {
-  description: "Pixels of the picture that the game is made for: it is streamed so, and never larger.",
+  description: "Resolution in pixels that the game is made for, and the largest that it is streamed in.",
   examples: [{ width: 1920, height: 1080 }],
 };
 
@@ -56,7 +56,8 @@ export const GameResources = z
   })
   .meta({
     id: "GameResources",
-    description: "What a game needs of a server. The site has a maximum, and a default for what is left out.",
+    description:
+      "The resources that a game needs. The site sets a maximum, and a default for omitted fields.",
   });
 export type GameResources = z.infer<typeof GameResources>;
 
@@ -65,8 +66,7 @@ const PartnerGameResources = z
   .object({ ...resourceFields, resolution: z.object(resolutionFields).optional().meta(resolutionMeta) })
   .meta({
     id: "PartnerGameResources",
-    description:
-      "What the partner declared that the game needs of a server; the site's default holds for what is left out.",
+    description: "The resources that the partner declared. The site's defaults apply to omitted fields.",
   });
 
 const required = {
@@ -94,7 +94,7 @@ const optional = {
   releaseDate: z.iso.date().refine((day) => day >= "0001-01-01", "must be a day of the year 1 or later"),
   network: z.enum(["none", "internet"]).meta({
     description:
-      "Whether the game may open connections: none at all (the default), or to public addresses, where this site allows it.",
+      "The game's network access: `none` (the default), or `internet` for public addresses if the site allows it.",
     examples: ["none"],
   }),
   saveLimitMb: z
@@ -102,7 +102,7 @@ const optional = {
     .min(save.volumeBytes.min / mebibyte)
     .max(save.volumeBytes.max / mebibyte)
     .meta({
-      description: `MiB that the game may keep in its save folder; null for ${save.volumeBytes.default / mebibyte}.`,
+      description: `Size limit of the save folder in MiB. Null means ${save.volumeBytes.default / mebibyte}.`,
       examples: [64],
     }),
 };
@@ -116,7 +116,7 @@ function orEmpty<T extends z.ZodType>(
   return z
     .preprocess((value) => (value === "" ? empty : value), schema)
     .optional()
-    .meta({ description: `${form}; empty for none, as responses have it.` });
+    .meta({ description: `${form}, or empty.` });
 }
 
 /** `POST /api/partners/games`; without a slug, one is made from the title. */
@@ -163,19 +163,19 @@ export const PatchGameRequest = z
   })
   .meta({
     id: "PatchGameRequest",
-    description: "What is to change: fields left out stay, null empties an optional one.",
+    description: "The fields to change. Omitted fields keep their value; null clears an optional field.",
   });
 export type PatchGameRequest = z.infer<typeof PatchGameRequest>;
 
 export const PartnerGameStatus = z.enum(["active", "pending_upload"]).meta({
   id: "PartnerGameStatus",
-  description: "`pending_upload` until the first archive is stored, then `active`: players see it.",
+  description: "`pending_upload` until the first archive is stored, then `active` and visible to players.",
 });
 export type PartnerGameStatus = z.infer<typeof PartnerGameStatus>;
 
 export const RegisterGameResponse = z
   .object({ id, slug: slugText, status: z.literal("pending_upload") })
-  .meta({ id: "RegisteredGame", description: "The game is known and waits for its archive." });
+  .meta({ id: "RegisteredGame", description: "The game is registered and waits for its archive." });
 export type RegisterGameResponse = z.infer<typeof RegisterGameResponse>;
 
 export const PartnerGameListItem = z
@@ -189,7 +189,7 @@ export const PartnerGameListItem = z
     createdAt: isoMoment,
     updatedAt: isoMoment,
   })
-  .meta({ id: "PartnerGame", description: "A game as its partner's list has it." });
+  .meta({ id: "PartnerGame", description: "A game in the partner's list." });
 export type PartnerGameListItem = z.infer<typeof PartnerGameListItem>;
 
 export const PartnerGamesResponse = z
@@ -220,7 +220,7 @@ export const PartnerGameDetail = z
       .string()
       .nullable()
       .meta({
-        description: "Address of the uploaded picture, which players see in place of `thumbnail`.",
+        description: "Address of the uploaded picture, which players see instead of `thumbnail`.",
         examples: [null],
       }),
     screenshots: z.array(z.string()).meta({
@@ -245,10 +245,10 @@ export const PartnerGameDetail = z
       cached: z
         .int()
         .min(0)
-        .meta({ description: "Those that hold the current archive.", examples: [2] }),
+        .meta({ description: "Game servers with the current archive.", examples: [2] }),
     }),
   })
-  .meta({ id: "PartnerGameDetail", description: "A game with all that its partner set." });
+  .meta({ id: "PartnerGameDetail", description: "A game with all settings." });
 export type PartnerGameDetail = z.infer<typeof PartnerGameDetail>;
 
 export const SyncServer = z
@@ -257,7 +257,7 @@ export const SyncServer = z
     status: z.enum(["cached", "pending"]),
     cachedAt: isoMoment.nullable(),
   })
-  .meta({ id: "SyncServer", description: "A game server; `cached` once it holds the current archive." });
+  .meta({ id: "SyncServer", description: "A game server. `cached` means it has the current archive." });
 
 /** How far the current archive has reached the game servers; `pendingSync` = `totalServers` − `cachedOn`. */
 export const SyncResponse = z
@@ -277,7 +277,7 @@ export const SyncResponse = z
       .meta({ description: "`totalServers` − `cachedOn`.", examples: [1] }),
     servers: z.array(SyncServer),
   })
-  .meta({ id: "Sync", description: "How far the current archive has reached the game servers." });
+  .meta({ id: "Sync", description: "The distribution of the current archive to the game servers." });
 export type SyncResponse = z.infer<typeof SyncResponse>;
 
 export const UploadResponse = z
@@ -293,7 +293,7 @@ export const UploadResponse = z
       .regex(/^sha256:[0-9a-f]{64}$/)
       .meta({ examples: [`sha256:${"0f".repeat(32)}`] }),
   })
-  .meta({ id: "Upload", description: "The archive is stored and is the game's current version." });
+  .meta({ id: "Upload", description: "The archive is stored and is the current version of the game." });
 export type UploadResponse = z.infer<typeof UploadResponse>;
 
 /** Media types of a game's picture. */
@@ -304,7 +304,7 @@ export const PictureResponse = z
   .object({
     slug: slugText,
     picture: z.string().meta({
-      description: "Its address, which anybody may open; another picture has another.",
+      description: "Its public address. A new picture gets a new address.",
       examples: ["https://joypod.example/api/pictures/5e0c8f3a-7f0d-4a53-9a35-0d2e6d1c9b11"],
     }),
     type: z.enum(pictureTypes),
@@ -321,7 +321,7 @@ export const PictureResponse = z
       .min(1)
       .meta({ description: "Bytes.", examples: [182_044] }),
   })
-  .meta({ id: "Picture", description: "The picture is stored, and players see it." });
+  .meta({ id: "Picture", description: "The picture is stored and visible to players." });
 export type PictureResponse = z.infer<typeof PictureResponse>;
 
 export const PictureParams = z.object({ pictureId: opaqueId });

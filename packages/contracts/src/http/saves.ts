@@ -7,8 +7,8 @@ export const saveVersionKinds = ["played", "conflict", "requested", "restored", 
 export const SaveVersionKind = z.enum(saveVersionKinds).meta({
   id: "SaveVersionKind",
   description:
-    "`played` is the last save of a session, `conflict` one that came when the slot had been played elsewhere, `requested` was asked for while playing," +
-    " `restored` is an earlier version that was made the slot's save again, `imported` was uploaded or copied.",
+    "`played` is the last save of a session, `conflict` one that arrived after the slot had been played elsewhere, `requested` was requested during play," +
+    " `restored` is an earlier version that was restored, `imported` was uploaded or copied.",
 });
 export type SaveVersionKind = z.infer<typeof SaveVersionKind>;
 
@@ -17,7 +17,7 @@ export const saveSlotStates = ["empty", "free", "playing", "storing"] as const;
 export const SaveSlotState = z.enum(saveSlotStates).meta({
   id: "SaveSlotState",
   description:
-    "`playing`: a session goes on with it; `storing`: the last save of one that ended is on its way. Both refuse changes with 409 `slot_in_use`.",
+    "`playing`: a session uses the slot. `storing`: the last save of an ended session is still being stored. Changes get 409 `slot_in_use` in both states.",
 });
 export type SaveSlotState = z.infer<typeof SaveSlotState>;
 
@@ -30,12 +30,12 @@ export const SaveVersion = z
       .min(0)
       .meta({ description: "Size of its archive.", examples: [48_211] }),
     kind: SaveVersionKind,
-    isCurrent: z.boolean().meta({ description: "Whether the slot goes on with it." }),
+    isCurrent: z.boolean().meta({ description: "Whether it is the slot's current save." }),
     isReadable: z.boolean().meta({
-      description: "False when it was found missing or damaged: it can be neither restored nor downloaded.",
+      description: "False if the save is missing or damaged. It cannot be restored or downloaded then.",
     }),
   })
-  .meta({ id: "SaveVersion", description: "A save that is kept." });
+  .meta({ id: "SaveVersion", description: "A stored save." });
 export type SaveVersion = z.infer<typeof SaveVersion>;
 
 /**
@@ -47,22 +47,22 @@ export const SaveSlotHistory = z
     id: z
       .string()
       .nullable()
-      .meta({ description: "Null when the slot is empty.", examples: ["cm3qk1x2v0002"] }),
+      .meta({ description: "Null if the slot is empty.", examples: ["cm3qk1x2v0002"] }),
     slotNumber: z.int().min(1).max(limits.saveSlotsPerGame),
     label: z
       .string()
       .nullable()
       .meta({
-        description: "The player's own name for it, or the first one.",
+        description: "The player's name for the slot, or the default name.",
         examples: ["Before the last boss"],
       }),
     lastPlayedAt: isoMoment.nullable(),
     state: SaveSlotState,
-    versions: z.array(SaveVersion).meta({ description: "The newest first." }),
+    versions: z.array(SaveVersion).meta({ description: "Newest first." }),
   })
   .meta({
     id: "SaveSlotHistory",
-    description: "One of a game's save slots with the saves that are kept of it.",
+    description: "A save slot of a game with its stored saves.",
   });
 export type SaveSlotHistory = z.infer<typeof SaveSlotHistory>;
 
@@ -71,12 +71,12 @@ export const SavesResponse = z
     slots: z
       .array(SaveSlotHistory)
       .length(limits.saveSlotsPerGame)
-      .meta({ description: "The asking player's slots, by number." }),
+      .meta({ description: "The player's slots, by number." }),
     saveBytesMax: z
       .int()
       .min(0)
       .meta({
-        description: "What the files of a save of this game may take, unpacked.",
+        description: "Size limit of the unpacked files of a save of this game.",
         examples: [268_435_456],
       }),
   })
@@ -101,7 +101,7 @@ export const RenameSaveSlotRequest = z
         `must have at most ${limits.save.labelMaxLength} characters`,
       )
       .meta({
-        description: `At most ${limits.save.labelMaxLength} characters; an empty one gives the first label back.`,
+        description: `At most ${limits.save.labelMaxLength} characters. An empty label restores the default.`,
         examples: ["Before the last boss"],
       }),
   })
@@ -112,6 +112,6 @@ export type RenameSaveSlotRequest = z.infer<typeof RenameSaveSlotRequest>;
 export const SaveRequestedResponse = z.object({ status: z.literal("saving") }).meta({
   id: "SaveRequested",
   description:
-    "The save is being made: it appears among the slot's versions, as `requested`, when it is stored.",
+    "The save was requested. It appears among the slot's versions as `requested` once it is stored.",
 });
 export type SaveRequestedResponse = z.infer<typeof SaveRequestedResponse>;

@@ -11,17 +11,16 @@ export const ServiceStatusResponse = z
           .string()
           .nullable()
           .meta({
-            description: "What the admin says of it; null when nothing.",
+            description: "The admin's message, or null.",
             examples: ["We are back at 14:00."],
           }),
       })
       .nullable()
       .meta({
-        description:
-          "Set while no game can be launched because an admin works on the service; sessions that run go on.",
+        description: "Set during maintenance. No game can be launched then, but running sessions continue.",
       }),
   })
-  .meta({ id: "ServiceStatus", description: "What players should know of the service." });
+  .meta({ id: "ServiceStatus", description: "The status of the service for players." });
 export type ServiceStatusResponse = z.infer<typeof ServiceStatusResponse>;
 
 /**

@@ -54,11 +54,11 @@ export const slug = z
   .min(2)
   .max(63)
   .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])$/, "must be a-z, 0-9 and inner dashes")
-  .meta({ description: "The game's name in addresses.", examples: ["moonlight-drift"] });
+  .meta({ description: "The slug of the game.", examples: ["moonlight-drift"] });
 
 /** An id as a client sends it back to us; whether it exists is for the database to say. */
 export const opaqueId = requiredLine(64).meta({
-  description: "An id as an earlier response gave it.",
+  description: "An id from an earlier response.",
   examples: ["gs-7k2m9q4x1v8c"],
 });
 

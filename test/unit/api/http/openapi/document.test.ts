@@ -122,7 +122,7 @@ describe("the OpenAPI document", () => {
     ];
     const ofSite = (env: Record<string, string>) => told(buildDocument(routes, configWith(env)));
     const cookie = (lasting: string): string =>
-      `Set by signing in, renewed by every response, valid for ${lasting}. HTTP-only: scripts never see it.`;
+      `Set by signing in, renewed by every response, and valid for ${lasting}. HTTP-only.`;
     expect(told(document)).to.deep.equal([
       "The tar.gz archive. At most 10737418240 bytes.",
       cookie("30 days"),
