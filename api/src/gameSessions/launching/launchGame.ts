@@ -71,7 +71,7 @@ async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): 
         { err: error, gameSession: id },
         "The Kubernetes API rejected the spec of a game session.",
       );
-    if (!(await recordLaunchFailure(deps, id, "The cluster rejected the session."))) return;
+    if (!(await recordLaunchFailure(deps, id, "The session could not be created in the cluster."))) return;
     throw noServers("The game servers cannot be reached right now. Try again in a moment.", { cause: error });
   }
 }

@@ -15,11 +15,10 @@ const endConditions: Record<LaunchStep, GameSessionConditionType> = {
 };
 
 /**
- * Returns the first step that the launch has not completed; undefined for a session that was ready once.
- * `isContentCached` tells whether the session's GameNode lists the session's version as ready.
+ * Returns the first step that the launch has not completed; undefined if all are complete. `isContentCached`
+ * tells whether the session's GameNode lists the session's version as ready.
  */
 export function launchStepOf(session: GameSession, isContentCached: boolean): LaunchStep | undefined {
-  if (session.status?.readyAt !== undefined) return undefined;
   return launchSteps.find(
     (step) =>
       !(step === "downloading"
@@ -37,6 +36,7 @@ export function measuredLaunchStepOf(
   session: GameSession,
   isContentCached: boolean,
 ): MeasuredLaunchStep | undefined {
+  if (session.status?.readyAt !== undefined) return undefined;
   const step = launchStepOf(session, isContentCached);
   return step === "connecting" ? "booting" : step;
 }
