@@ -1,18 +1,23 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-
-const run = promisify(execFile);
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 /**
- * Returns the version's section of the changelog: the subjects of the commits since the last tag that is no
- * tag of this commit, the newest first.
+ * Returns the release notes of a version: its section of CHANGELOG.md, or the section "Unreleased" for a
+ * version that has none yet.
+ *
+ * @param day Date of the release, as YYYY-MM-DD.
+ * @throws Error if the changelog has neither section
  */
 export async function changelogSection(root: string, version: string, day: string): Promise<string> {
-  const git = async (...args: string[]): Promise<string> =>
-    (await run("git", args, { cwd: root, maxBuffer: 16 * 2 ** 20 })).stdout.trim();
-  const last = await git("describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^").catch(() => "");
-  const range = last === "" ? "HEAD" : `${last}..HEAD`;
-  const commits = await git("log", "--no-merges", "--format=- %s (%h)", range);
-  const since = last === "" ? "All commits, as no earlier version has a tag." : `Commits since ${last}.`;
-  return `# ${version} (${day})\n\n${since}\n\n${commits}\n`;
+  const text = await readFile(join(root, "CHANGELOG.md"), "utf8");
+  const sections = text.split(/^## /m).slice(1);
+  const section = [version, "Unreleased"]
+    .map((name) => sections.find((candidate) => candidate.startsWith(`[${name}]`)))
+    .find((found) => found !== undefined);
+  if (section === undefined)
+    throw new Error(
+      `CHANGELOG.md has no section "## [${version}]". Add one, or a section "## [Unreleased]".`,
+    );
+  const body = section.slice(section.indexOf("\n")).trim();
+  return `# ${version} (${day})\n\n${body === "" ? "No notable changes." : body}\n`;
 }
