@@ -140,7 +140,10 @@ const strikesAllowed = 3;
 /** How often a quarantined object is looked at, to see whether it was replaced. */
 export const quarantineCheckMs = 60_000;
 
-/** Returns the attempts of a version after one more failure. */
+/**
+ * Returns the record of a version's failed downloads, with the time of the next attempt, after one more
+ * failure.
+ */
 export function afterFailure(
   known: Attempts | undefined,
   failure: Failure,
