@@ -49,7 +49,7 @@ export function addMaintenanceCommands(
 }
 
 function sentenceOf({ since, message }: Maintenance): string {
-  return `Maintenance has been on since ${since}. No games can be launched; running sessions continue. Message to players: ${message ?? "none"}`;
+  return `Maintenance has been on since ${since}. No games can be launched; running sessions continue. Message to players: ${message ?? "the default text"}`;
 }
 
 function toMessage(text: string): string {

@@ -92,12 +92,12 @@ describe("docs/operations.md", () => {
     const id = game.sessionId();
     const story = await type(`kubectl joypod session ${id}`);
     for (const step of [
-      "a node is chosen",
-      "the game's files are there",
-      "the pod is created",
-      "the game's container starts",
-      "the session is ready",
-      "the viewer is connected",
+      "node chosen",
+      "game files ready",
+      "pod created",
+      "game container started",
+      "session ready",
+      "viewer connected",
     ]) {
       expect(story, step).to.match(new RegExp(`^${step} +~?[\\d.]+ s `, "m"));
     }

@@ -80,7 +80,7 @@ describe("the end of a session", () => {
   it("is shown as a crash when the game crashes", async () => {
     const { game, userId } = await playing(1);
     await game.pressKey("KeyX");
-    await game.seesEnd("The game broke off");
+    await game.seesEnd("The game stopped unexpectedly");
     const { status } = await finished(userId);
     expect(status?.failure?.message).to.contain("exited with code 3");
   });

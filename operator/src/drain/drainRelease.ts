@@ -304,7 +304,7 @@ export class ScaledUpError extends Error {
 
   constructor(deployments: readonly string[]) {
     super(
-      `${deployments.join(" and ")} was scaled up again. Turn off automatic sync (Argo CD) or suspend the Kustomization (Flux), then run this Job again.`,
+      `Scaled up again: ${deployments.join(" and ")}. Turn off automatic sync (Argo CD) or suspend the Kustomization (Flux), then run this Job again.`,
     );
   }
 }

@@ -167,12 +167,12 @@ describe("the object store by web identity", function () {
     [
       "a token for others",
       () => giveToken({ audience: "others" }),
-      /^The token service refuses the web identity's token \(\w+\): compare its issuer, audience and subject/,
+      /^The token service rejects the web identity's token \(\w+\)\. Compare its issuer, audience and subject/,
     ],
     [
       "a token that has ended",
       () => giveToken({ lifeSeconds: -60 }),
-      /^The token service refuses the web identity's token/,
+      /^The token service rejects the web identity's token/,
     ],
     [
       "a token of another issuer",
@@ -181,7 +181,7 @@ describe("the object store by web identity", function () {
         await giveToken({ from: stranger });
         await stranger.stop();
       },
-      /^The token service refuses the web identity's token/,
+      /^The token service rejects the web identity's token/,
     ],
     [
       "a token service that is unavailable",
@@ -189,7 +189,7 @@ describe("the object store by web identity", function () {
         await giveToken();
         tokenService.fault = () => ({ isCut: true });
       },
-      /^The token service of the web identity does not answer/,
+      /^The token service of the web identity does not respond/,
     ],
   ] as const) {
     it(`is refused with ${title}, to API and agent in a sentence of its own`, async () => {

@@ -57,7 +57,7 @@ describe("Node agent: a session whose files the disk does not show", function ()
       await fixture.condition(name, "SavePersisted", "True", "SpoolUnreadable");
       expect(
         findCondition((await fixture.session(name)).status?.conditions, "SavePersisted")?.message,
-      ).to.match(new RegExp(`^The disk .*${error}`));
+      ).to.match(new RegExp(`^The packer's data cannot be read from the disk: .*${error}`));
       expect(hasStruck(calls())).to.equal(true);
       await fixture.finish(name);
       await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept", name)), {

@@ -126,7 +126,9 @@ describe("Node agent: damaged and hostile session folders:", function () {
       { timeoutMs: 20_000, what: "the session to be settled" },
     );
     expect(clock.monotonicMs() - begunMs).to.be.at.least(60_000);
-    expect(message).to.match(/^The disk .*EIO.* The slot has save 1 of this session\.$/);
+    expect(message).to.match(
+      /^The packer's data cannot be read from the disk: .*EIO.* The slot has save 1 of this session\.$/,
+    );
     await fixture.finish(name);
     await eventually(() => existsSync(join(fixture.root, "v1/sessions-kept", name)), {
       timeoutMs: 20_000,

@@ -13,7 +13,8 @@ const whyOf = (status: object): string =>
     .at(-1) ?? "";
 
 /**
- * Returns the column HEARD of a node whose agent has renewed its Lease, and reported, so many seconds ago.
+ * Returns the column HEARTBEAT of a node whose agent has renewed its Lease, and reported, so many seconds
+ * ago.
  */
 function heardOf({ renewed, reported }: { renewed?: number; reported?: number }): string | undefined {
   const ago = (seconds: number): string => new Date(now.getTime() - seconds * 1000).toISOString();

@@ -206,7 +206,7 @@ describe("readConfig of the operator", () => {
     [
       "a selector that compares numbers",
       { ...required, GAME_NODE_SELECTOR: "gpus>2" },
-      /"gpus>2" is no requirement of a label[^]*GAME_NODE_SELECTOR/,
+      /"gpus>2" is not a label requirement[^]*GAME_NODE_SELECTOR/,
     ],
     [
       "a selector that names no value",

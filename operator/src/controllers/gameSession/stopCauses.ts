@@ -246,7 +246,7 @@ function startTimedOut(world: SessionWorld): StopCause {
       unplaced?.reason === scheduledReasons.insufficientResources
         ? scheduledReasons.insufficientResources
         : scheduledReasons.noCapacity;
-    return failed(reason, `No game node had room for the session in time: ${why}`);
+    return failed(reason, `No game node was available for the session in time: ${why}`);
   }
   const pod = currentPod(world);
   if (isContentUnpacked(world) && internetObstacle(world) === "Awaited") return networkNotEnforced();

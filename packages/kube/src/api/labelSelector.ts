@@ -75,6 +75,6 @@ function withValues(term: string, key: string, operator: "In" | "NotIn", values:
 
 function noRequirement(term: string): Error {
   return new Error(
-    `"${term}" is no requirement of a label: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), several separated by commas`,
+    `"${term}" is not a label requirement: write key, !key, key=value, key!=value, key in (a,b) or key notin (a,b), separated by commas`,
   );
 }

@@ -420,7 +420,7 @@ describe("kubectl joypod", function () {
       { metadata: ref, data: { message: "We are back at 14:00." } },
       { fieldManager: "kubectl-create" },
     );
-    expect(await printed("maintenance", "on")).to.include("Message to players: none");
+    expect(await printed("maintenance", "on")).to.include("Message to players: the default text");
     expect((await client.get(ref)).data).to.not.have.property("message");
     await printed("maintenance", "off");
   });

@@ -256,7 +256,7 @@ describe("draining a release", function () {
     await scale(namespace, `${release}-operator`, 1);
     goOn();
     expect(await draining).to.match(
-      /drained-operator was scaled up again\. Turn off automatic sync .* run this Job again\./,
+      /Scaled up again: \S*drained-operator\. Turn off automatic sync .* run this Job again\./,
     );
     expect(await quotas(), "who keeps the release can go on").to.deep.equal([]);
     await api.stop();

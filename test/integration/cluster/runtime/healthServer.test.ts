@@ -42,7 +42,7 @@ describe("HealthServer", () => {
     expect(await response.text()).to.contain("joypod_test_total 0");
   });
 
-  it("serves no other paths, and no probes without unreadyBecause", async () => {
+  it("serves no other paths, and no probes without notReadyReason", async () => {
     await start();
     for (const path of ["/", "/healthz", "/readyz", "/metrics/x"])
       expect((await get(path)).status, path).to.equal(404);
