@@ -231,7 +231,7 @@ describe("a launch on the play page", function () {
     await openSignedIn(page, api, await aUser(api.deps), "/games/online");
     await page.getByRole("heading", { name: title, level: 1 }).waitFor();
     await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.getByRole("alert").filter({ hasText: "This game needs the internet" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "This game needs internet access" }).waitFor();
   });
 
   it("retries with the chosen slot", async () => {

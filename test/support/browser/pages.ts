@@ -46,8 +46,16 @@ export async function signInBeside(
   await other.page.goto("/");
   await signInAs(other.page, user);
   await other.page.getByRole("button", { name: "Sign out" }).waitFor();
-  await context.addCookies(await other.context.cookies());
+  const cookies = await other.context.cookies();
   await other.close({ failed: false });
+  const signedInAtMs = Date.now();
+  // Every response renews the sign-in. One to a request of the former player that is still in flight would
+  // put the former cookie back.
+  page.on("response", (response) => {
+    if (response.request().timing().startTime > signedInAtMs) return;
+    context.addCookies(cookies).catch(() => undefined); // The window may have been closed.
+  });
+  await context.addCookies(cookies);
 }
 
 /** Presses Play on a game's page; returns the id of the session, which starts. */

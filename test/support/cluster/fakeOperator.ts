@@ -7,6 +7,7 @@ import type { Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { KubeTransport } from "#kube/client/transport.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
+import { loopbackIp } from "../processes/loopbackIp.ts";
 
 const readyConditions = ["Scheduled", "ContentReady", "SaveRestored", "PodReady", "StreamReady", "Ready"];
 
@@ -86,10 +87,10 @@ export class FakeOperator {
     await this.sessions.mergePatchStatus(this.#ref(id), { status: { podIp: null } });
   }
 
-  /** The game can be played from now on. */
+  /** Makes the session ready, by default at an address where nothing listens. */
   async makeReady(
     id: string,
-    { node = this.#place, podIp = "127.0.0.1" }: { node?: string; podIp?: string } = {},
+    { node = this.#place, podIp = loopbackIp() }: { node?: string; podIp?: string } = {},
   ): Promise<void> {
     await this.report(id, {
       phase: "Running",

@@ -21,14 +21,24 @@ export function Dialog({
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   const isPressedOutside = useRef(false);
+  const isEnterDown = useRef(false);
   const dismiss = (): void => {
     if (!isBusy) onDismiss();
   };
   // The layout phase closes the dialog while it is still on the page, so the browser can restore the focus.
   useLayoutEffect(() => {
     const element = dialog.current;
-    element?.showModal();
-    return () => element?.close();
+    if (element === null) return undefined;
+    // One press of a key is two events, and the dialog may open between them. A button acts on the second.
+    const ignoreHeldEnter = (event: KeyboardEvent): void => {
+      if (event.key === "Enter" && !isEnterDown.current) event.preventDefault();
+    };
+    element.addEventListener("keypress", ignoreHeldEnter);
+    element.showModal();
+    return () => {
+      element.removeEventListener("keypress", ignoreHeldEnter);
+      element.close();
+    };
   }, []);
   return (
     <dialog
@@ -51,7 +61,12 @@ export function Dialog({
         if (event.target === dialog.current && isPressedOutside.current) dismiss();
       }}
       onKeyDown={(event) => {
-        if (event.repeat && event.key === "Enter") event.preventDefault();
+        if (event.key !== "Enter") return;
+        if (event.repeat) event.preventDefault();
+        else isEnterDown.current = true;
+      }}
+      onKeyUp={(event) => {
+        if (event.key === "Enter") isEnterDown.current = false;
       }}
     >
       <div className="dialog-body">
