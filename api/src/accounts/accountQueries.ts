@@ -3,13 +3,13 @@ import type { Queryable } from "../stores/queryable.ts";
 import { findSignInMethods, type SignInMethods } from "../auth/identityQueries.ts";
 import { QualityRequest } from "#contracts/streamQuality.ts";
 
-/** Returns the id of the user of a normalised e-mail address. Throws when there is none. */
+/** Returns the id of the user with a normalised e-mail address. Throws if it is unknown. */
 export async function findUserIdByEmail(prisma: PrismaClient, email: string): Promise<string> {
   const { id } = await prisma.user.findUniqueOrThrow({ where: { email }, select: { id: true } });
   return id;
 }
 
-/** Returns the id of the user of a normalised e-mail address; undefined when there is none. */
+/** Returns the id of the user with a normalised e-mail address; undefined if it is unknown. */
 export async function findUserId(db: Queryable, email: string): Promise<string | undefined> {
   const {
     rows: [user],
@@ -17,7 +17,7 @@ export async function findUserId(db: Queryable, email: string): Promise<string |
   return user?.id;
 }
 
-/** Returns the user of that id or normalised e-mail address; undefined when there is none. */
+/** Returns the user with that id or normalised e-mail address; undefined if unknown. */
 export async function findUserIdOf(
   prisma: PrismaClient,
   { id, email }: { id: string; email: string },
@@ -31,8 +31,8 @@ export async function findUserIdOf(
 }
 
 /**
- * Locks the user of a normalised e-mail address until the transaction ends and returns the id; undefined when
- * there is none.
+ * Locks the user with a normalised e-mail address until the transaction ends and returns the id; undefined if
+ * the address is unknown.
  */
 export async function lockUserByEmail(transaction: Queryable, email: string): Promise<string | undefined> {
   const {
@@ -42,8 +42,8 @@ export async function lockUserByEmail(transaction: Queryable, email: string): Pr
 }
 
 /**
- * Stores a user whose address counts as verified and returns the new id; undefined when the address has an
- * account already.
+ * Stores a user with a verified address and returns the new id; undefined when the address already has an
+ * account.
  */
 export async function insertUser(
   db: Queryable,
@@ -67,10 +67,7 @@ export interface ImportedUserRow {
   isVerified: boolean;
 }
 
-/**
- * Stores those users whose addresses have no account, each with its own audit event, and returns how many
- * they are.
- */
+/** Stores the users whose addresses have no account, each with an audit event, and returns their number. */
 export async function insertImportedUsers(db: Queryable, rows: readonly ImportedUserRow[]): Promise<number> {
   if (rows.length === 0) return 0;
   const { rowCount } = await db.query(
@@ -91,15 +88,13 @@ export async function insertImportedUsers(db: Queryable, rows: readonly Imported
   return rowCount ?? 0;
 }
 
-/**
- * Locks the user until the transaction ends and returns how they can sign in; nothing for an unknown user.
- */
+/** Locks the user until the transaction ends and returns their sign-in methods; empty for an unknown user. */
 export async function lockSignInMethods(transaction: Queryable, id: string): Promise<SignInMethods> {
   await transaction.query("SELECT FROM users WHERE id = $1 FOR UPDATE", [id]);
   return findSignInMethods(transaction, id);
 }
 
-/** Deletes the user's identities of these issuers and returns how many there were. */
+/** Deletes the user's identities at these issuers and returns their number. */
 export async function deleteIdentities(
   transaction: Queryable,
   userId: string,
@@ -137,7 +132,7 @@ export async function updateUserEnabled(transaction: Queryable, id: string): Pro
   await transaction.query("UPDATE users SET disabled_at = NULL, updated_at = now() WHERE id = $1", [id]);
 }
 
-/** Returns the id of the user's game session that has not ended; undefined when there is none. */
+/** Returns the id of the user's active game session; undefined without one. */
 export async function findActiveGameSessionOfUser(
   transaction: Queryable,
   id: string,
@@ -151,25 +146,25 @@ export async function findActiveGameSessionOfUser(
   return active?.id;
 }
 
-/** Deletes the responses that are remembered for the user's idempotency keys. */
+/** Deletes the stored responses of the user's idempotency keys. */
 export async function deleteIdempotencyKeysOfUser(transaction: Queryable, id: string): Promise<void> {
   await transaction.query("DELETE FROM idempotency_keys WHERE principal = $1", [`user:${id}`]);
 }
 
-/** Deletes the user's row, and with it every row that belongs to it. */
+/** Deletes the user's row and, by cascade, all rows that reference it. */
 export async function deleteUserById(transaction: Queryable, id: string): Promise<void> {
   await transaction.query("DELETE FROM users WHERE id = $1", [id]);
 }
 
 /**
- * Returns a player's kept choice as the database has it; the site's own when they made none, or one that this
- * release does not know.
+ * Parses a stored quality choice; empty (the site's default) without one, or for a choice that this release
+ * does not know.
  */
 export function readKeptQuality(stored: unknown): QualityRequest {
   return QualityRequest.safeParse(stored).data ?? {};
 }
 
-/** Returns the player's kept choice. */
+/** Returns the player's stored quality choice. */
 export async function findKeptQuality(db: Queryable, userId: string): Promise<QualityRequest> {
   const {
     rows: [user],
@@ -181,7 +176,7 @@ export async function findKeptQuality(db: Queryable, userId: string): Promise<Qu
   return readKeptQuality(user?.quality);
 }
 
-/** Keeps the player's choice for the launches to come. */
+/** Stores the player's quality choice for later launches. */
 export async function updateKeptQuality(
   db: Queryable,
   userId: string,

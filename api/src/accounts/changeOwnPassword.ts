@@ -15,10 +15,10 @@ export interface OwnSignInsDeps {
   audit: Audit;
 }
 
-/** A player and the sign-in of their browser. */
+/** A player and the current sign-in of their browser. */
 export interface Player {
   id: string;
-  /** The sign-in of that browser. */
+  /** Id of the browser's current sign-in. */
   authSessionId: string;
   signedInAt: Date;
   place: SignInPlace;
@@ -26,15 +26,16 @@ export interface Player {
   requestId: string;
 }
 
-/** The new sign-in of the player's browser, and the number of others that ended. */
+/** The browser's new sign-in, and the number of other sign-ins that ended. */
 export interface ReplacedSignIns {
   begun: NewAuthSession;
   endedOthers: number;
 }
 
 /**
- * Sets the player's password and ends their sign-ins; the browser goes on with a new one. Throws what
- * requirePassword throws, and `unauthorized` where the browser's own sign-in has been ended meanwhile.
+ * Sets the player's password and ends all their sign-ins; the browser gets a new one.
+ *
+ * @throws unauthorized when the browser's current sign-in has ended, and what requirePassword throws
  */
 export async function changeOwnPassword(
   deps: OwnSignInsDeps & { passwords: Passwords },
@@ -51,8 +52,9 @@ export async function changeOwnPassword(
 }
 
 /**
- * Ends all other sign-ins of the player. Their browser gets a new one in place of its own, which somebody may
- * have copied. Throws `unauthorized` where that has been ended meanwhile.
+ * Ends all other sign-ins of the player. The browser gets a new sign-in, in case its cookie was copied.
+ *
+ * @throws unauthorized when the browser's current sign-in has ended
  */
 export async function endOtherSignIns(deps: OwnSignInsDeps, player: Player): Promise<ReplacedSignIns> {
   const replaced = await deps.postgres.transaction((transaction) =>
@@ -62,8 +64,10 @@ export async function endOtherSignIns(deps: OwnSignInsDeps, player: Player): Pro
 }
 
 /**
- * Replaces all sign-ins of the player. Throws unauthorized when the asking browser's own sign-in was ended
- * meanwhile: it must neither end sign-ins that have begun since, nor get another one.
+ * Replaces all sign-ins of the player. If the browser's current sign-in has ended in the meantime, the
+ * request must neither end newer sign-ins nor create one.
+ *
+ * @throws unauthorized when the browser's current sign-in has ended
  */
 async function replaceAll(
   { authSessions }: OwnSignInsDeps,

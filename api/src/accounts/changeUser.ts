@@ -28,15 +28,16 @@ export interface ChangeUserDeps {
 export interface ChangedUser {
   id: string;
   email: string;
-  /** How many sign-ins ended with the change. */
+  /** Number of sign-ins that the change ended. */
   endedSignIns: number;
-  /** False when API servers learn of the ended sign-ins only within a minute. */
+  /** False when API servers may accept the ended sign-ins for up to a minute. */
   isAnnounced: boolean;
 }
 
 /**
- * Sets another password for an account and ends its sign-ins. Throws not_found, and what requirePassword
- * throws.
+ * Sets a new password for an account and ends its sign-ins.
+ *
+ * @throws not_found, and what requirePassword throws
  */
 export async function setPassword(
   deps: ChangeUserDeps & { passwords: Passwords },
@@ -62,7 +63,11 @@ export function disableUser(deps: ChangeUserDeps, email: string): Promise<Change
   });
 }
 
-/** Lets a disabled account sign in again. Throws not_found. */
+/**
+ * Enables a disabled account.
+ *
+ * @throws not_found
+ */
 export function enableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.enabled", async (transaction, id) => {
     await updateUserEnabled(transaction, id);
@@ -71,13 +76,14 @@ export function enableUser(deps: ChangeUserDeps, email: string): Promise<Changed
 }
 
 /**
- * Removes an account with all that belongs to it: sign-ins, identities, favourites, past sessions, save
- * slots, and in time the saves in the object store. The audit trail keeps what was done, by the account's id.
- * Throws not_found, and session_active while a session of theirs has not ended.
+ * Deletes an account with its sign-ins, identities, favourites, past sessions and save slots, and eventually
+ * its saves in the object store. The audit trail keeps the account's actions under its id.
+ *
+ * @throws not_found, session_active while the account has an active session
  */
 export function deleteUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
   return change(deps, email, "user.deleted", async (transaction, id) => {
-    // The user's row is locked: no launch can begin a session now.
+    // The user's row is locked, so no launch can start a session now.
     const active = await findActiveGameSessionOfUser(transaction, id);
     if (active !== undefined) {
       throw new DomainError("session_active", {
@@ -93,8 +99,8 @@ export function deleteUser(deps: ChangeUserDeps, email: string): Promise<Changed
 }
 
 /**
- * The change and the end of the sign-ins are one transaction: a new password must not leave an old sign-in
- * behind.
+ * Makes the change and ends the sign-ins in one transaction, so a new password never leaves an old sign-in
+ * active.
  */
 async function change(
   { postgres, audit, announce }: ChangeUserDeps,

@@ -21,8 +21,9 @@ interface NewUser {
 }
 
 /**
- * Creates an account whose address counts as verified, because an operator vouches for it. Throws
- * invalid_request, common_password, and conflict with the id of the account there is.
+ * Creates an account. Its address counts as verified, because an operator vouches for it.
+ *
+ * @throws invalid_request, common_password, and conflict with the id of the existing account
  */
 export async function createUser(
   { postgres, passwords, audit }: { postgres: Postgres; passwords: Passwords; audit: Audit },
@@ -62,29 +63,30 @@ const ImportedUser = z.strictObject({
   email: z.string(),
   name: z.string(),
   passwordHash: z.string(),
-  /** An unverified address must not let a provider's account sign in. */
+  /** False keeps a provider's account with this address from signing in as this user. */
   emailVerified: z.boolean().default(false),
 });
 
-/** How many lines created an account, and how many did not. */
+/** Number of lines that created an account, and of those that did not. */
 interface ImportedUsers {
   created: number;
-  /** Lines of addresses that have an account, of which nothing was changed. */
+  /** Lines whose address already has an account, which stays unchanged. */
   existing: number;
 }
 
 /**
- * Hashes of a lower cost are guessed too fast. A hash of a higher cost than ours would take longer to check,
- * and so show that its user was imported.
+ * Hashes with a lower cost can be guessed too fast. A hash with a higher cost than ours would take longer to
+ * check, which would reveal that its user was imported.
  */
 const costMin = 10;
 const rowsPerStatement = 500;
 const lineMaxLength = 8_192;
 
 /**
- * Creates accounts from lines of JSON, some hundred at a time, so that any number of them needs little
- * memory. May be run again: an address that has an account is left alone. Throws invalid_request with the
- * number of the first wrong line.
+ * Creates accounts from JSON lines, in batches of a few hundred to bound memory. Can be repeated: existing
+ * accounts are left unchanged.
+ *
+ * @throws invalid_request with the number of the first invalid line
  */
 export async function importUsers(
   { postgres }: { postgres: Postgres },

@@ -2,15 +2,13 @@ import { limits } from "#contracts/limits.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 
 const { passwordMinLength, passwordMaxLength, bodyBytes } = limits.auth;
-/**
- * The sign-in form has room for the other fields too: each letter beyond ASCII takes six to twelve of its
- * characters.
- */
+/** A non-ASCII character takes six to twelve characters in the sign-in form, which also has other fields. */
 const formLengthMax = bodyBytes - 2048;
 
 /**
- * Throws invalid_request, or common_password, for a password that no account may be given. Passwords that
- * accounts have are not held to it.
+ * Checks a new password. Existing passwords are not checked.
+ *
+ * @throws invalid_request, common_password
  */
 export async function requirePassword(password: string): Promise<void> {
   if (password.length < passwordMinLength || password.length > passwordMaxLength) {
@@ -25,10 +23,10 @@ export async function requirePassword(password: string): Promise<void> {
   }
 }
 
-/** The list takes some megabytes of memory: it is only read once a password is to be set. */
+/** The list takes several megabytes of memory, so it is read when the first password is set. */
 let reading: Promise<readonly string[]> | undefined;
 
-/** Whether a password is one of those that guessing begins with, in whatever case it is written. */
+/** Returns whether a password is on the list of common passwords, regardless of case. */
 async function isCommonPassword(password: string): Promise<boolean> {
   reading ??= import("@zxcvbn-ts/language-common").then(({ dictionary }) => dictionary["passwords-common"]);
   return (await reading).includes(password.toLowerCase());

@@ -142,10 +142,10 @@ function playerOf(ctx: AppContext, { id, authSessionId, signedInAt }: UserPrinci
   };
 }
 
-/** Routes by which players change how they sign in. */
+/** Routes that change a player's sign-in methods. */
 export const accountRoutes = [setPassword, unlink, listSignIns, endSignIn, endSignIns];
 
-/** What these routes need. */
+/** Dependencies of these routes. */
 type QualityDeps = UserDeps & { postgres: Postgres; config: { gameSession: { stream: SiteBounds } } };
 
 const qualityRoute = userRouteFor<QualityDeps>();
@@ -191,10 +191,10 @@ function presentQualityChoice(
   return { quality, maximum: { width: maxWidth, height: maxHeight, fps: maxFps, maxKbps } };
 }
 
-/** Routes by which players choose the quality of their picture. */
+/** Routes for a player's stream quality. */
 export const qualityRoutes = [showQuality, chooseQuality];
 
-/** Returns the player's sign-ins as their page shows them; `currentId` is the one that asks. */
+/** Returns the player's sign-ins for the account page. `currentId` is the sign-in of the request. */
 function presentSignIns(rows: readonly AuthSessionRow[], currentId: string): SignInsResponse {
   return {
     signIns: rows.map(({ id, startedAt, lastUsedAt, device, ipPrefix }) => ({
@@ -212,15 +212,16 @@ function presentSignIns(rows: readonly AuthSessionRow[], currentId: string): Sig
 interface Unlinking {
   userId: string;
   provider: { id: string; issuer: string };
-  /** Every provider that can sign players in. */
+  /** All configured providers. */
   providers: readonly Pick<ProviderIssuer, "issuer">[];
   address: string;
   requestId: string;
 }
 
 /**
- * Takes the provider's accounts from the player; it succeeds also when the player has none. Throws conflict
- * when nothing would be left to sign in with.
+ * Unlinks the provider's accounts from the player. A no-op when none is linked.
+ *
+ * @throws conflict when the player would have no sign-in method left
  */
 async function unlinkProvider(
   { postgres, audit }: { postgres: Postgres; audit: Audit },
@@ -229,7 +230,7 @@ async function unlinkProvider(
   const canSignIn = (stored: string): boolean =>
     providers.some(({ issuer }) => issuer !== undefined && isIssuer(issuer, stored));
   const unlinked = await postgres.transaction(async (transaction) => {
-    // Locked, because two concurrent requests must not remove a player's last sign-in method.
+    // The lock keeps two concurrent requests from removing the player's last sign-in method.
     const { hasPassword, issuers } = await lockSignInMethods(transaction, userId);
     const leaving = issuers.filter((stored) => isIssuer(provider.issuer, stored));
     const isLast = !hasPassword && !issuers.some((stored) => !leaving.includes(stored) && canSignIn(stored));

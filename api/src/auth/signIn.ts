@@ -13,7 +13,7 @@ import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { findUserByEmail, updateUnchangedPasswordHash, type CheckedUser } from "./userQueries.ts";
 
-/** What a sign-in by password needs. */
+/** Dependencies of a sign-in by password. */
 export interface SignInDeps {
   config: { auth: { pepper: string } };
   audit: Audit;

@@ -9,7 +9,7 @@ interface RevisedGame {
   revision: number;
 }
 
-/** Throws precondition_failed when the request is meant for another revision of the game. */
+/** Throws precondition_failed when `If-Match` names another revision of the game. */
 export type GamePrecondition = (game: RevisedGame) => void;
 
 /**
@@ -34,7 +34,7 @@ export function gamePreconditionOf(ctx: AppContext): GamePrecondition | undefine
   };
 }
 
-/** Returns a 412: the client has to read the game again. */
+/** Returns the 412 error, which tells the client to read the game again. */
 function preconditionFailed(): DomainError {
   return new DomainError("precondition_failed", {
     message:

@@ -1,15 +1,15 @@
 import type { Queryable } from "../stores/queryable.ts";
 
-/** SQL that is true while an active session plays the version `v`. */
+/** SQL condition: an active session plays the version `v`. */
 const isVersionPlayed =
   "EXISTS (SELECT 1 FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping'))";
 
-/** A game's current archive, as it was stored. */
+/** A game's current archive as stored. */
 interface CurrentVersion {
   objectKey: string;
   sha256: string;
   sizeBytes: number;
-  /** By the database's clock, right after the object store had it. */
+  /** Database time, right after the object store confirmed the archive. */
   createdAt: Date;
 }
 
@@ -24,7 +24,7 @@ export async function findCurrentVersion(db: Queryable, gameId: string): Promise
   return rows[0];
 }
 
-/** The launcher and the engine folder of a game, which its archive was checked for. */
+/** The launcher and the engine folder that the game's archive was checked against. */
 interface CheckedGame {
   id: string;
   launcher: string;
@@ -32,7 +32,7 @@ interface CheckedGame {
 }
 
 /**
- * Takes the game's lock that launches share, and returns the revision; undefined when the game no longer
+ * Takes the game's lock, which launches share, and returns the revision; undefined when the game no longer
  * matches the checked archive.
  */
 export async function lockCheckedGame(
@@ -95,9 +95,9 @@ interface UnusedVersion {
   objectKey: string;
 }
 
-/** Which versions are not to be removed yet. */
+/** Retention of versions. */
 interface VersionReprieve {
-  /** After it was superseded. */
+  /** Retention after the version was superseded. */
   graceSeconds: number;
   /** Retention after the deletion of the game, plus an hour for restorations in progress. */
   deletedDays: number;
@@ -105,8 +105,8 @@ interface VersionReprieve {
 }
 
 /**
- * Returns a version that was superseded more than `graceSeconds` ago, or that is a game's that was deleted
- * more than `deletedDays` ago, and that no session plays, and none of these; undefined when there is none.
+ * Returns a version that no session plays and that was superseded more than `graceSeconds` ago, or whose game
+ * was deleted more than `deletedDays` ago. Skips the ids in `except`; undefined when no version is due.
  */
 export async function findUnusedVersion(
   db: Queryable,
@@ -124,7 +124,7 @@ export async function findUnusedVersion(
   return rows[0];
 }
 
-/** Notes that the version's archive is removed, and that its game's GameCache must not name it any longer. */
+/** Records that the version's archive is removed and that its GameCache must no longer name it. */
 export async function updateVersionRemoved(db: Queryable, { id, gameId }: UnusedVersion): Promise<void> {
   await db.query({
     name: "mark-version-removed",
@@ -142,7 +142,7 @@ export interface StoredVersion {
   unpackedSizeBytes: number;
 }
 
-/** A game whose GameCache does not have the game's last change yet. */
+/** A game whose GameCache does not yet have the game's last change. */
 export interface OutdatedGame {
   id: string;
   slug: string;
@@ -150,19 +150,19 @@ export interface OutdatedGame {
   revision: number;
   /** Null before the first upload. */
   current: StoredVersion | null;
-  /** Other versions that sessions still play, the newest first. */
+  /** Other versions that sessions still play, newest first. */
   played: StoredVersion[];
   activeSessions: number;
 }
 
 const versionJson = `json_build_object('objectKey', v.object_key, 'sha256', v.sha256,
   'sizeBytes', v.size_bytes, 'unpackedSizeBytes', v.unpacked_size_bytes)`;
-/** As many as a GameCache may name. */
+/** Maximum number that a GameCache can name. */
 const playedVersionsMax = 8;
 
 /**
- * The first number of these advisory locks, any constant that all copies of this program agree on; the second
- * is the game's.
+ * First number of these advisory locks, an arbitrary constant shared by all replicas. The second is the
+ * game's.
  */
 const lockClass = 726_401;
 /** Number of candidates to find one that no other process is updating. */
@@ -190,9 +190,7 @@ export async function lockOutdatedGame(
   return rows[0]?.id;
 }
 
-/**
- * Returns what the GameCache of the game must become; undefined when it has the game's last change by now.
- */
+/** Returns the desired state of the game's GameCache; undefined when it is already up to date. */
 export async function findOutdatedGame(db: Queryable, gameId: string): Promise<OutdatedGame | undefined> {
   const { rows } = await db.query<OutdatedGame>({
     name: "read-game-behind",
@@ -211,7 +209,7 @@ export async function findOutdatedGame(db: Queryable, gameId: string): Promise<O
   return rows[0];
 }
 
-/** Records that the GameCache has the game's changes up to that revision. */
+/** Records that the GameCache is up to date with that revision. */
 export async function updateCacheApplied(
   transaction: Queryable,
   gameId: string,
@@ -224,19 +222,19 @@ export async function updateCacheApplied(
   });
 }
 
-/** A GameCache as the cluster has it. */
+/** A GameCache in the cluster. */
 export interface ClusterGameCache {
   slug: string;
-  /** Of its current archive. */
+  /** Digest of its current archive. */
   objectKey: string;
   isDeleting: boolean;
 }
 
 /**
  * Marks games as outdated whose GameCache does not match the database: it is missing, has another archive
- * than the current version, or exists although the game is deleted. Returns their slugs. A GameCache without
- * an archive of its game was not created from the database; it is ignored for deleted games and games without
- * a version.
+ * than the current version, or exists although the game is deleted. Returns their slugs. A GameCache with an
+ * unknown archive was not created from the database; it is ignored for deleted games and games without a
+ * version.
  */
 export async function updateLostCachesOutdated(
   db: Queryable,

@@ -7,10 +7,10 @@ import type { Queryable } from "../stores/queryable.ts";
  */
 export const deletedGameKeptDays = 90;
 
-/** A partner's game with its current archive, if there is one. */
+/** A partner's game with its current archive, if any. */
 export type PartnerGame = Game & { currentVersion: GameVersion | null };
 
-/** Data of a game that its partner sets. */
+/** Game data that the partner sets. */
 export interface GameMetadata {
   title: string;
   developer: string;
@@ -47,7 +47,7 @@ const listed = {
 /** Entry of a partner's list of games. */
 export type ListedGame = Pick<Game, keyof typeof listed>;
 
-/** Returns the partner's games that are not deleted, by slug. */
+/** Returns the partner's games, sorted by slug, without deleted ones. */
 export async function listPartnerGames(prisma: PrismaClient, partnerId: string): Promise<ListedGame[]> {
   return prisma.game.findMany({
     where: { partnerId, deletedAt: null },
@@ -56,7 +56,7 @@ export async function listPartnerGames(prisma: PrismaClient, partnerId: string):
   });
 }
 
-/** Locks the partner's list of games until the transaction ends. Take it before any lock of a game. */
+/** Locks the partner's list of games until the transaction ends. Take it before the lock of any game. */
 export async function lockPartnerGames(transaction: Queryable, partnerId: string): Promise<void> {
   await transaction.query({
     name: "lock-partner-games",
@@ -65,7 +65,7 @@ export async function lockPartnerGames(transaction: Queryable, partnerId: string
   });
 }
 
-/** Returns how many games the partner has that are not deleted. */
+/** Returns the number of the partner's games, without deleted ones. */
 export async function countPartnerGames(db: Queryable, partnerId: string): Promise<number> {
   const { rows } = await db.query<{ count: number }>({
     name: "count-partner-games",
@@ -75,10 +75,7 @@ export async function countPartnerGames(db: Queryable, partnerId: string): Promi
   return rows[0]?.count ?? 0;
 }
 
-/**
- * Returns the partner's game of that slug; null when there is none, or when it is deleted or another
- * partner's.
- */
+/** Returns the partner's game with that slug; null when it is unknown, deleted or another partner's. */
 export async function findPartnerGame(
   prisma: PrismaClient,
   partnerId: string,
@@ -90,7 +87,7 @@ export async function findPartnerGame(
   });
 }
 
-/** Whether the game is not deleted. */
+/** Returns whether the game exists and is not deleted. */
 export async function isGameThere(db: Queryable, gameId: string): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "is-game-there",
@@ -104,16 +101,16 @@ export async function isGameThere(db: Queryable, gameId: string): Promise<boolea
 export type InsertedGame = Pick<Game, "id" | "slug">;
 
 /**
- * Stores a new game of the partner; undefined when the slug is taken, by whomever and for a while even if
- * deleted.
+ * Stores a new game of the partner; undefined when the slug is taken by any partner or reserved for a deleted
+ * game.
  */
 export async function insertPartnerGame(
   transaction: Queryable,
   partnerId: string,
   game: GameMetadata & { slug: string },
 ): Promise<InsertedGame | undefined> {
-  // The old row stays for what refers to it, under a name that no game can have; its cache, which bore the
-  // slug, must be gone.
+  // Other rows still reference the old row, so it stays under a name that no game can have. Its GameCache,
+  // which has the slug as its name, must be gone.
   await transaction.query({
     name: "free-old-slug",
     text: `UPDATE games SET slug = slug || '~' || id
@@ -154,8 +151,8 @@ export async function insertPartnerGame(
 }
 
 /**
- * Changes the given fields of the partner's game and returns it as this has left it; null when there is no
- * such game or, if `revision` is given, when the game is at another one.
+ * Changes the given fields of the partner's game and returns the changed game; null when the game does not
+ * exist or, if `revision` is given, is at another revision.
  */
 export async function updatePartnerGame(
   prisma: PrismaClient,
@@ -173,8 +170,8 @@ export async function updatePartnerGame(
 }
 
 /**
- * Locks the partner's game until the transaction ends and returns its revision with its id; undefined when
- * there is none, or when it is deleted.
+ * Locks the partner's game until the transaction ends and returns its id and revision; undefined when it is
+ * unknown or deleted.
  */
 export async function lockPartnerGame(
   transaction: Queryable,
@@ -190,9 +187,9 @@ export async function lockPartnerGame(
 }
 
 /**
- * Takes a (locked) game out of the catalogue with its archive and its picture, and abandons an upload under
- * way. As a statement after the one that locked it sees what became current, and which upload began, while
- * that one waited.
+ * Deletes a (locked) game with its archive and picture, and abandons an upload in progress. Run it as a
+ * separate statement after the lock: a statement that waits for the lock does not see what became current
+ * while it waited.
  */
 export async function updateGameDeleted(transaction: Queryable, gameId: string): Promise<void> {
   await transaction.query({
@@ -211,8 +208,8 @@ export async function updateGameDeleted(transaction: Queryable, gameId: string):
 }
 
 /**
- * Locks the partner's deleted game until the transaction ends and returns its id; undefined when there is
- * none that can be restored.
+ * Locks the partner's deleted game until the transaction ends and returns its id; undefined when no such game
+ * can be restored.
  */
 export async function lockDeletedGame(
   transaction: Queryable,
@@ -227,10 +224,7 @@ export async function lockDeletedGame(
   return rows[0]?.id;
 }
 
-/**
- * Puts a (locked) game back into the catalogue. A game whose archive has been removed waits there for another
- * one.
- */
+/** Restores a (locked) game. If its archive has been removed, the game waits for a new upload. */
 export async function updateGameRestored(transaction: Queryable, gameId: string): Promise<void> {
   await transaction.query({
     name: "restore-game",

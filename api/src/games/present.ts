@@ -17,7 +17,7 @@ export function presentRegisteredGame({ id, slug }: InsertedGame): RegisterGameR
   return { id, slug, status: "pending_upload" };
 }
 
-/** Returns all games of a partner. */
+/** Returns a partner's list of games. */
 export function presentPartnerGames(games: readonly ListedGame[]): PartnerGamesResponse {
   return { games: games.map(presentListItem), total: games.length };
 }
@@ -68,8 +68,8 @@ export function presentPartnerGame(
 }
 
 /**
- * Returns every game server, `cached` once it has reported the current archive. A report of another version
- * does not count, so that a new upload is `pending` everywhere from the moment it is accepted.
+ * Returns every game server, `cached` once it has reported the current archive. Reports of other versions do
+ * not count, so a new upload is `pending` everywhere as soon as it is accepted.
  */
 export function presentSync({ slug, currentVersion }: PartnerGame, cluster: ClusterView): SyncResponse {
   const digest = currentVersion?.sha256;
@@ -129,7 +129,7 @@ function dayOf(date: Date | null): string {
   return date === null ? "" : date.toISOString().slice(0, 10);
 }
 
-/** Returns the address of a picture; with an empty id, what all of them begin with. */
+/** Returns the address of a picture or, with an empty id, the common prefix of all picture addresses. */
 export function pictureAddress({ baseUrl }: { baseUrl: string }, pictureId: string): string {
   return `${baseUrl}/api/pictures/${pictureId}`;
 }

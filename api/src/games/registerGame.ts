@@ -14,7 +14,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { slug } from "#contracts/http/text.ts";
 
-/** Dependencies of a change to a game. */
+/** Dependencies of registering a game. */
 export interface RegisterGameDeps {
   config: NetworkConfig & { siteResources: SiteResources };
   postgres: Postgres;
@@ -22,9 +22,10 @@ export interface RegisterGameDeps {
 }
 
 /**
- * Registers a game, which then waits for its archive. Throws invalid_request for a network that the site does
- * not allow or more resources than it gives, and conflict when the slug is taken or the partner has as many
- * games as there may be. `alsoWithin` runs in the same transaction.
+ * Registers a game, which then waits for its archive. `inTransaction` runs in the same transaction.
+ *
+ * @throws invalid_request for a network or resources that the site does not allow, conflict when the slug is
+ *   taken or the partner has reached the limit of games
  */
 export async function registerGame(
   { postgres, audit, config }: RegisterGameDeps,
@@ -81,8 +82,8 @@ function withoutUndefined<T extends object>(fields: T): Defined<T> {
 const maxLength = 63;
 
 /**
- * Returns a slug made from a title: its letters and digits in ASCII, dashes for the rest; undefined when too
- * little is left.
+ * Returns a slug derived from a title: its ASCII letters and digits, with dashes for the rest; undefined when
+ * too little is left.
  */
 export function slugOf(title: string): string | undefined {
   const words = title

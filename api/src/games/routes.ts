@@ -42,7 +42,7 @@ import { clientGoneSignal } from "../http/body.ts";
 import { archiveBodyOf, archiveTooLarge, archiveTypes, countUpload } from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
 
-/** What these routes need. */
+/** Dependencies of these routes. */
 type GamesDeps = PartnerDeps &
   RegisterGameDeps &
   UpdateGameDeps &
@@ -180,7 +180,7 @@ const upload = route({
         }),
       ({ sizeBytes }) => sizeBytes,
     ).catch(async (error: unknown) => {
-      // Nothing was read, and a client that retries as told must not run out of uploads.
+      // Nothing was read. A client that follows Retry-After must not run out of uploads.
       if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined)
         await giveBackRateLimit(ctx, "upload");
       throw error instanceof DomainError && error.code === "payload_too_large"
@@ -244,7 +244,7 @@ const restore = route({
   },
 });
 
-/** A partner's own games, their archives and how far these have come. */
+/** Routes for a partner's games, their archives and the distribution of these. */
 export const partnerRoutes: readonly Route<GamesDeps>[] = [
   list,
   register,
@@ -266,10 +266,7 @@ async function findGame(
   return game;
 }
 
-/**
- * The detail under the game's own tag, so that a client can say which state of the game a change is meant
- * for.
- */
+/** Responds with the detail under the game's own tag, which a client can send back in `If-Match`. */
 function respondWithGame(
   ctx: AppContext<{ cluster: ClusterView; config: { baseUrl: string } }>,
   game: PartnerGame,

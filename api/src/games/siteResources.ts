@@ -9,7 +9,7 @@ import type { Game } from "../generated/client.ts";
 const { resources } = limits;
 const { declarable } = resources;
 
-/** Processors in thousandths. */
+/** CPU in thousandths of a core. */
 const processors = (fallback: number, { min, max }: { min: number; max: number }) =>
   z.coerce
     .number()
@@ -18,7 +18,7 @@ const processors = (fallback: number, { min, max }: { min: number; max: number }
     .default(fallback / 1000)
     .transform((cpus) => Math.round(cpus * 1000));
 
-/** Variables of the environment that say what games may take here. */
+/** Environment variables for the resources of games. */
 export const siteResourceVariables = {
   GAME_MEMORY_MB: within(resources.memoryMb.default, declarable.memoryMb),
   GAME_MEMORY_MB_MAX: within(resources.memoryMb.max, declarable.memoryMb),
@@ -35,19 +35,19 @@ export interface SiteResources {
   normal: { memoryMb: number; cpuMillicores: number };
   most: { memoryMb: number; cpuMillicores: number; gpuShare: number; width: number; height: number };
   /**
-   * The largest that a declared picture is sent in: what may be declared, or the stream's own maximum where
-   * an admin has set a smaller one.
+   * Largest size at which a declared picture is streamed: the maximum that can be declared, or the stream's
+   * maximum if an admin has set a smaller one.
    */
   picture: { width: number; height: number };
 }
 
-/** The stream's maximum; 0 where an admin has set none. */
+/** The stream's maximum; 0 if it is not configured. */
 interface StreamMaximum {
   STREAM_MAX_WIDTH: number;
   STREAM_MAX_HEIGHT: number;
 }
 
-/** Returns the same as one value. */
+/** Returns the site's resources from the environment's variables. */
 export function siteResourcesOf(env: Variables & StreamMaximum): SiteResources {
   return {
     normal: { memoryMb: env.GAME_MEMORY_MB, cpuMillicores: env.GAME_CPUS },
@@ -65,7 +65,7 @@ export function siteResourcesOf(env: Variables & StreamMaximum): SiteResources {
   };
 }
 
-/** Adds an issue to the environment's check for each default that is above its maximum. */
+/** Adds an issue for each default above its maximum. */
 export function checkSiteResources(env: Variables, context: z.RefinementCtx): void {
   const above = [
     ["GAME_MEMORY_MB", "GAME_MEMORY_MB_MAX"],
@@ -87,7 +87,7 @@ export type DeclaredResources = Pick<
   "memoryMb" | "cpuMillicores" | "gpuShare" | "pictureWidth" | "pictureHeight"
 >;
 
-/** Returns a declaration as the game's row keeps it; one that is taken back leaves nothing of the former. */
+/** Returns the columns of a declaration. A withdrawn declaration clears all of them. */
 export function declaredResourcesOf(resources: GameResources | null): DeclaredResources {
   const { memoryMb, cpus, gpuShare, resolution } = resources ?? {};
   return {
@@ -99,7 +99,7 @@ export function declaredResourcesOf(resources: GameResources | null): DeclaredRe
   };
 }
 
-/** Returns the declaration as its partner sees it; null when nothing is declared. */
+/** Returns the declaration for its partner; null when nothing is declared. */
 export function presentResources({
   memoryMb,
   cpuMillicores,
@@ -117,7 +117,11 @@ export function presentResources({
   return Object.keys(resources).length === 0 ? null : resources;
 }
 
-/** Throws invalid_request, with each field, when a partner declares more than the site gives any game. */
+/**
+ * Checks declared resources against the site's maximum.
+ *
+ * @throws invalid_request, which names each field
+ */
 export function checkResources(
   { siteResources: { most } }: { siteResources: SiteResources },
   { resources }: { resources?: GameResources | null | undefined },

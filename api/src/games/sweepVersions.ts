@@ -15,12 +15,11 @@ export interface SweepVersionsDeps {
   objectStore: ObjectStore;
 }
 
-/** After so long, a launch that read the version just before it was superseded has committed. */
+/** A launch that read the version just before it was superseded has committed after this time. */
 const graceSeconds = 60;
 
 /**
- * Removes archives that are neither current nor played, nor those of a deleted game that its partner may
- * restore.
+ * Removes archives that are neither current nor played, except those of deleted games that can be restored.
  */
 export async function sweepVersions(
   { postgres, objectStore, logger, clock }: SweepVersionsDeps,

@@ -31,7 +31,7 @@ export interface SyncGameCachesDeps {
 
 const gamesPerPassMax = 100;
 
-/** Updates every outdated GameCache to its game's last change, also of games whose changing process died. */
+/** Updates every outdated GameCache to its game's last change, including changes by processes that died. */
 export async function syncGameCaches(deps: SyncGameCachesDeps): Promise<void> {
   const seen: string[] = [];
   while (seen.length < gamesPerPassMax) {
@@ -71,8 +71,8 @@ async function syncOne(
 }
 
 /**
- * Returns false also when the cluster refuses this GameCache, as by a quota or a policy: those of the games
- * after it must not wait for that.
+ * Returns false also when the cluster rejects this GameCache, for example because of a quota or a policy. The
+ * GameCaches of later games must not wait for it.
  */
 async function syncUnlessRefused(deps: SyncGameCachesDeps, game: OutdatedGame): Promise<boolean> {
   try {
@@ -88,7 +88,7 @@ async function syncUnlessRefused(deps: SyncGameCachesDeps, game: OutdatedGame): 
 }
 
 /**
- * Returns false when it has to wait: sessions of a deleted game go on, and their nodes need the GameCache
+ * Returns false when it has to wait: sessions of a deleted game continue, and their nodes need the GameCache
  * until they end.
  */
 async function sync(
@@ -111,7 +111,7 @@ async function sync(
   return true;
 }
 
-/** Returns one source per digest: an archive that was uploaded again is the same version. */
+/** Returns one source per digest, because an archive that was uploaded again is the same version. */
 function previousSources(
   bucket: string,
   current: StoredVersion,
@@ -129,7 +129,7 @@ function sourceOf(
   return { bucket, key: objectKey, sha256, sizeBytes, unpackedSizeBytes };
 }
 
-/** What finding lost GameCaches needs. */
+/** Dependencies of finding lost GameCaches. */
 export interface LostGameCachesDeps {
   logger: Logger;
   clock: Clock;
@@ -137,15 +137,14 @@ export interface LostGameCachesDeps {
   cluster: ClusterView;
 }
 
-/** Between two comparisons when the cluster has told of no deletion. */
+/** Interval between comparisons when the cluster reports no deletion. */
 const comparisonIntervalMs = 60_000;
 
 /**
- * Finds the games whose GameCache is not in the cluster as the database has it, and marks them as outdated,
- * so that the cache is made again of the database: an admin deleted it, or its namespace, the cluster is a
- * new one, or its storage was restored from a backup, with an earlier version of a game or a game that was
- * deleted since. It compares all games at its start, after each deletion that the cluster tells of, and once
- * a minute.
+ * Finds games whose GameCache does not match the database and marks them as outdated, so it is recreated. An
+ * admin may have deleted the GameCache or its namespace, the cluster may be new, or its storage may have been
+ * restored from a backup with an earlier state. All games are compared at the start, after each deletion that
+ * the cluster reports, and once a minute.
  */
 export class LostGameCaches {
   readonly #deps: LostGameCachesDeps;
@@ -159,7 +158,7 @@ export class LostGameCaches {
     });
   }
 
-  /** Compares the database with the cluster when that is due. */
+  /** Compares the database with the cluster when a comparison is due. */
   async pass(): Promise<void> {
     const { postgres, cluster, clock, logger } = this.#deps;
     if (!cluster.gameCaches.hasSynced || clock.monotonicMs() < this.#dueMs) return;
@@ -181,7 +180,7 @@ export class LostGameCaches {
     }
   }
 
-  /** Stops listening to the cluster. */
+  /** Stops watching the cluster. */
   stop(): void {
     this.#unsubscribe();
   }

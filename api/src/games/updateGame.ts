@@ -21,7 +21,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** Dependencies of a change to a game. */
+/** Dependencies of updating a game. */
 export interface UpdateGameDeps {
   config: NetworkConfig & { siteResources: SiteResources };
   postgres: Postgres;
@@ -146,7 +146,7 @@ function sessionChangesOf({ network, saveLimitMb, resources }: PatchGameRequest)
   };
 }
 
-/** A session that ran out of memory under another declaration says nothing of this one. */
+/** A session that ran out of memory under another declaration says nothing about this one. */
 function memoryFloorOf(
   { memoryMb }: PartnerGame,
   changes: Partial<GameMetadata>,
@@ -156,14 +156,16 @@ function memoryFloorOf(
     : { profileMemoryFloorMb: null };
 }
 
-/** What deleting a game needs. */
+/** Dependencies of deleting a game. */
 export interface DeleteGameDeps extends SyncGameCachesDeps {
   audit: Audit;
 }
 
 /**
- * Deletes a game from the catalogue: no new session can start, running ones go on with their files. Its slug
- * stays taken for 90 days. Throws not_found and precondition_failed.
+ * Deletes a game. No new session can start; running ones continue with their files. Its slug stays reserved
+ * for 90 days.
+ *
+ * @throws not_found, precondition_failed
  */
 export async function deleteGame(
   deps: DeleteGameDeps,
@@ -179,7 +181,7 @@ export async function deleteGame(
     return game.id;
   });
   await deps.audit.record(gameAuditEvent("game.deleted", partner, id));
-  // When this fails, the leader's next pass does it.
+  // If this fails, the leader's next pass does it.
   await syncGameCache(deps, id).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, game: slug },
@@ -188,7 +190,7 @@ export async function deleteGame(
   });
 }
 
-/** What restoring a game needs. */
+/** Dependencies of restoring a game. */
 export interface RestoreGameDeps extends SyncGameCachesDeps {
   postgres: Postgres;
   audit: Audit;
@@ -217,7 +219,7 @@ export async function restoreGame(
   if (game === null) throw noSuchGame(slug);
   if (restoredId === undefined) return game;
   await deps.audit.record(gameAuditEvent("game.restored", partner, restoredId));
-  // When this fails, the leader's next pass does it.
+  // If this fails, the leader's next pass does it.
   await syncGameCache(deps, restoredId).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, game: slug },
@@ -229,7 +231,7 @@ export async function restoreGame(
 
 /** Network access that the site allows games. */
 export interface NetworkConfig {
-  /** Whether games may be registered, and launched, that open connections. */
+  /** Whether games with network access can be registered and launched. */
   isInternetAllowed: boolean;
 }
 
@@ -265,7 +267,7 @@ export async function requireRoom(
   });
 }
 
-/** Returns the audit event of a partner's change of one of their games. */
+/** Returns the audit event for a partner's change to one of their games. */
 export function gameAuditEvent(
   action: `game.${string}`,
   partner: PartnerPrincipal,

@@ -19,7 +19,7 @@ import type { Pace } from "../archives/bodyReader.ts";
 import { toReceptionError, receiveArchive, type ReceivedArchive } from "../archives/receiveArchive.ts";
 import { holdUploadLease, lostUploadLease } from "./upload/uploadLease.ts";
 
-/** What an upload needs. */
+/** Dependencies of an upload. */
 export interface UploadDeps extends SyncGameCachesDeps {
   config: { partner: { uploadMaxBytes: number; uploadPace: Pace } };
   audit: Audit;
@@ -46,11 +46,12 @@ interface IncomingArchive {
 }
 
 /**
- * Stores an archive and makes it the game's current version, or changes nothing at all: it becomes visible in
- * the object store only when it is complete and valid, and current only with the database's commit after
- * that. Throws upload_in_progress, invalid_archive, checksum_mismatch, payload_too_large,
- * precondition_failed, request_timeout, conflict, not_found and unavailable, and what requirePartner throws
- * when the key was revoked or the partner suspended before the commit.
+ * Stores an archive and makes it the game's current version, or changes nothing. The archive becomes visible
+ * in the object store when it is complete and valid, and current when the database commits after that.
+ *
+ * @throws upload_in_progress, invalid_archive, checksum_mismatch, payload_too_large, precondition_failed,
+ *   request_timeout, conflict, not_found, unavailable, and what requirePartner throws when the key was
+ *   revoked or the partner suspended before the commit
  */
 export async function uploadArchive(
   deps: UploadDeps,
@@ -75,7 +76,7 @@ export async function uploadArchive(
   );
   const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
   await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
-  // When this fails, the leader's next pass does it.
+  // If this fails, the leader's next pass does it.
   await syncGameCache(deps, game.id).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, game: game.slug },
@@ -96,7 +97,7 @@ async function storeArchive(
   const archives = new ArchiveObjectStore(deps.objectStore);
   const upload = await archives.openUpload(lease.objectKey);
   const received = await receive(deps, upload, game, incoming, signal).catch(async (error: unknown) => {
-    // The lease stays behind, so the sweeper finds what an abort that fails leaves.
+    // The lease stays, so the sweeper finds the remains of a failed abort.
     await upload
       .abort()
       .catch((cause: unknown) =>
@@ -105,8 +106,7 @@ async function storeArchive(
     throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
   });
   const current = await findCurrentVersion(deps.postgres.pool, game.id);
-  // Partners are told to upload an archive again that the object store has lost, so the same content becomes
-  // a new version.
+  // Partners are told to upload a lost archive again, so the same content becomes a new version.
   if (current?.sha256 === received.sha256.toString("hex") && (await archives.isAsStored(current))) {
     await upload.abort();
     await recheckPartner(deps.postgres.pool, partner);
@@ -117,8 +117,8 @@ async function storeArchive(
   try {
     await commit(deps, lease, target, received);
   } catch (error) {
-    // Any other error leaves open whether the archive is current by now. If it is not, the abandoned lease
-    // leads the sweeper to it.
+    // After any other error it is unknown whether the archive is current. If it is not, the sweeper finds it
+    // through the abandoned lease.
     if (!(error instanceof DomainError)) throw error;
     await archives.remove(lease.objectKey).catch((cause: unknown) => {
       deps.logger.warn(
@@ -132,8 +132,9 @@ async function storeArchive(
 }
 
 /**
- * Releases the upload's lease. Throws not_found when it was lost to the game's deletion, and conflict when
- * another upload has it.
+ * Releases the upload's lease.
+ *
+ * @throws not_found when the game was deleted, conflict when another upload has the lease
  */
 async function releaseLease(db: Queryable, lease: UploadLease, { id, slug }: PartnerGame): Promise<void> {
   if (await deleteUploadLease(db, lease)) return;
@@ -175,8 +176,8 @@ async function commit(
   const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
   await postgres.transaction(async (transaction) => {
     await lockPartnerAccess(transaction, partner);
-    // First the game, then its upload, as a deletion of the game does: in the other order each would wait for
-    // the other.
+    // Lock the game first and then its upload, like the deletion of a game; the reverse order would
+    // deadlock.
     const revision = await lockCheckedGame(transaction, game);
     await releaseLease(transaction, lease, game);
     if (revision === undefined) {

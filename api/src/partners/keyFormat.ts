@@ -2,9 +2,9 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { randomBase32, toBase32 } from "#runtime/base32.ts";
 
 /**
- * A partner's API key reads `joypod_live_<keyId>_<secret><check>`: the id finds the row, the secret (200
- * bits) proves who holds it. The check tells a typing error from a wrong key without asking the database, and
- * lets secret scanners recognize a key.
+ * Prefix of API keys. A key reads `joypod_live_<keyId>_<secret><check>`: the id finds the row and the secret
+ * (200 bits) authenticates the holder. The check detects typing errors without a database query and lets
+ * secret scanners recognize a key.
  */
 const prefix = "joypod_live";
 const keyIdLength = 16;
@@ -14,14 +14,14 @@ const keyPattern = new RegExp(
   `^(?<signed>${prefix}_(?<keyId>[0-9a-z]{${keyIdLength}})_(?<secret>[0-9a-z]{${secretLength}}))(?<check>[0-9a-z]{${checkLength}})$`,
 );
 
-/** A new key: `key` is shown once and never stored, the rest is the row. */
+/** A new key. `key` is shown once and never stored; the other fields form the row. */
 export interface NewPartnerKey {
   key: string;
   keyId: string;
   secretHash: string;
 }
 
-/** A key that a request bears; it is valid when `secretHash` equals the stored one. */
+/** The key of a request; it is valid if `secretHash` equals the stored one. */
 export interface PresentedPartnerKey {
   keyId: string;
   secretHash: string;
@@ -35,7 +35,7 @@ export function createPartnerKey(): NewPartnerKey {
   return { key: signed + checkOf(signed), keyId, secretHash: hashOf(secret) };
 }
 
-/** Parses a key; undefined when the text is none, be it mistyped, cut short or of another kind. */
+/** Parses a key; undefined if the text is mistyped, truncated or not a key. */
 export function parsePartnerKey(text: string): PresentedPartnerKey | undefined {
   const { signed, keyId, secret, check } = keyPattern.exec(text)?.groups ?? {};
   if (signed === undefined || keyId === undefined || secret === undefined || check !== checkOf(signed))
@@ -43,13 +43,13 @@ export function parsePartnerKey(text: string): PresentedPartnerKey | undefined {
   return { keyId, secretHash: hashOf(secret) };
 }
 
-/** Whether two secrets' hashes are equal, in time that does not depend on where they differ. */
+/** Compares the hashes of two secrets in constant time. */
 export function isSameSecretHash(left: string, right: string): boolean {
   const [a, b] = [Buffer.from(left), Buffer.from(right)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Returns the secret's hash. A fast one is enough: nobody can guess 200 random bits. */
+/** Returns the secret's hash. A fast hash suffices for 200 random bits. */
 function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }

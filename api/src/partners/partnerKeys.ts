@@ -11,7 +11,7 @@ import {
   updatePartnerKeyRevoked,
 } from "./partnerQueries.ts";
 
-/** A new key, whose text is shown this once. */
+/** A new key, whose text is shown only once. */
 interface IssuedKey {
   partner: { id: string; name: string };
   keyId: string;
@@ -21,8 +21,10 @@ interface IssuedKey {
 }
 
 /**
- * Issues another key for a partner (by name or id); two at a time may be valid, so that one can replace the
- * other. Throws not_found, and conflict when there are two already.
+ * Issues a new key for a partner (by name or id). Two keys can be valid at a time, so one can replace the
+ * other.
+ *
+ * @throws not_found, conflict when the partner already has two valid keys
  */
 export async function issuePartnerKey(
   { postgres, audit }: { postgres: Postgres; audit: Audit },
@@ -58,17 +60,21 @@ export async function issuePartnerKey(
   return { ...issued, keyId, key };
 }
 
-/** A key as its owner's list shows it; null for a time that has not come and will not. */
+/** A key in the partner's list; null for a time that does not apply. */
 export interface ListedKey {
   keyId: string;
   createdAt: string;
   expiresAt: string | null;
   revokedAt: string | null;
-  /** To the minute. */
+  /** Accurate to one minute. */
   lastUsedAt: string | null;
 }
 
-/** Returns all keys that a partner (by name or id) was given, the oldest first. Throws not_found. */
+/**
+ * Returns all keys of a partner (by name or id), oldest first.
+ *
+ * @throws not_found
+ */
 export async function listPartnerKeys(
   { postgres }: { postgres: Postgres },
   partnerNameOrId: string,

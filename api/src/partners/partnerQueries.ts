@@ -1,7 +1,7 @@
 import type { PrismaClient, PartnerKey } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** Stores a partner of that name and returns the new id; undefined when there is one of that name already. */
+/** Stores a partner and returns the new id; undefined when the name is taken. */
 export async function insertPartner(db: Queryable, name: string): Promise<string | undefined> {
   const {
     rows: [created],
@@ -12,13 +12,13 @@ export async function insertPartner(db: Queryable, name: string): Promise<string
   return created?.id;
 }
 
-/** Returns the id of the partner of that name. Throws when there is none. */
+/** Returns the id of the partner with that name. Throws if it is unknown. */
 export async function findPartnerId(prisma: PrismaClient, name: string): Promise<string> {
   const { id } = await prisma.partner.findUniqueOrThrow({ where: { name }, select: { id: true } });
   return id;
 }
 
-/** Returns the id of the partner of that name or id; undefined when there is none. */
+/** Returns the id of the partner with that name or id; undefined if unknown. */
 export async function findPartnerIdOf(prisma: PrismaClient, nameOrId: string): Promise<string | undefined> {
   return (
     await prisma.partner.findFirst({
@@ -28,7 +28,7 @@ export async function findPartnerIdOf(prisma: PrismaClient, nameOrId: string): P
   )?.id;
 }
 
-/** Locks the partner of that name or id until the transaction ends; undefined when there is none. */
+/** Locks the partner with that name or id until the transaction ends; undefined if unknown. */
 export async function lockPartner(
   transaction: Queryable,
   nameOrId: string,
@@ -46,15 +46,13 @@ export async function lockPartner(
 interface PartnerSuspension {
   id: string;
   name: string;
-  /** Null for a partner who is not suspended. */
+  /** Null when the partner is not suspended. */
   suspendedAt: Date | null;
-  /** False when the partner was in this state already. */
+  /** False when the partner was already in this state. */
   isChanged: boolean;
 }
 
-/**
- * Suspends the partner of that name or id, or lifts the suspension; undefined when there is no such partner.
- */
+/** Suspends or resumes the partner with that name or id; undefined if unknown. */
 export async function updatePartnerSuspended(
   db: Queryable,
   nameOrId: string,
@@ -72,10 +70,10 @@ export async function updatePartnerSuspended(
   return row;
 }
 
-/** How exactly the last use of a key is known: not every request writes it. */
+/** Resolution of a key's last use, so that not every request writes it. */
 const useSeconds = 60;
 
-/** Returns the ids of the partner's keys that work now, the oldest first. */
+/** Returns the ids of the partner's valid keys, oldest first. */
 export async function listLivePartnerKeyIds(transaction: Queryable, partnerId: string): Promise<string[]> {
   const { rows } = await transaction.query<{ id: string }>(
     "SELECT id FROM partner_keys WHERE partner_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY created_at",
@@ -93,7 +91,7 @@ interface NewPartnerKeyRow {
   expiresInDays: number | undefined;
 }
 
-/** Stores a key and returns when it expires; null when it never does. */
+/** Stores a key and returns its expiry; null if it never expires. */
 export async function insertPartnerKey(
   transaction: Queryable,
   { keyId, partnerId, secretHash, expiresInDays }: NewPartnerKeyRow,
@@ -108,15 +106,15 @@ export async function insertPartnerKey(
   return row?.expiresAt ?? null;
 }
 
-/** A key that is revoked now. */
+/** A revoked key. */
 interface PartnerKeyRevocation {
   partnerId: string;
   revokedAt: Date;
-  /** False when it was revoked before. */
+  /** False when it was already revoked. */
   isChanged: boolean;
 }
 
-/** Revokes the key; undefined when there is no such key. */
+/** Revokes the key; undefined if it is unknown. */
 export async function updatePartnerKeyRevoked(
   db: Queryable,
   keyId: string,
@@ -134,8 +132,7 @@ export async function updatePartnerKeyRevoked(
 }
 
 /**
- * Returns all keys that the partner of that name or id was given, the oldest first; undefined when there is
- * no such partner.
+ * Returns all keys of the partner with that name or id, oldest first; undefined if the partner is unknown.
  */
 export async function listPartnerKeyRows(
   prisma: PrismaClient,
@@ -148,17 +145,17 @@ export async function listPartnerKeyRows(
   return partner?.keys;
 }
 
-/** A key that has neither expired nor been revoked, and whose it is. */
+/** A valid key with its partner. */
 export interface LivePartnerKey {
   secretHash: string;
   partnerId: string;
   partnerName: string;
   isSuspended: boolean;
-  /** Whether its last use was noted longer than a minute ago. */
+  /** Whether the last recorded use is more than a minute old. */
   isUseDue: boolean;
 }
 
-/** Returns the key of that id; undefined when there is none that works now. */
+/** Returns the valid key with that id; undefined if it is unknown, expired or revoked. */
 export async function findLivePartnerKey(db: Queryable, keyId: string): Promise<LivePartnerKey | undefined> {
   const { rows } = await db.query<LivePartnerKey>({
     name: "find-partner-key",
@@ -172,8 +169,8 @@ export async function findLivePartnerKey(db: Queryable, keyId: string): Promise<
 }
 
 /**
- * Returns whose key this is, if it works now, and keeps revocations and suspensions waiting until the
- * transaction ends; undefined when it does not work.
+ * Returns the partner of a valid key and delays revocations and suspensions until the transaction ends;
+ * undefined if the key is not valid.
  */
 export async function lockLivePartnerKey(
   transaction: Queryable,
@@ -188,7 +185,7 @@ export async function lockLivePartnerKey(
   return rows[0];
 }
 
-/** Notes that the key was used now. */
+/** Records a use of the key. */
 export async function updatePartnerKeyUsed(db: Queryable, keyId: string): Promise<void> {
   await db.query({
     name: "note-partner-key-use",

@@ -5,8 +5,9 @@ import type { Postgres } from "../stores/postgres.ts";
 import { findPartnerId, insertPartner, updatePartnerSuspended } from "./partnerQueries.ts";
 
 /**
- * Creates a partner, who has no key yet. Throws invalid_request for the name, and conflict with the id of the
- * one of that name.
+ * Creates a partner without a key.
+ *
+ * @throws invalid_request for an invalid name, conflict with the id of the existing partner
  */
 export async function createPartner(
   { postgres, audit }: { postgres: Postgres; audit: Audit },
@@ -32,13 +33,13 @@ export async function createPartner(
   return { id, name };
 }
 
-/** What changing a partner's suspension needs. */
+/** Dependencies of suspending a partner. */
 interface SuspendPartnerDeps {
   postgres: Postgres;
   audit: Audit;
 }
 
-/** A partner after the change; `suspendedAt` is null for a partner who is not suspended. */
+/** A partner after the change; `suspendedAt` is null unless the partner is suspended. */
 interface SuspendedPartner {
   id: string;
   name: string;
@@ -46,7 +47,7 @@ interface SuspendedPartner {
 }
 
 /**
- * Suspends a partner (by name or id): every request is refused, and the games stay available.
+ * Suspends a partner (by name or id): all its requests are refused, and its games stay available.
  *
  * @throws not_found
  */

@@ -13,32 +13,34 @@ import {
 } from "./partnerQueries.ts";
 import { type Access, toRoute, type Definition, type Route } from "../http/route.ts";
 
-/** What partners' routes need to check a key. */
+/** Dependencies of partner routes. */
 export interface PartnerDeps extends HttpDeps {
   audit: Audit;
   knownPartnerKeys: KnownPartnerKeys;
 }
 
-/** The partner whose API key a request bears. */
+/** The authenticated partner of a request. */
 export interface PartnerPrincipal {
   id: string;
   name: string;
-  /** Public part of the key: what the request rate is counted by. */
+  /** Public part of the key; the rate limit counts by it. */
   keyId: string;
-  /** Of this request, for the audit trail. */
+  /** Request data for the audit trail. */
   request: { address: string; requestId: string };
 }
 
-/** The audit trail tells from which networks a key is used, not how often. */
+/** The audit trail records which networks use a key, not how often. */
 const useAuditMs = 3_600_000;
 
 /**
- * Returns the partner whose API key the request bears. Throws unauthorized for any other credential,
- * forbidden for a suspended partner, and RateLimitError where too many unknown keys came from the address.
+ * Returns the partner whose API key the request carries.
+ *
+ * @throws unauthorized for any other credential, forbidden for a suspended partner, RateLimitError after too
+ *   many unknown keys from the address
  */
 async function requirePartner(ctx: AppContext<PartnerDeps>): Promise<PartnerPrincipal> {
-  // Node passes on only one of two such headers. A request with two is refused, because nothing says which of
-  // them counts.
+  // Node passes on only one of two such headers, and it is ambiguous which one counts, so a request with two
+  // is refused.
   const { authorization = [] } = ctx.req.headersDistinct;
   const [, text] =
     authorization.length === 1 ? (/^Bearer +([^\s,]+)$/i.exec(authorization[0] ?? "") ?? []) : [];
@@ -91,7 +93,7 @@ async function findUnknownKey(
   return key;
 }
 
-/** Asks the database, and remembers what it says. */
+/** Looks up the key in the database and remembers a valid one. */
 async function findRightKey(
   { deps: { knownPartnerKeys, postgres } }: AppContext<PartnerDeps>,
   presented: PresentedPartnerKey,
@@ -106,14 +108,18 @@ async function findRightKey(
 }
 
 /**
- * Throws like requirePartner when the key of a long request was revoked or expired in the meantime, or its
- * partner was suspended.
+ * Checks the partner again during a long request.
+ *
+ * @throws unauthorized or forbidden when the key was revoked or expired, or the partner was suspended
  */
 export async function recheckPartner(db: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
   requireActive(await findLivePartnerKey(db, keyId));
 }
 
-/** The same within a transaction. A revocation waits for the transaction, so nothing happens after it. */
+/**
+ * Checks the partner within a transaction. A revocation waits for the transaction, so nothing happens after
+ * it.
+ */
 export async function lockPartnerAccess(transaction: Queryable, { keyId }: PartnerPrincipal): Promise<void> {
   requireActive(await lockLivePartnerKey(transaction, keyId));
 }
@@ -130,10 +136,7 @@ function invalidKey(): HttpError {
   });
 }
 
-/**
- * Notes the use, so that partners can see which keys are forgotten or stolen. A request is not refused when
- * that fails.
- */
+/** Records the use of the key, which lets partners recognize unused or stolen keys. Best effort. */
 async function noteUse(
   { deps: { postgres, logger } }: AppContext<PartnerDeps>,
   keyId: string,
@@ -150,7 +153,7 @@ interface PartnerCaller {
   partner: PartnerPrincipal;
 }
 
-/** Partners may call, by API key; requests are counted by key. */
+/** Access with a partner's API key. Requests are counted by key. */
 const partnerAccess: Access<PartnerDeps, PartnerCaller> = {
   name: "partner",
   refusesStrayQuery: true,
@@ -171,11 +174,11 @@ export function partnerRouteFor<D>() {
 const keysMax = 10_000;
 
 /**
- * Keys that this process has found right before: their requests are not counted as guesses, whatever else
- * comes from their address. Whether one still works is for the database to say each time.
+ * Keys that this process has recently found valid. Requests with them do not count as guesses, no matter what
+ * else the address sends. The database still decides each time whether the key is valid.
  */
 export class KnownPartnerKeys {
-  /** The hash of the secret, by the key's id; the oldest first. */
+  /** Hash of the secret by key id, oldest first. */
   readonly #hashes = new Map<string, string>();
   /** First checks in flight, by key. */
   readonly #checks = new Map<string, Promise<unknown>>();
@@ -192,8 +195,8 @@ export class KnownPartnerKeys {
   }
 
   /**
-   * Runs the first check of a key, and lets requests with the same key wait for it meanwhile: hundreds of
-   * requests that use a key for the first time at once are not hundreds of guesses.
+   * Runs the first check of a key. Concurrent requests with the same key wait for it, so that hundreds of
+   * first uses do not count as guesses.
    */
   async check<T>(presented: PresentedPartnerKey, first: () => Promise<T>): Promise<T | "checked"> {
     const name = `${presented.keyId} ${presented.secretHash}`;

@@ -27,7 +27,7 @@ import { isLockedByAnother } from "../stores/databaseFailure.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** What restoring needs. */
+/** Dependencies of restoring. */
 export type RestoreDeps = SlotChangeDeps & ReadableVersionDeps;
 
 /**
@@ -47,9 +47,9 @@ export async function restoreSave(
   requireListed(game);
   if (!isReadableCurrent(before, versionId)) await readableVersion(deps, slotOf.userId, before, versionId);
   return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
-    // It may have been swept since.
+    // It may have been swept in the meantime.
     const version = versionOf(slot, versionId);
-    // The slot may go on with this object already, by another version that was restored from this one.
+    // The slot may already have this object, through another version that was restored from it.
     if (version.objectKey !== slot.objectKey)
       await insertSlotVersion(transaction, slot.id, { ...version, kind: "restored" });
     const { slot: after } = await findSlotHistory(deps, transaction, slotOf);
@@ -65,8 +65,9 @@ function isReadableCurrent(slot: SlotHistory, versionId: string): boolean {
 }
 
 /**
- * Renames a slot, back to its first name for an empty one, and returns the slot. It may be in use. Throws
- * not_found.
+ * Renames a slot and returns it. An empty name restores the default. Works while the slot is in use.
+ *
+ * @throws not_found
  */
 export async function renameSlot(deps: SlotChangeDeps, slotOf: SlotOf, label: string): Promise<SlotHistory> {
   const { pool } = deps.postgres;
@@ -75,7 +76,11 @@ export async function renameSlot(deps: SlotChangeDeps, slotOf: SlotOf, label: st
   return (await findSlotHistory(deps, pool, slotOf)).slot;
 }
 
-/** Removes a slot; its saves stay in the object store for the retention. Throws not_found and slot_in_use. */
+/**
+ * Deletes a slot. Its saves stay in the object store for the retention.
+ *
+ * @throws not_found, slot_in_use
+ */
 export async function deleteSlot(deps: SlotChangeDeps, slotOf: SlotOf): Promise<SlotHistory> {
   return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
     await deleteSlotRow(transaction, slot.id);
@@ -83,13 +88,13 @@ export async function deleteSlot(deps: SlotChangeDeps, slotOf: SlotOf): Promise<
   });
 }
 
-/** What changing slots needs. */
+/** Dependencies of slot changes. */
 export interface SlotChangeDeps extends SlotHistoryDeps {
   clock: Clock;
   postgres: Postgres;
 }
 
-/** What happens with the slot as it is then, in the transaction that made it so. */
+/** Called with the changed slot in the transaction that changes it. */
 export type AlsoWithin = ((slot: SlotHistory, transaction: Queryable) => Promise<void> | void) | undefined;
 
 /** A slot that is locked against changes, launches and sweeps until the transaction ends. */
@@ -101,8 +106,7 @@ interface HeldSlot {
 type SlotWork<T> = (transaction: Queryable, held: HeldSlot) => Promise<T>;
 
 /**
- * Together some three seconds at most: longer than the sweeper holds a slot where the object store responds
- * as it should.
+ * About three seconds in total: longer than the sweeper holds a slot when the object store responds normally.
  */
 const lockTriesMax = 6;
 const lockBackOff = { baseMs: 100, maxMs: 2_000 };
@@ -126,8 +130,8 @@ export async function withFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work
 }
 
 /**
- * The sweeper may hold the slot for as long as it waits for the object store. All launches would wait for a
- * transaction that waits for that.
+ * Fails immediately if the slot is locked. The sweeper can hold the slot as long as it waits for the object
+ * store, and all launches would wait for a transaction that waits for the sweeper.
  */
 function tryWithFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work: SlotWork<T>): Promise<T> {
   return deps.postgres.transaction(async (transaction) => {
@@ -139,8 +143,9 @@ function tryWithFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work: SlotWork
 }
 
 /**
- * Runs `work` in a transaction in which the player's slots of a listed game become no more and no fewer but
- * by it. Throws not_found and conflict.
+ * Runs `work` in a transaction that locks the number of the player's slots of an available game.
+ *
+ * @throws not_found, conflict
  */
 export async function withGameSaves<T>(
   deps: SlotChangeDeps,

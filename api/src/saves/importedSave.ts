@@ -26,19 +26,20 @@ import {
 import { limits } from "#contracts/limits.ts";
 import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
 
-/** What bringing a save into a slot needs. */
+/** Dependencies of importing a save into a slot. */
 export interface ImportDeps extends SlotChangeDeps {
   logger: Logger;
   objectStore: ObjectStore;
 }
 
-/** Stores an object under the key, and says what it is. */
+/** Stores an object under the key and returns its digest and sizes. */
 export type StoreSave = (objectKey: string) => Promise<Omit<NamedSave, "objectKey">>;
 
 /**
- * Makes what `store` stores the only save of a new slot in the lowest empty place, and returns the slot.
- * Nothing of it is left when that fails. Throws no_empty_slot, not_found, conflict for a game that is gone,
- * and what `store` throws.
+ * Imports the save that `store` stores into the lowest empty slot and returns the slot. A failure leaves
+ * nothing behind.
+ *
+ * @throws no_empty_slot, not_found, conflict for an unavailable game, and what `store` throws
  */
 export async function importIntoNewSlot(
   deps: ImportDeps,
@@ -67,8 +68,9 @@ export async function importIntoNewSlot(
 }
 
 /**
- * Makes what `store` stores the save of a slot that no session owns, and returns the slot. Throws as above,
- * and slot_in_use.
+ * Imports the save that `store` stores into a slot without an owner and returns the slot.
+ *
+ * @throws slot_in_use, not_found, conflict for an unavailable game, and what `store` throws
  */
 export async function importIntoSlot(
   deps: ImportDeps,
@@ -121,7 +123,7 @@ async function answered(
   return slot;
 }
 
-/** Returns a key that no session's save has. */
+/** Returns a key that no session uses. */
 function newSaveKey(slotId: string, generation: number): string {
   return saveKey(slotId, { generation, gameSession: `import-${randomUUID()}`, sequence: 1, attempt: 0 });
 }
@@ -129,7 +131,7 @@ function newSaveKey(slotId: string, generation: number): string {
 const suffix = " (copy)";
 
 /**
- * Copies a slot's save to a new slot and returns that.
+ * Copies a slot's save to a new slot and returns the new slot.
  *
  * @throws not_found, slot_in_use, no_empty_slot, conflict for an unavailable game, a slot without a save or
  *   too many concurrent reads of the player, unreadable_save, unavailable

@@ -1,15 +1,18 @@
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
-/** A game as far as its saves are concerned. */
+/** A game with what its saves need. */
 export interface SavesGame {
   id: string;
   slug: string;
-  /** Whether the catalogue has it: saves of a game that is gone can be taken away, but not played. */
+  /**
+   * Whether the game is in the catalogue. Saves of an unavailable game can be downloaded or deleted, but not
+   * played.
+   */
   isListed: boolean;
-  /** MiB; null for the default. */
+  /** In MiB; null for the default. */
   saveLimitMb: number | null;
-  /** The database's time, from which ages of saves are computed. */
+  /** Database time, from which ages of saves are computed. */
   now: Date;
 }
 
@@ -17,7 +20,7 @@ export interface SavesGame {
 export interface PlayerSlot {
   id: string;
   number: number;
-  /** The player's own name for it, or else the first one. */
+  /** The player's name for the slot, or the default. */
   label: string;
   lastPlayedAt: Date;
   objectKey: string | null;
@@ -26,18 +29,18 @@ export interface PlayerSlot {
   ownerStatus: PublicStatus | null;
 }
 
-/** Whose slots of which game. */
+/** The player and the game whose slots are meant. */
 export interface SlotsOf {
   userId: string;
   slug: string;
 }
 
-/** One of them. */
+/** One slot of a player's game. */
 export interface SlotOf extends SlotsOf {
   slotId: string;
 }
 
-/** A slot about to be made. */
+/** A slot about to be created. */
 interface NewSlot {
   id: string;
   userId: string;
@@ -51,10 +54,7 @@ const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
   (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus"`;
 
-/**
- * Returns a game that the player may ask about: one of the catalogue, or one that is gone and of which the
- * player has saves.
- */
+/** Returns a game that is in the catalogue or of which the player has saves; undefined otherwise. */
 export async function findSavesGame(
   db: Queryable,
   { userId, slug }: SlotsOf,
@@ -68,7 +68,7 @@ export async function findSavesGame(
   return rows[0];
 }
 
-/** Returns the player's slots of a game, by number. */
+/** Returns the player's slots of a game, sorted by number. */
 export async function listPlayerSlots(db: Queryable, userId: string, gameId: string): Promise<PlayerSlot[]> {
   const { rows } = await db.query<PlayerSlot>({
     name: "list-player-slots",
@@ -78,7 +78,7 @@ export async function listPlayerSlots(db: Queryable, userId: string, gameId: str
   return rows;
 }
 
-/** Stores a slot without a save. The caller holds back launches, and the number is free. */
+/** Stores a slot without a save. The caller holds the launch lock and chooses a free number. */
 export async function insertSlot(
   transaction: Queryable,
   { id, userId, gameId, number, customLabel }: NewSlot,
@@ -91,7 +91,7 @@ export async function insertSlot(
   });
 }
 
-/** Renames a slot; null stands for its first name. */
+/** Renames a slot; null restores the default. */
 export async function updateSlotLabel(db: Queryable, slotId: string, label: string | null): Promise<void> {
   await db.query({
     name: "rename-slot",
@@ -101,7 +101,7 @@ export async function updateSlotLabel(db: Queryable, slotId: string, label: stri
   });
 }
 
-/** Removes a slot; a trigger has its saves swept after the retention. */
+/** Deletes a slot; a trigger schedules the removal of its saves after the retention. */
 export async function deleteSlotRow(transaction: Queryable, slotId: string): Promise<void> {
   await transaction.query({
     name: "delete-slot",
@@ -111,8 +111,8 @@ export async function deleteSlotRow(transaction: Queryable, slotId: string): Pro
 }
 
 /**
- * Records that the objects of a slot that is being created must be removed unless it is committed, in case
- * the process dies.
+ * Schedules the removal of the objects of a slot that is being created, in case the process dies before the
+ * commit.
  */
 export async function insertNewSlotSweep(db: Queryable, slotId: string): Promise<void> {
   await db.query({
@@ -122,7 +122,7 @@ export async function insertNewSlotSweep(db: Queryable, slotId: string): Promise
   });
 }
 
-/** Takes the note back: the slot is made. */
+/** Cancels that removal: the slot is created. */
 export async function deleteNewSlotSweep(transaction: Queryable, slotId: string): Promise<void> {
   await transaction.query({
     name: "forget-new-slot",

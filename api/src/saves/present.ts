@@ -55,7 +55,7 @@ function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
   };
 }
 
-/** Who changes saves; over HTTP also from where, and by which request. */
+/** The actor of a change to saves; over HTTP also with address and request. */
 export type SaveChange = Pick<AuditEvent, "actor" | "address" | "requestId">;
 
 /** Returns the audit event for a change to a player's saves. */

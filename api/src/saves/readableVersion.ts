@@ -8,7 +8,7 @@ import { SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { DomainError, unavailable } from "../errors.ts";
 import { pipeline, type Readable } from "node:stream";
 
-/** What making sure of a version needs. */
+/** Dependencies of checking a version. */
 export interface ReadableVersionDeps {
   logger: Logger;
   postgres: Postgres;
@@ -17,9 +17,11 @@ export interface ReadableVersionDeps {
 }
 
 /**
- * Reads all of the version of the user's slot, when few enough others are read, and returns it. One that is
- * missing or damaged is noted as such. Throws unreadable_save, which names the version before it, not_found,
- * conflict while too many others of the user are read, and unavailable.
+ * Reads the complete version of the player's slot, within the concurrency limit, and returns it. Records a
+ * missing or damaged version.
+ *
+ * @throws unreadable_save, which names the version before it, not_found, conflict during too many reads of
+ *   the player, unavailable
  */
 export async function readableVersion(
   { logger, postgres, objectStore, saveReads }: ReadableVersionDeps,
@@ -68,14 +70,15 @@ function tooManyOfPlayer(): DomainError {
 /** A version that is being downloaded. */
 interface SaveDownload {
   version: SaveVersion;
-  /** Ends with an error when the bytes turn out to be others: the last of them is then missing. */
+  /** Ends with an error, before the last bytes are sent, if the digest does not match. */
   stream: Readable;
 }
 
 /**
- * Opens a version for its player. It is read twice: once before anything is sent, so that a damaged one can
- * still be refused, and once as it is sent. Throws not_found, unreadable_save, conflict while too many saves
- * of the player are read, and unavailable.
+ * Opens a version for its player. It is read twice: once before the response, so that a damaged save can
+ * still be refused, and once while it is sent.
+ *
+ * @throws not_found, unreadable_save, conflict during too many reads of the player, unavailable
  */
 export async function downloadSave(
   deps: ReadableVersionDeps,
@@ -92,14 +95,14 @@ export async function downloadSave(
 function gated(logger: Logger, source: Readable, version: SaveVersion): Readable {
   const gate = createDigestGate(version);
   pipeline(source, gate, (error) => {
-    // Clients that go away are nothing to report.
+    // Clients that disconnect are not reported.
     if (error && error.code !== "ERR_STREAM_PREMATURE_CLOSE")
       logger.warn({ err: error, objectKey: version.objectKey }, "A download of a save was cut.");
   });
   return gate;
 }
 
-/** Returns the name of the file that a version is downloaded as. */
+/** Returns the file name for the download of a version. */
 export function downloadName(
   slug: string,
   { number }: Pick<SlotHistory, "number">,

@@ -26,7 +26,7 @@ import { presentSaves, presentSlot, saveAuditEvent, type SaveChange } from "./pr
 import { currentVersion, findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 import { packedBytesMaxOf, uploadSave, type UploadSaveDeps, type UploadTarget } from "./uploadSave.ts";
 
-/** What these routes need. */
+/** Dependencies of these routes. */
 type SavesDeps = UserDeps & RestoreDeps & UploadSaveDeps & { audit: Audit };
 
 const route = userRouteFor<SavesDeps>();
@@ -48,7 +48,7 @@ const uploadErrors = [
   "invalid_archive",
 ] as const;
 
-/** Who changes saves, and by which request. */
+/** Returns the player as the actor of a change, with the request. */
 function byPlayer({ ip, state }: AppContext, { id }: { id: string }): SaveChange {
   return { actor: { kind: "user", id }, address: ip, requestId: state.requestId };
 }
@@ -117,10 +117,7 @@ const upload = route({
   },
 });
 
-/**
- * Makes the request's body the save of a slot, unless the client goes before: a player who cancels an upload
- * keeps the save that the slot has.
- */
+/** Imports the request's body into a slot. If the client disconnects, the slot keeps its save. */
 function receiveSave(ctx: AppContext, deps: SavesDeps, target: UploadTarget): Promise<SlotHistory> {
   const signal = clientGoneSignal(ctx);
   const upload = (): Promise<SlotHistory> =>
@@ -240,7 +237,7 @@ const download = route({
   },
 });
 
-/** The player's saves: their history, and what the player does with it. */
+/** Routes for the player's saves and their versions. */
 export const saveRoutes: readonly Route<SavesDeps>[] = [
   list,
   uploadNew,

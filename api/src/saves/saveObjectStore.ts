@@ -9,10 +9,10 @@ import { saveArchiveRules } from "#archive/archiveRules.ts";
 import { ArchiveInspection } from "../archives/archiveInspection.ts";
 import { createHash } from "node:crypto";
 
-/** The largest save at 2 MB a second. */
+/** Time to read the largest save at 2 MB a second. */
 const readTimeoutMs = 600_000;
 
-/** How many timeouts of other requests a copy takes, which moves a whole save. */
+/** Timeout of copying a whole save, as a multiple of the timeout of other requests. */
 const copyTimeouts = 12;
 
 /** The saves of all slots in the object store. Its methods throw unavailable when the object store fails. */
@@ -35,7 +35,7 @@ export class SaveObjectStore {
     return items.map(({ name, lastModified }) => ({ key: name, storedAt: lastModified }));
   }
 
-  /** Reads a save and returns what it is. Throws also when it is larger than `bytesMax`. */
+  /** Reads a save and returns its digest and sizes. Throws also when it is larger than `bytesMax`. */
   async inspect(key: string, bytesMax: number): Promise<InspectedSave> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const body = await callObjectStore(client.getObject(bucket, key), timeoutMs, "Opening a save");
@@ -49,8 +49,8 @@ export class SaveObjectStore {
   }
 
   /**
-   * Removes the saves of these keys; missing ones do not matter. Throws unavailable also when the object
-   * store keeps some, or has not removed them within `ms`.
+   * Removes the saves with these keys; missing ones are ignored. Throws unavailable also when the object
+   * store fails to remove some, or takes longer than `ms`.
    */
   async remove(keys: readonly string[], ms = Infinity): Promise<void> {
     if (keys.length === 0) return;
@@ -85,9 +85,9 @@ export class SaveObjectStore {
   }
 }
 
-/** A save that was read to its end. */
+/** A save that was read completely. */
 interface InspectedSave extends SaveDigest {
-  /** Null where it is no archive that a packer would make today. */
+  /** Null if the archive violates the rules of the packer. */
   unpackedBytes: number | null;
 }
 
@@ -101,7 +101,7 @@ async function inspectSave(save: Readable, bytesMax: number): Promise<InspectedS
   const inspection = new ArchiveInspection(saveArchiveRules, {
     onEntry: (entry) => void (unpackedBytes += fileMemory(entry)),
   });
-  // Whatever ends the inspection does not make the save another.
+  // A failed inspection does not change the save's digest.
   const inspect = async (step: () => Promise<unknown>): Promise<void> => {
     if (!isRefused) await step().catch(() => void (isRefused = true));
   };
@@ -155,10 +155,10 @@ export interface StoredSaveObject {
   storedAt: Date;
 }
 
-/** One that a node agent named. */
+/** A save that was stored by a node agent. */
 export type NamedSaveObject = StoredSaveObject & SaveName;
 
-/** Returns the objects with what their keys say; others have a key that no node agent makes. */
+/** Returns the objects whose keys node agents use, with the parts of their keys. */
 export function namedSaves(objects: readonly StoredSaveObject[]): NamedSaveObject[] {
   return objects.flatMap((object) => {
     const name = parseSaveKey(object.key);
@@ -166,7 +166,7 @@ export function namedSaves(objects: readonly StoredSaveObject[]): NamedSaveObjec
   });
 }
 
-/** Returns the session's last save among them; undefined when there is none. */
+/** Returns the session's last save among the given ones; undefined without one. */
 export function newestSaveOf(
   objects: readonly StoredSaveObject[],
   gameSession: string,

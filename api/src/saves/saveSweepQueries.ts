@@ -1,17 +1,17 @@
 import type { Queryable } from "../stores/queryable.ts";
 import type { SlotRecord } from "./sweepPlan.ts";
 
-/** A slot whose saves are due to be looked through. */
+/** A slot whose saves are due for a sweep. */
 export interface SaveSweep {
   slotId: string;
-  /** Counts what happened to the slot: a sweep during which more happened is not finished. */
+  /** Number of changes to the slot. A sweep during which it increases is not finished. */
   changes: number;
 }
 
-/** A sweep whose process died is begun again after this long. */
+/** A sweep whose process died is started again after this time. */
 const leaseMinutes = 10;
 
-/** Leases the sweep that is due the longest; undefined when none is due. */
+/** Leases the sweep that is overdue the longest; undefined when no sweep is due. */
 export async function lockDueSweep(db: Queryable): Promise<SaveSweep | undefined> {
   const { rows } = await db.query<SaveSweep>({
     name: "claim-due-sweep",
@@ -28,11 +28,11 @@ export type SweptSlotRecord = Omit<SlotRecord, "versions"> & {
   lastPlayedAt: string;
 };
 
-/** A slot as its sweep finds it. */
+/** State of a slot at the start of its sweep. */
 export interface SweptSlot {
-  /** Null when there is no such slot. */
+  /** Null when the slot does not exist. */
   slot: SweptSlotRecord | null;
-  /** When the slot was removed; null while it exists, or when it is missing without a removal. */
+  /** When the slot was deleted; null while it exists, or when it is missing without a deletion. */
   deletedAt: Date | null;
 }
 
@@ -50,7 +50,7 @@ export async function findSweptSlot(db: Queryable, slotId: string): Promise<Swep
   return rows[0];
 }
 
-/** Deletes these versions of a slot; all of them where none are named. */
+/** Deletes these versions of a slot, or all of them if no ids are given. */
 export async function deleteSaveVersions(
   db: Queryable,
   slotId: string,

@@ -2,16 +2,16 @@ import type { SaveVersionKind } from "#contracts/http/saves.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 
-/** A stored save, as its slot or a version names it. */
+/** A save referenced by its slot or by a version. */
 export interface NamedSave {
   objectKey: string;
   sha256: string;
   bytes: number;
-  /** Null for saves of a release that did not count it. */
+  /** Null for saves of releases that did not record it. */
   unpackedBytes: number | null;
 }
 
-/** A save as the object store has it by its name. */
+/** The properties of a save's object in the object store. */
 export type SavedObject = Pick<NamedSave, "objectKey" | "sha256" | "bytes">;
 
 /** A row of a slot's history. */
@@ -19,13 +19,13 @@ export interface SaveVersion extends NamedSave {
   id: string;
   slotId: string;
   kind: SaveVersionKind;
-  /** Session that stored it; null where none did. */
+  /** Session that stored it; null if no session did. */
   gameSession: string | null;
   generation: number;
   sequence: number;
   attempt: number;
   storedAt: Date;
-  /** Null for the slot's own, and for conflict copies. */
+  /** Null for the slot's current version, and for conflict copies. */
   supersededAt: Date | null;
   unreadableAt: Date | null;
 }
@@ -35,10 +35,7 @@ const columns = `id, slot_id AS "slotId", kind, game_session AS "gameSession", o
   unpacked_bytes::float8 AS "unpackedBytes", generation, sequence, attempt, stored_at AS "storedAt", superseded_at AS "supersededAt",
   unreadable_at AS "unreadableAt"`;
 
-/**
- * Returns all versions of the slots, the newest first. Players are shown those of them that `keptVersions`
- * returns.
- */
+/** Returns all versions of the slots, newest first. Players see only those that `keptVersions` returns. */
 export async function listSaveVersions(db: Queryable, slotIds: readonly string[]): Promise<SaveVersion[]> {
   const { rows } = await db.query<SaveVersion>({
     name: "list-save-versions",
@@ -55,9 +52,9 @@ interface LockedSlot {
   gameId: string;
   number: number;
   generation: number;
-  /** Null until there is a save. */
+  /** Null until the first save. */
   objectKey: string | null;
-  /** Session that owns the slot, and alone may move it; null when none does. */
+  /** Session that owns the slot and has the exclusive right to change it; null without one. */
   owner: string | null;
 }
 
@@ -80,7 +77,8 @@ export async function lockSlot(
     values: [slotId],
   });
   if (rowCount === 0) return undefined;
-  // Another statement: one that waited for the lock does not see the owner that it waited for.
+  // A separate statement: one that waited for the lock does not see the owner that committed in the
+  // meantime.
   const { rows } = await transaction.query<LockedSlot>({
     name: "read-locked-slot",
     text: `SELECT id, user_id AS "userId", game_id AS "gameId", number, generation, object_key AS "objectKey",
@@ -97,9 +95,9 @@ interface NewSlotVersion extends NamedSave {
 }
 
 /**
- * Makes a save the slot's own: stores it as a version with the slot's generation plus one, moves the slot to
- * it, and notes that the version before is superseded. Returns the version's id. The transaction has locked
- * the slot and found that no session owns it.
+ * Makes a save the slot's current version: stores it with the next generation, moves the slot to it, and
+ * marks the previous version as superseded. Returns the version's id. The transaction must have locked the
+ * slot and checked that it has no owner.
  */
 export async function insertSlotVersion(
   transaction: Queryable,
@@ -126,7 +124,7 @@ export async function insertSlotVersion(
   return inserted.id;
 }
 
-/** A session's save that was found or reported when the session did not own its slot. */
+/** A session's save that was found or reported while the session did not own its slot. */
 interface LateSave {
   slotId: string;
   gameSession: string;
@@ -134,16 +132,15 @@ interface LateSave {
   sha256: string;
   bytes: number;
   unpackedBytes: number | null;
-  /** As the node agent counts. */
+  /** Generation as counted by the node agent. */
   generation: number;
   sequence: number;
   attempt: number;
 }
 
 /**
- * SQL that is true of a save (slot, session, key, sequence and attempt are the parameters 1 to 5) whose
- * session does not own the slot, and of which no record is left: neither of that object, nor of a later save
- * of the session.
+ * SQL condition for a save (parameters 1 to 5: slot, session, key, sequence, attempt): its session does not
+ * own the slot, and neither the save nor a later one of the session is recorded.
  */
 const isUnrecorded = `NOT EXISTS (SELECT FROM game_sessions WHERE id = $2 AND slot_id = $1 AND slot_released_at IS NULL)
         AND NOT EXISTS (SELECT FROM save_versions WHERE slot_id = $1 AND (object_key = $3 OR game_session = $2 AND (sequence, attempt) >= ($4::int, $5::int)))
@@ -192,7 +189,7 @@ export async function insertLateSave(db: Queryable, save: LateSave): Promise<boo
   return rowCount === 1;
 }
 
-/** Whether the session's save of that request, or of a later one, is a version already. */
+/** Returns whether the session's save for that request, or for a later one, is recorded as a version. */
 export async function hasRequestedVersion(
   db: Queryable,
   slotId: string,
@@ -208,8 +205,8 @@ export async function hasRequestedVersion(
 }
 
 /**
- * Stores the version of a request with the request's time. The node's clock says when the save was stored
- * there, and could make a later request look like one that is fulfilled.
+ * Stores the version of a request with the time of the request. By the node's clock, a later request could
+ * seem to be fulfilled already.
  */
 export async function insertRequestedVersion(
   transaction: Queryable,
@@ -236,14 +233,14 @@ export async function insertRequestedVersion(
   });
 }
 
-/** A save with the slot that it belongs to: only versions of that slot name it. */
+/** A save with its slot: only versions of that slot reference it. */
 export interface CheckedObject extends SavedObject {
   slotId: string;
-  /** The version that was due. */
+  /** The version whose check is due. */
   versionId: string;
 }
 
-/** Notes whether an object is whole, in all versions that name it. Returns whether that is news. */
+/** Records in all versions of an object whether it is readable. Returns whether that has changed. */
 export async function updateObjectReadable(
   db: Queryable,
   { slotId, objectKey }: Pick<CheckedObject, "slotId" | "objectKey">,
@@ -258,7 +255,7 @@ export async function updateObjectReadable(
   return rowCount !== 0;
 }
 
-/** Returns the object whose check is due the longest; undefined when none is. */
+/** Returns the object whose check is overdue the longest; undefined when no check is due. */
 export async function findDueCheck(db: Queryable): Promise<CheckedObject | undefined> {
   const { rows } = await db.query<CheckedObject>({
     name: "find-due-save-check",
@@ -268,8 +265,9 @@ export async function findDueCheck(db: Queryable): Promise<CheckedObject | undef
 }
 
 /**
- * Has the object checked again after so many seconds, and the version that was due, which may name a newer
- * one by now: it would else stay the one that is due the longest for as long as its session plays.
+ * Schedules the next check of the object after that many seconds, and that of the due version, which may
+ * reference a newer object by now. Otherwise that version would stay first in the queue while its session
+ * runs.
  */
 export async function updateCheckDue(
   db: Queryable,
@@ -283,7 +281,7 @@ export async function updateCheckDue(
   });
 }
 
-/** A version that was found missing or damaged, and whose it is; both are null for a slot that is gone. */
+/** A missing or damaged version with its player and slot; both are null for a deleted slot. */
 export interface UnreadableSave {
   email: string | null;
   slug: string | null;
@@ -293,7 +291,7 @@ export interface UnreadableSave {
   unreadableAt: Date;
 }
 
-/** Returns versions that were found missing or damaged, the latest finds first, at most `limit`. */
+/** Returns at most `limit` missing or damaged versions, latest finds first. */
 export async function listUnreadable(db: Queryable, limit: number): Promise<UnreadableSave[]> {
   const { rows } = await db.query<UnreadableSave>({
     name: "list-unreadable-saves",
@@ -305,7 +303,7 @@ export async function listUnreadable(db: Queryable, limit: number): Promise<Unre
   return rows;
 }
 
-/** Returns how many kept versions were found missing or damaged. */
+/** Returns the number of kept versions that are missing or damaged. */
 export async function countUnreadable(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ count: number }>({
     name: "count-unreadable-saves",

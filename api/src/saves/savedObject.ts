@@ -6,22 +6,23 @@ import type { ObjectStore } from "../stores/objectStore.ts";
 import { readDigest } from "./saveObjectStore.ts";
 import type { SavedObject } from "./saveVersionQueries.ts";
 
-/** How a save was found when all of it was read. */
+/** State of a save that was read completely. */
 export type SaveState = "whole" | "missing" | "damaged";
 
-/** How long reading a whole save may take, in timeouts of requests that move no data. */
+/** Timeout of reading a whole save, as a multiple of the timeout of other requests. */
 const timeouts = 30;
 
 /**
- * Opens a save. Returns undefined when the object store does not have it, throws unavailable when that cannot
- * be told.
+ * Opens a save; undefined when it is not in the object store.
+ *
+ * @throws unavailable when the object store fails
  */
 export async function openSave(
   { client, bucket, timeoutMs }: ObjectStore,
   { objectKey }: SavedObject,
 ): Promise<Readable | undefined> {
   const opening = client.getObject(bucket, objectKey);
-  // One that opens after the deadline must not stay open.
+  // A save that opens after the deadline must be closed.
   const late = new AbortController();
   opening.then(
     (stream) => {
@@ -65,8 +66,8 @@ export async function checkSave(
 }
 
 /**
- * Passes a save on while it is read. The last piece follows only when the whole has its digest, so that a
- * reader never takes a damaged save for a whole one.
+ * Returns a stream that passes a save through and sends the last piece only if the digest of the whole
+ * matches, so that a reader never takes a damaged save for a complete one.
  */
 export function createDigestGate({ sha256, bytes }: SavedObject): Transform {
   const hash = createHash("sha256");

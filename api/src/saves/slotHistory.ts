@@ -13,7 +13,7 @@ import { listSaveVersions, type SaveVersion } from "./saveVersionQueries.ts";
 import { isOngoing } from "#contracts/crd/sessionState.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 
-/** What reading histories needs. */
+/** Dependencies of reading slot histories. */
 export interface SlotHistoryDeps {
   config: { saves: HistoryRule };
 }
@@ -23,13 +23,17 @@ export interface SlotHistory extends PlayerSlot {
   versions: SaveVersion[];
 }
 
-/** A game's slots of one player, by number. */
+/** A player's slots of a game, sorted by number. */
 export interface GameSaves {
   game: SavesGame;
   slots: SlotHistory[];
 }
 
-/** Returns the player's saves of a game, which may be gone. Throws not_found. */
+/**
+ * Returns the player's saves of a game, which may be unavailable.
+ *
+ * @throws not_found
+ */
 export async function findGameSaves(
   deps: SlotHistoryDeps,
   db: Queryable,
@@ -66,7 +70,7 @@ async function findSaves(
 }
 
 /**
- * Returns the same with one of the slots.
+ * Returns the player's saves of a game, with one of the slots.
  *
  * @throws not_found for an unknown slot or a slot of another player
  */
@@ -86,7 +90,7 @@ export function noSuchSlot(): DomainError {
   return notFound("This save slot does not exist.");
 }
 
-/** Throws conflict for a game that is gone: its saves can be taken away, and nothing else makes sense. */
+/** Throws conflict for an unavailable game, whose saves can only be downloaded or deleted. */
 export function requireListed({ isListed }: SavesGame): void {
   if (!isListed)
     throw new DomainError("conflict", {
@@ -107,8 +111,8 @@ export function requireFree({ ownerStatus }: PlayerSlot): void {
 }
 
 /**
- * Returns the error for a slot that is still held after some tries, as by the sweeper while the object store
- * takes its time.
+ * Returns the error for a slot that is still locked after several attempts, for example by the sweeper while
+ * the object store is slow.
  */
 export function slotBusy(cause: unknown): DomainError {
   return new DomainError("slot_in_use", {
@@ -118,7 +122,11 @@ export function slotBusy(cause: unknown): DomainError {
   });
 }
 
-/** Returns the lowest number that no slot has. Throws no_empty_slot. */
+/**
+ * Returns the lowest unused slot number.
+ *
+ * @throws no_empty_slot
+ */
 export function emptySlotNumber(slots: readonly PlayerSlot[]): number {
   const number = lowestEmptyNumber(slots);
   if (number !== undefined) return number;
@@ -157,17 +165,18 @@ export function currentVersion(slot: SlotHistory): SaveVersion | undefined {
   return slot.versions.find((version) => isCurrentVersion(slot, version));
 }
 
-/** Returns the slot's version of that id. Throws not_found. */
+/**
+ * Returns the slot's version with that id.
+ *
+ * @throws not_found
+ */
 export function versionOf({ versions }: SlotHistory, versionId: string): SaveVersion {
   const version = versions.find(({ id }) => id === versionId);
   if (version === undefined) throw notFound("There is no such version of this save.");
   return version;
 }
 
-/**
- * Returns the error for a version that is missing or damaged, which names the newest one before it that can
- * be read.
- */
+/** Returns the error for a missing or damaged version. It names the newest readable version before it. */
 export function unreadableSave(
   { versions }: Pick<SlotHistory, "versions">,
   version: SaveVersion | undefined,
@@ -183,7 +192,7 @@ export function unreadableSave(
   });
 }
 
-/** Returns what the files of a game's save may take, in bytes: what the game says, or the default. */
+/** Returns the size limit of a game's save files in bytes: the game's own limit, or the default. */
 export function saveBytesMaxOf(saveLimitMb: number | null): number {
   return saveLimitMb === null ? limits.save.volumeBytes.default : saveLimitMb * mebibyte;
 }

@@ -18,21 +18,20 @@ export interface SlotRecord {
 
 /** Actions of a sweep for the objects of a slot that no version references. */
 interface SweepPlan {
-  /** Keys of what later saves of the same session superseded, and of what no program of Joypod named. */
+  /** Keys of saves that a later save of the same session superseded, and of objects with an unknown name. */
   superseded: string[];
-  /** The last saves of sessions that were never recorded, the oldest first. */
+  /** Last saves of sessions without a recorded save, oldest first. */
   unrecorded: NamedSaveObject[];
   /**
-   * Sessions of which objects stay that no version names: a later sweep looks at them again, and needs their
-   * versions for that.
+   * Sessions that still have unreferenced objects. A later sweep checks them again and needs their versions.
    */
   unfinished: ReadonlySet<string>;
 }
 
 /**
- * Sorts out a slot's objects that neither the slot nor a version names and that are older than an hour.
- * Whatever is newer than all that is recorded of its session stays: it is about to be recorded, or its report
- * was lost.
+ * Plans what to do with the objects of a slot that are older than an hour and that neither the slot nor a
+ * version references. Objects newer than the last recorded save of their session are kept: they are about to
+ * be recorded, or their report was lost.
  */
 export function planSweep(objects: readonly StoredSaveObject[], record: SlotRecord, now: Date): SweepPlan {
   const names = new Set([record.objectKey, ...record.versions.map(({ objectKey }) => objectKey)]);
@@ -59,7 +58,7 @@ export function planSweep(objects: readonly StoredSaveObject[], record: SlotReco
   };
 }
 
-/** Whether a later save of the session has been recorded for an hour. */
+/** Returns whether a later save of the session has been recorded for an hour. */
 function isSuperseded(save: NamedSaveObject, { versions, seenKey }: SlotRecord, now: Date): boolean {
   const seen = seenKey === null ? undefined : parseSaveKey(seenKey);
   if (seen?.gameSession === save.gameSession && isEarlier(save, seen)) return true;
@@ -80,11 +79,11 @@ function isPast(time: Date, now: Date): boolean {
 
 /** How much of a slot's history is kept. */
 export interface HistoryRule {
-  /** How many of the slot's last versions are kept. */
+  /** Number of the slot's last versions that are kept. */
   versionsKept: number;
   /** Number of days for which the last version of each day is kept. */
   dailyVersionsDays: number;
-  /** How long conflict copies are kept. */
+  /** Retention of conflict copies. */
   retentionMs: number;
 }
 
@@ -96,8 +95,8 @@ const dayMs = 24 * 3600_000;
 
 /**
  * Returns the versions of a slot to keep, newest first: the current one, the last ones, the last one of each
- * earlier day, recent conflict copies, and those superseded within the last hour. A version that is dropped
- * once stays dropped.
+ * earlier day, recent conflict copies, and those superseded within the last hour. A dropped version stays
+ * dropped.
  */
 export function keptVersions<Version extends DatedVersion>(
   versions: readonly Version[],
@@ -121,7 +120,7 @@ function isWanted(
   now: Date,
 ): boolean {
   if (kind === "conflict") return ageMs(storedAt, now) < Math.max(retentionMs, graceMs);
-  // A requested save was never the slot's own: its age alone decides.
+  // A requested save was never the slot's current one, so only its age decides.
   if (supersededAt === null) return kind !== "requested";
   return ageMs(supersededAt, now) < graceMs;
 }

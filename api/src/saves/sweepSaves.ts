@@ -22,7 +22,7 @@ import { limits } from "#contracts/limits.ts";
 /** A node agent retries storing a save. After this time the save is given up. */
 export const savePatienceMs = 24 * 3600 * 1000;
 
-/** What sweeping saves needs. */
+/** Dependencies of sweeping saves. */
 export interface SweepSavesDeps {
   config: { saves: HistoryRule };
   logger: Logger;
@@ -35,13 +35,13 @@ export interface SweepSavesDeps {
 const slotsPerPassMax = 200;
 const dayMs = 24 * 3600_000;
 /**
- * The slot stays locked for as long as the object store takes to remove versions: with a margin, less than
- * Postgres lets a transaction wait.
+ * The slot stays locked while the object store removes versions. This leaves a margin below the time after
+ * which Postgres aborts an idle transaction.
  */
 const removalMs = idleTransactionMs - 3_000;
 /**
- * A node that was unavailable for no longer than this may still store saves. It cannot report them, because
- * their session's object has gone.
+ * A node that was unavailable for less than this time may still store saves. It cannot report them, because
+ * the object of their session is gone.
  */
 const absentNodeMs = 30 * dayMs;
 /**
@@ -51,8 +51,8 @@ const absentNodeMs = 30 * dayMs;
 const emptiedAgainMs = [savePatienceMs + 3600_000, absentNodeMs];
 
 /**
- * Sweeps the saves of due slots: records unrecorded saves, and removes those that the rule of decision 17
- * drops. Ages are computed by the database's clock, which recorded the arrival of each save.
+ * Sweeps the saves of due slots: records unrecorded saves, and removes versions outside the retention of
+ * decision 17. Ages are computed by the database's clock, which recorded the arrival of each save.
  */
 export async function sweepSaves(
   deps: SweepSavesDeps,
@@ -71,7 +71,7 @@ export async function sweepSaves(
     const sweep = await lockDueSweep(pool);
     if (sweep === undefined) return;
     const now = await findNow(pool);
-    // One that is refused is due again when its lease ends.
+    // A failed sweep is due again when its lease ends.
     const isSwept = await refused.attempt(
       sweep.slotId,
       () => sweepSlot(deps, sweep, now),
@@ -183,8 +183,8 @@ async function removeUnkeptVersions(
   { slotId, unfinished, now }: { slotId: string; unfinished: ReadonlySet<string>; now: Date },
 ): Promise<{ kept: number; removed: number }> {
   return postgres.transaction(async (transaction) => {
-    // A launch takes the slot's save, which stays. It must not wait for the object store: all others would
-    // wait for it.
+    // A launch reads the slot's current save, which is kept. It must not wait for the object store, because
+    // all other launches would wait for it.
     const slot = await lockSlot(transaction, slotId, { letsLaunch: true });
     const versions = await listSaveVersions(transaction, [slotId]);
     const wanted = new Set(keptVersions(versions, config.saves, now));
@@ -210,7 +210,7 @@ function later(time: Date, ms: number): Date {
   return new Date(time.getTime() + ms);
 }
 
-/** What adopting unrecorded saves needs. */
+/** Dependencies of adopting unrecorded saves. */
 interface AdoptUnrecordedSavesDeps {
   logger: Logger;
   metrics: Pick<Metrics, "saveConflictStored">;
@@ -219,8 +219,8 @@ interface AdoptUnrecordedSavesDeps {
 }
 
 /**
- * Keeps saves that were stored and never recorded as conflict copies of their slot; returns how many. One
- * that cannot be read is left for the next sweep.
+ * Keeps stored but unrecorded saves as conflict copies of their slot and returns their number. An unreadable
+ * save is left to the next sweep.
  */
 async function adoptUnrecordedSaves(
   { logger, metrics, postgres, objectStore }: AdoptUnrecordedSavesDeps,

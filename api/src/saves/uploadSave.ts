@@ -18,13 +18,13 @@ import {
   type SlotHistory,
 } from "./slotHistory.ts";
 
-/** What an upload needs. */
+/** Dependencies of an upload. */
 export interface UploadSaveDeps extends ImportDeps {
   config: ImportDeps["config"] & { partner: { uploadPace: Pace } };
   saveUploads: SaveUploads;
 }
 
-/** Where an upload goes: into the slot of that id, or into a new one. */
+/** Target of an upload: the slot with that id, or a new one. */
 export interface UploadTarget extends SlotsOf {
   slotId?: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface UploadTarget extends SlotsOf {
 /** Allowance for archive headers and incompressible files, in bytes on top of the files. */
 const packingBytes = limits.save.packedBytes - limits.save.unpackedBytes;
 
-/** What an upload is checked against. */
+/** Limits that an upload is checked against. */
 interface UploadLimits {
   packedBytesMax: number;
   unpackedBytesMax: number;
@@ -69,7 +69,8 @@ export async function uploadSave(
       { packedBytesMax: packedBytesMaxOf(game), unpackedBytesMax: saveBytesMaxOf(game.saveLimitMb) },
       signal,
     );
-    // The client may go while the archive's end is checked and stored, when no read of the body notices.
+    // The client may disconnect while the end of the archive is checked and stored, when the body is no
+    // longer read.
     const stillWanted = (): void => signal.throwIfAborted();
     return slot === undefined
       ? importIntoNewSlot(deps, slotsOf, null, store, stillWanted)
@@ -149,8 +150,9 @@ export class SaveUploads {
   }
 
   /**
-   * Receives one more, of this player. Throws conflict while another of theirs is received, and unavailable
-   * when there are as many as may be.
+   * Runs `work`, which receives one upload of this player.
+   *
+   * @throws conflict while another upload of the player is received, unavailable when all places are taken
    */
   async run<T>(userId: string, work: () => Promise<T>): Promise<T> {
     if (this.#uploading.has(userId)) {

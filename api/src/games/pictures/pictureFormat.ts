@@ -12,7 +12,7 @@ export interface PictureFormat extends PictureSize {
 }
 
 /**
- * Returns type and size of a picture by its bytes; undefined for anything that is no whole PNG, JPEG, WebP or
+ * Returns type and size of a picture from its bytes; undefined if they are not a complete PNG, JPEG, WebP or
  * AVIF.
  */
 export function readPictureFormat(bytes: Buffer): PictureFormat | undefined {
@@ -34,13 +34,10 @@ const readers: Record<PictureType, (bytes: Buffer) => PictureSize | undefined> =
 };
 
 const pngSignature = Buffer.from("89504e470d0a1a0a", "hex");
-/** Length, type and checksum, around what a chunk holds. */
+/** Length, type and checksum around a chunk's content. */
 const pngChunkFrame = 12;
 
-/**
- * The header must come first and the chunks must end with the end marker, which an interrupted download
- * lacks.
- */
+/** Requires the header first and the end marker last, which an interrupted download lacks. */
 function readPngSize(bytes: Buffer): PictureSize | undefined {
   if (
     !bytes.subarray(0, 8).equals(pngSignature) ||
@@ -60,7 +57,7 @@ function readPngSize(bytes: Buffer): PictureSize | undefined {
   return undefined;
 }
 
-/** SOF0 to SOF15 hold the size, except for three that are other tables under neighbouring numbers. */
+/** SOF0 to SOF15 hold the size, except for three neighbouring numbers that mark other tables. */
 const notFrames: ReadonlySet<number> = new Set([0xc4, 0xc8, 0xcc]);
 
 function readJpegSize(bytes: Buffer): PictureSize | undefined {
@@ -77,7 +74,7 @@ function readJpegSize(bytes: Buffer): PictureSize | undefined {
   return undefined;
 }
 
-/** Lossy, lossless and extended WebP each hold the size elsewhere. */
+/** Lossy, lossless and extended WebP store the size in different places. */
 function readWebpSize(bytes: Buffer): PictureSize | undefined {
   if (
     bytes.length < 30 ||
@@ -99,18 +96,16 @@ function textAt(bytes: Buffer, offset: number): string {
   return bytes.toString("latin1", offset, offset + 4);
 }
 
-/**
- * Boxes that are looked into on the way to the size, and how many bytes each has before the first box in it.
- */
+/** Boxes that contain the size, and the number of bytes in each before its first inner box. */
 const containers: Readonly<Record<string, number>> = { meta: 4, iprp: 0, ipco: 0 };
-/** Far more than a picture has at one level. */
+/** Far more boxes than a picture has on one level. */
 const boxesMax = 256;
-/** More than the way to the size has. */
+/** Deeper than the box that holds the size. */
 const depthMax = 8;
 
 /**
- * Returns the largest size that an AVIF names, as a grid's is larger than its tiles'; undefined for any other
- * bytes, and for films.
+ * Returns the largest size that an AVIF names, because a grid is larger than its tiles; undefined for image
+ * sequences and any other bytes.
  */
 function readAvifSize(bytes: Buffer): { width: number; height: number } | undefined {
   if (bytes.length < 16 || bytes.toString("latin1", 4, 12) !== "ftypavif") return undefined;
@@ -123,8 +118,8 @@ function readAvifSize(bytes: Buffer): { width: number; height: number } | undefi
 }
 
 /**
- * Returns undefined when a box goes beyond what it lies in, as in a download that was cut, and when boxes lie
- * in each other more deeply than pictures have them.
+ * Returns undefined when a box exceeds its parent, as in a truncated download, or when boxes are nested more
+ * deeply than in pictures.
  */
 function sizesIn(bytes: Buffer, depth: number): { width: number; height: number }[] | undefined {
   if (depth > depthMax) return undefined;
@@ -133,7 +128,7 @@ function sizesIn(bytes: Buffer, depth: number): { width: number; height: number 
   for (let count = 0; offset + 8 <= bytes.length; count++) {
     const length = bytes.readUInt32BE(offset);
     const kind = bytes.toString("latin1", offset + 4, offset + 8);
-    // 0 means "to the end", which only the last box has.
+    // 0 means "to the end"; only the last box has it.
     const end = length === 0 ? bytes.length : offset + length;
     if (end < offset + 8 || end > bytes.length || count === boxesMax) return undefined;
     const skipped = containers[kind];

@@ -2,13 +2,13 @@ import type { PictureType } from "#contracts/http/partners.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
 /**
- * Unreferenced pictures are kept this long: longer than an upload, and than a page that shows the previous
- * picture takes to load.
+ * Unreferenced pictures are kept for this time: longer than an upload takes, and longer than a page with the
+ * previous picture takes to load.
  */
 export const pictureGraceSeconds = 600;
 /**
- * The sweeper may remove it after that, so that none becomes current which is nearly as old: for a
- * transaction the time is that of its beginning.
+ * A picture must become current within this time, well before the sweeper removes it. In a transaction, the
+ * current time is the time of its start.
  */
 const storingSecondsMax = pictureGraceSeconds - 60;
 
@@ -25,7 +25,7 @@ export interface StoredPicture {
 
 const columns = `p.id, p.game_id AS "gameId", p.sha256, p.type, p.size_bytes AS "sizeBytes", p.width, p.height`;
 
-/** Returns the game's current picture; undefined when it has none. */
+/** Returns the game's current picture; undefined if it has none. */
 export async function findCurrentPicture(db: Queryable, gameId: string): Promise<StoredPicture | undefined> {
   const { rows } = await db.query<StoredPicture>({
     name: "current-picture",
@@ -71,8 +71,8 @@ export async function lockPicturedGame(transaction: Queryable, gameId: string): 
 }
 
 /**
- * Makes a picture the current one of its (locked) game, or none; false when that picture is so old that the
- * sweeper removes it.
+ * Sets or removes the current picture of a (locked) game; false when the picture is so old that the sweeper
+ * may remove it.
  */
 export async function updateCurrentPicture(
   transaction: Queryable,
@@ -96,7 +96,7 @@ export async function updateCurrentPicture(
   return true;
 }
 
-/** Which pictures are not to be removed yet. */
+/** Retention of pictures. */
 export interface PictureReprieve {
   /** Retention after the picture was replaced. */
   graceSeconds: number;
@@ -106,8 +106,8 @@ export interface PictureReprieve {
 }
 
 /**
- * Returns a picture that has been no game's for `graceSeconds`, or whose game was deleted more than
- * `deletedDays` ago, and none of these; undefined when there is none.
+ * Returns a picture that has been unreferenced for `graceSeconds`, or whose game was deleted more than
+ * `deletedDays` ago. Skips the ids in `except`; undefined when no picture is due.
  */
 export async function findUnusedPicture(
   db: Queryable,

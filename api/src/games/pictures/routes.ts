@@ -23,7 +23,7 @@ import { pictureAddress } from "../present.ts";
 import { PictureObjectStore, removePicture, storePicture, type StorePictureDeps } from "./storePicture.ts";
 import { findPicture } from "./pictureQueries.ts";
 
-/** What these routes need. */
+/** Dependencies of these routes. */
 type PictureDeps = PartnerDeps & StorePictureDeps;
 
 const partnerRoute = partnerRouteFor<PictureDeps>();
@@ -130,7 +130,7 @@ const show = publicRoute({
   },
 });
 
-/** The pictures of games: partners upload them, anybody who knows the address may look at one. */
+/** Routes for game pictures: partners upload them, and anybody who knows the address can read them. */
 export const pictureRoutes: readonly Route<PictureDeps>[] = [upload, remove, show];
 
 async function findGame(

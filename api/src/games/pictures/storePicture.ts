@@ -25,7 +25,7 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { RefusedRows, sweepRows } from "../../stores/sweepRows.ts";
 
-/** What storing a picture needs. */
+/** Dependencies of storing a picture. */
 export interface StorePictureDeps {
   postgres: Postgres;
   objectStore: ObjectStore;
@@ -45,7 +45,7 @@ const { sideMin, sideMax } = limits.picture;
  * lost object is stored again.
  *
  * @throws invalid_picture, not_found, precondition_failed, unavailable, and what requirePartner throws when
- *   the key was revoked in the meantime
+ *   the key was revoked during the upload
  */
 export async function storePicture(
   deps: StorePictureDeps,
@@ -82,8 +82,9 @@ export async function storePicture(
 }
 
 /**
- * Takes the game's picture away; it succeeds also when the game has none. Throws not_found and
- * precondition_failed.
+ * Removes the game's picture. A no-op when the game has none.
+ *
+ * @throws not_found, precondition_failed
  */
 export async function removePicture(
   deps: StorePictureDeps,
@@ -132,7 +133,7 @@ function invalidPicture(message: string): DomainError {
   return new DomainError("invalid_picture", { message });
 }
 
-/** How many timeouts of other requests a picture's bytes take at most. */
+/** Timeout of a picture transfer, as a multiple of the timeout of other requests. */
 const transferTimeouts = 6;
 
 /** The games' pictures in the object store. Its methods throw unavailable when the object store fails. */
@@ -153,13 +154,13 @@ export class PictureObjectStore {
     );
   }
 
-  /** Returns a picture of that many bytes. */
+  /** Returns a picture of the given size. */
   async read(key: string, sizeBytes: number): Promise<Buffer> {
     const { timeoutMs } = this.#objectStore;
     return callObjectStore(this.#read(key, sizeBytes), transferTimeouts * timeoutMs, "Reading a picture");
   }
 
-  /** Removes a picture; that it is not there does not matter. */
+  /** Removes a picture. A no-op if it does not exist. */
   async remove(key: string): Promise<void> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     await callObjectStore(client.removeObject(bucket, key), timeoutMs, "Removing a picture");

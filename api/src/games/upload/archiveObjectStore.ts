@@ -1,7 +1,7 @@
 import { type ObjectStore, callObjectStore } from "../../stores/objectStore.ts";
 import { ArchiveUpload } from "../../archives/archiveUpload.ts";
 
-/** The clocks of database and object store may differ by this much. */
+/** Tolerated clock difference between database and object store. */
 const clockToleranceMs = 300_000;
 
 /** A stored archive. */
@@ -25,8 +25,8 @@ export class ArchiveObjectStore {
   }
 
   /**
-   * Returns whether the object of a version is the one that was stored with it, as far as that shows without
-   * reading it: it may have been lost, or written over.
+   * Returns whether the version's object still has the stored size and date, without reading it. It may have
+   * been lost or overwritten.
    */
   async isAsStored({ objectKey, sizeBytes, createdAt }: StoredArchive): Promise<boolean> {
     const { client, bucket, timeoutMs } = this.#objectStore;
@@ -40,7 +40,7 @@ export class ArchiveObjectStore {
     );
   }
 
-  /** Removes everything under the key: an object, and the parts of uploads that never ended. */
+  /** Removes everything under the key: an object, and the parts of unfinished uploads. */
   async remove(key: string): Promise<void> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const call = <T>(request: Promise<T>): Promise<T> =>

@@ -7,16 +7,16 @@ import { DomainError, unavailable } from "../../errors.ts";
  * parts of 5 MiB, and data unpacked ahead of its reader.
  */
 export const gameUploadsMax = 8;
-/** How many of them may be of one partner, whose slow uploads would otherwise keep out everybody's. */
+/** Maximum number per partner, so that one partner's slow uploads do not block all others. */
 export const gameUploadsOfPartnerMax = 4;
 export const waitingUploadsOfPartnerMax = 8;
-/** A client that waits has sent its headers alone, or fills the buffers of its connection. */
+/** A waiting client has sent only its headers, or has filled the buffers of its connection. */
 const deadlineMs = 20_000;
 
 /**
- * How many names of files and directories each upload keeps, and how many more all of them share: 600,000 at
- * most, of 420 bytes at most, are 250 MB. V8 gives itself 384 MB as heap in a pod of 768 MiB, of which the
- * program takes 60.
+ * Number of file and directory names that each upload can keep, and that all of them share beyond that. At
+ * most 600,000 names of at most 420 bytes are 250 MB. In a pod of 768 MiB, V8 gives itself a heap of 384 MB,
+ * of which the program uses 60 MB.
  */
 export const ownNames = 25_000;
 export const sharedNamesMax = 2 * limits.archive.entries;
@@ -41,10 +41,12 @@ export class GameUploads {
   #sharedNames = 0;
 
   /**
-   * Runs `work`, which receives an archive of this partner, in its turn, and returns its result. `work` tells
-   * how many names it keeps by now; that throws unavailable when it has more than its own, and all together
-   * have more than are shared. Throws upload_in_progress when too many of the partner's wait, or for too
-   * long, unavailable when too many of all do, and the signal's reason when that ends the wait.
+   * Runs `work`, which receives one of the partner's archives, in its turn and returns its result. `work`
+   * reports how many names it keeps; the report throws unavailable when the upload exceeds its own names and
+   * the shared ones are used up.
+   *
+   * @throws upload_in_progress when too many of the partner's uploads wait or one waits too long, unavailable
+   *   when too many of all partners wait, and the signal's reason when it aborts the wait
    */
   run<T>(
     partnerId: string,

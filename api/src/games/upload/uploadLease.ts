@@ -25,18 +25,19 @@ interface LeaseDeps {
 /** An upload that holds a lease. */
 interface LeasedUpload<T> {
   lease: UploadLease;
-  /** Throws a DomainError when the upload may not go on; asked with each renewal. */
+  /** Throws a DomainError when the upload must stop. Called with each renewal. */
   recheck: () => Promise<void>;
   /**
-   * Releases the lease when it succeeds. Its signal is aborted when the lease is lost, or the upload may not
-   * go on.
+   * Releases the lease when it succeeds. Its signal aborts when the lease is lost or the upload must stop.
    */
   work: (signal: AbortSignal) => Promise<T>;
 }
 
 /**
- * Runs the work as the game's only upload and returns its result. When it fails, the sweeper removes what it
- * left in the object store. Throws upload_in_progress when there is another upload.
+ * Runs the work as the game's only upload and returns its result. If it fails, the sweeper removes what it
+ * left in the object store.
+ *
+ * @throws upload_in_progress when another upload is in progress
  */
 export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T>): Promise<T> {
   const { lease, work } = upload;
@@ -48,7 +49,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
     });
   }
   const controller = new AbortController();
-  // At least twice in the time that a client may be silent for.
+  // At least twice during the time that a client may be silent.
   const intervalMs = Math.min(renewIntervalMaxMs, deps.config.partner.uploadPace.idleMs / 2);
   const timer = setInterval(() => void renew(deps, upload, controller), intervalMs);
   try {
@@ -66,7 +67,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
   }
 }
 
-/** Returns the 409 for an upload whose lease another one has, or that its game's deletion has ended. */
+/** Returns the 409 for an upload whose lease was taken by another upload or ended by the game's deletion. */
 export function lostUploadLease(): DomainError {
   return new DomainError("conflict", { message: "The game was deleted or uploaded again in the meantime." });
 }
@@ -98,7 +99,7 @@ export interface SweepUploadsDeps {
   objectStore: ObjectStore;
 }
 
-/** Removes what uploads left in the object store whose process died. */
+/** Removes the remains of uploads whose process died. */
 export async function sweepUploads(
   { postgres, objectStore, logger, clock }: SweepUploadsDeps,
   refused = new RefusedRows(clock),

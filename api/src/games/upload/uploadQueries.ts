@@ -2,17 +2,17 @@ import type { Queryable } from "../../stores/queryable.ts";
 
 /** An upload whose lease is not renewed for this long has died with its process. */
 const leaseSeconds = 60;
-/** The longest time after which a lease is renewed, in milliseconds. */
+/** Longest interval between renewals of a lease, in milliseconds. */
 export const renewIntervalMaxMs = 15_000;
 
-/** The right to upload an archive of the game: one upload at a time has it. */
+/** The right to upload an archive of the game. Only one upload at a time has it. */
 export interface UploadLease {
   id: string;
   gameId: string;
   objectKey: string;
 }
 
-/** Takes the game's only upload lease, also from an upload that died; false when another upload has it. */
+/** Takes the game's only upload lease, also from a dead upload; false when another upload has it. */
 export async function insertUploadLease(
   db: Queryable,
   { id, gameId, objectKey }: UploadLease,
@@ -33,7 +33,8 @@ export async function insertUploadLease(
 }
 
 /**
- * Renews the lease; false when it was lost to a deletion of the game, or to another upload after it expired.
+ * Renews the lease; false when it was lost because the game was deleted, or to another upload after it
+ * expired.
  */
 export async function updateUploadLease(db: Queryable, { id }: UploadLease): Promise<boolean> {
   const { rowCount } = await db.query({
@@ -44,7 +45,7 @@ export async function updateUploadLease(db: Queryable, { id }: UploadLease): Pro
   return rowCount === 1;
 }
 
-/** Releases the lease; false when it was lost before, and then the caller must not go on. */
+/** Releases the lease; false when it was already lost, in which case the caller must stop. */
 export async function deleteUploadLease(db: Queryable, { id }: UploadLease): Promise<boolean> {
   const { rowCount } = await db.query({
     name: "drop-upload-lease",
@@ -54,7 +55,7 @@ export async function deleteUploadLease(db: Queryable, { id }: UploadLease): Pro
   return rowCount === 1;
 }
 
-/** Releases the lease and leaves what the upload stored to the sweeper. */
+/** Releases the lease and leaves the stored data to the sweeper. */
 export async function updateUploadAbandoned(db: Queryable, { id }: UploadLease): Promise<void> {
   await db.query({
     name: "abandon-upload",
@@ -64,9 +65,9 @@ export async function updateUploadAbandoned(db: Queryable, { id }: UploadLease):
 }
 
 /**
- * Abandons an upload whose lease has expired, and none of these, and returns it; undefined when there is
- * none. It can neither renew its lease nor become current from then on, so that the caller may remove what it
- * stored, and then its row.
+ * Abandons an upload whose lease has expired and returns it. Skips the ids in `except`; undefined when no
+ * lease has expired. The upload can then neither renew its lease nor become current, so the caller can remove
+ * its objects and then its row.
  */
 export async function claimDeadUpload(
   db: Queryable,
