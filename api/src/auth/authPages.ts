@@ -17,7 +17,7 @@ const pageResponse = media(
   },
 );
 
-/** Addresses that the Auth.js client navigates to. A GET never signs in or out. */
+/** Addresses that the Auth.js client opens. A GET never signs in or out. */
 export const authPageRoutes = [
   route({
     method: "GET",
@@ -87,7 +87,10 @@ function showSignIn(ctx: AuthContext): void {
   );
 }
 
-/** Pages to return to, and providers, which send the browser on through whatever addresses of theirs. */
+/**
+ * Origins of the allowed pages and of the providers. A provider may redirect the browser through further
+ * origins.
+ */
 function formTargetsOf({ deps: { config, oauthProviders } }: AuthContext): string[] {
   const targets = [...config.allowedOrigins].filter((origin) => origin !== config.baseUrl);
   if (oauthProviders.size > 0) targets.push("https:");
@@ -102,12 +105,12 @@ function respondWithPage(ctx: AppContext, { html, policy }: AuthPage): void {
   ctx.body = html;
 }
 
-/** Passes on only a single word, for which the page has a message. */
+/** Accepts only a single word, which the page translates to a message. */
 function word(text: string | null): string | undefined {
   return text !== null && /^[A-Za-z_]{1,64}$/.test(text) ? text : undefined;
 }
 
-/** A page without scripts, and its Content-Security-Policy. */
+/** A page without scripts, with its Content-Security-Policy. */
 interface AuthPage {
   html: string;
   policy: string;
@@ -117,10 +120,12 @@ interface AuthPage {
 interface SignInPageContent {
   csrfToken: string;
   callbackUrl: string;
-  /** The error of the last attempt. */
+  /** Error code of the last attempt. */
   sentence: string | undefined;
   providers: readonly { id: string; name: string }[];
-  /** Where forms may lead besides our own origin: browsers check every redirect after a form against this. */
+  /**
+   * Origins that forms can lead to besides our own: browsers check every redirect after a form against this.
+   */
   formTargets: readonly string[];
 }
 
@@ -136,7 +141,7 @@ button { margin-top: 1rem; font-weight: 600; cursor: pointer; }
 
 const styleSource = `'sha256-${createHash("sha256").update(style).digest("base64")}'`;
 
-/** Returns the form for e-mail and password, and a button for each provider. */
+/** Returns the page with the form for e-mail and password and a button for each provider. */
 function presentSignInPage({
   csrfToken,
   callbackUrl,
@@ -159,7 +164,7 @@ ${providers.map(({ id, name }) => `<form method="post" action="/api/auth/signin/
   );
 }
 
-/** Returns the form that signs out: a GET never does. */
+/** Returns the page with the form that signs out. */
 function presentSignOutPage({
   csrfToken,
   callbackUrl,

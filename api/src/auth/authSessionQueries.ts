@@ -10,7 +10,7 @@ export interface NewAuthSessionRow {
   place: SignInPlace | undefined;
 }
 
-/** A sign-in that is not over. */
+/** An active sign-in. */
 export interface AuthSessionRow {
   id: string;
   startedAt: Date;
@@ -21,10 +21,9 @@ export interface AuthSessionRow {
 }
 
 /**
- * Stores a sign-in of the user that began then, and returns true, unless the account is disabled or deleted
- * by now or, where `checkedHash` is named, has another password hash. A new password and a disabling change
- * the user's row before they revoke the sign-ins that there are: the lock makes this wait for them, and them
- * for this.
+ * Stores a sign-in of the user with the given start time. Returns false if the account has been disabled or
+ * deleted or, with `checkedHash`, has another password hash. A password change or a disable updates the
+ * user's row before it revokes the existing sign-ins; the row lock orders it before or after this statement.
  */
 export async function insertAuthSessionOfUnchanged(
   db: Queryable,
@@ -54,9 +53,8 @@ export async function insertAuthSession(
 }
 
 /**
- * Returns when the user's sign-in began, in whole seconds of the epoch; undefined when it is revoked, or its
- * user disabled. The same statement notes that the sign-in was used now, and from where; it does so at most
- * once in some minutes.
+ * Returns the start of the user's sign-in in whole seconds of the epoch; undefined when it is revoked or the
+ * user is disabled. Also records the time and place of its use, at most once every few minutes.
  */
 export async function updateAuthSessionSeen(
   db: Queryable,
@@ -79,8 +77,8 @@ export async function updateAuthSessionSeen(
 }
 
 /**
- * Returns the user's sign-ins that are not revoked and were used within the last `seconds`, the one used last
- * first.
+ * Returns the user's sign-ins that are not revoked and were used within the last `seconds`, most recently
+ * used first.
  */
 export async function findAuthSessions(
   db: Queryable,
@@ -97,7 +95,7 @@ export async function findAuthSessions(
   return rows;
 }
 
-/** Revokes one sign-in, of whatever user. */
+/** Revokes one sign-in of any user. */
 export async function updateAuthSessionRevoked(db: Queryable, id: string): Promise<void> {
   await db.query({
     name: "revoke-auth-session",
@@ -120,8 +118,8 @@ export async function updateOwnAuthSessionRevoked(
 }
 
 /**
- * Revokes every sign-in of the user and returns the ids of those that were not revoked before: the cache must
- * learn of them after the commit.
+ * Revokes every sign-in of the user and returns the ids of those that were active: the cache must be told
+ * about them after the commit.
  */
 export async function updateAuthSessionsRevoked(db: Queryable, userId: string): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
@@ -131,10 +129,7 @@ export async function updateAuthSessionsRevoked(db: Queryable, userId: string): 
   return rows.map(({ id }) => id);
 }
 
-/**
- * Deletes sign-ins that were last used more than `seconds` ago, at most `max` at a time, and returns how
- * many.
- */
+/** Deletes at most `max` sign-ins that were last used more than `seconds` ago and returns their number. */
 export async function deleteOldAuthSessions(db: Queryable, seconds: number, max: number): Promise<number> {
   const { rowCount } = await db.query({
     name: "delete-old-auth-sessions",

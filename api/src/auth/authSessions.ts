@@ -49,16 +49,16 @@ interface AuthSessionsOptions {
   rateLimits: RateLimits;
   databaseOutages: DatabaseOutages;
   clock: Clock;
-  /** The lifetime of a token that is not renewed. */
+  /** Lifetime of a token that is not renewed. */
   lifetimeSeconds: number;
-  /** The lifetime of a sign-in, however often it is renewed; undefined for no end. */
+  /** Maximum lifetime of a sign-in; undefined for no limit. */
   absoluteLifetimeSeconds: number | undefined;
 }
 
-/** A sign-in that has just begun. */
+/** A new sign-in. */
 export interface NewAuthSession {
   sid: string;
-  /** When it ends, however often it is renewed; undefined for no end. */
+  /** End of the sign-in, regardless of renewals; undefined for no end. */
   endsAt: Date | undefined;
 }
 
@@ -67,7 +67,7 @@ interface Admission {
   outcomes: RateLimitOutcome[];
   /** When the sign-in began. */
   startedAt: Date;
-  /** When the sign-in ends, however often it is renewed; undefined for no end. */
+  /** End of the sign-in, regardless of renewals; undefined for no end. */
   endsAt: Date | undefined;
 }
 
@@ -83,8 +83,8 @@ export class AuthSessions {
   /** Time of each sign-out of this process, by id, including those that Redis missed. */
   readonly #revokedHere = new Map<string, number>();
   /**
-   * Sign-ins that this process has admitted, by id, the newest last: when each began, and when this process
-   * learned that.
+   * Sign-ins that this process has admitted, by id, newest last: the start of each, and the time of the last
+   * check.
    */
   readonly #admittedHere = new Map<string, { startedAt: number; atMs: number }>();
 
@@ -320,12 +320,10 @@ export class AuthSessions {
   }
 }
 
-/**
- * The cache's value for a sign-in that is over; for others it is the second of the epoch in which they began.
- */
+/** Cache value of an ended sign-in. The value of an active sign-in is its start in seconds of the epoch. */
 const revoked = "revoked";
 
-/** Returns the cache's key for a sign-in. */
+/** Returns the cache key of a sign-in. */
 export function authSessionCacheKey(id: string): string {
   return `joypod:authSession:${id}`;
 }

@@ -13,7 +13,11 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { OAuthTransactions } from "./oauth/oauthTransactions.ts";
 import type { IdentitySignInDeps } from "./signInWithIdentity.ts";
 
-/** Signs the browser in by a password. Throws what `signIn` throws. */
+/**
+ * Signs the browser in with a password.
+ *
+ * @throws what `signIn` throws
+ */
 export async function signInByPassword(
   ctx: AuthContext,
   { email, password }: { email: string; password: string },
@@ -157,12 +161,12 @@ export type AuthDeps = UserDeps &
   SignInDeps &
   IdentitySignInDeps & {
     config: {
-      /** The page that players sign in on; undefined for our own plain form. */
+      /** The page on which players sign in; undefined for the built-in form. */
       signInPageUrl: string | undefined;
       defaultAvatarUrl: string;
     };
     csrfTokens: CsrfTokens;
-    /** External providers of sign-ins, by id. */
+    /** Configured providers, by id. */
     oauthProviders: ReadonlyMap<string, OAuthProvider>;
     oauthTransactions: OAuthTransactions;
   };

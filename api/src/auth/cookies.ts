@@ -23,8 +23,8 @@ export function transactionCookiePrefix({ isSecure }: CookieConfig): string {
 }
 
 /**
- * Returns the request's cookies whose names have this prefix. Koa's own reader would keep every name that it
- * was ever asked for.
+ * Returns the request's cookies with this name prefix. Koa's reader would cache every requested name
+ * forever.
  */
 export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, string> {
   const found = new Map<string, string>();
@@ -37,9 +37,9 @@ export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, 
 }
 
 /**
- * Sets a cookie that scripts cannot read and other sites' requests do not carry; without `expires` it ends
- * with the browser session. Koa's own writer is not used because it refuses Secure cookies behind a proxy
- * that ends TLS.
+ * Sets a cookie that scripts cannot read and that is not sent with cross-site requests. Without `expires` it
+ * ends with the browser session. Koa's writer is not used because it refuses Secure cookies behind a proxy
+ * that terminates TLS.
  */
 export function setCookie(ctx: CookieContext, name: string, value: string, expires?: Date): void {
   const attributes = ["Path=/", "HttpOnly", "SameSite=Lax"];
@@ -54,10 +54,7 @@ export function clearCookie(ctx: CookieContext, name: string): void {
   replaceCookie(ctx, name, `${name}=; Path=/; HttpOnly; SameSite=Lax${secure}; Max-Age=0`);
 }
 
-/**
- * Leaves a cookie with this value out of the response again; another one of its name that has taken its place
- * stays.
- */
+/** Removes a cookie with this value from the response. A later cookie of the same name stays. */
 export function withdrawCookie(ctx: AppContext, name: string, value: string): void {
   const present = ctx.res.getHeader("Set-Cookie");
   if (!Array.isArray(present)) return;

@@ -3,7 +3,7 @@ import type { IdentityContext } from "./oauth/resolveIdentity.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import type { User } from "./userQueries.ts";
 
-/** Names an account at a provider. */
+/** Identifies an account at a provider. */
 export type Identity = Pick<Profile, "issuer" | "subject">;
 
 /** Returns the user that the identity is linked to, and the user with its e-mail address. */
@@ -36,7 +36,7 @@ export interface SignInMethods {
   issuers: string[];
 }
 
-/** Returns the user's sign-in methods; none for an unknown user. */
+/** Returns the user's sign-in methods; empty for an unknown user. */
 export async function findSignInMethods(db: Queryable, userId: string): Promise<SignInMethods> {
   const {
     rows: [row],
@@ -90,7 +90,7 @@ export async function insertUserOfIdentity(
   return row.id;
 }
 
-/** Returns the user of a known identity, within the transaction that found it. Throws when there is none. */
+/** Returns the user of a known identity, within the transaction that found it. Throws if it is unknown. */
 export async function findUserOfIdentity(transaction: Queryable, id: string): Promise<User> {
   const {
     rows: [user],

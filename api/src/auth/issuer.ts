@@ -1,4 +1,4 @@
-/** In the place of the tenant's id, in the issuer of a provider of many (Microsoft Entra). */
+/** Placeholder for the tenant's id in the issuer of a multi-tenant provider (Microsoft Entra). */
 const tenantMark = "{tenantid}";
 const tenantId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
@@ -23,8 +23,8 @@ export function withIssuers(
 }
 
 /**
- * Whether the name in a token is the issuer's: it may have a trailing slash where the other has none, and a
- * tenant where the issuer is of all.
+ * Returns whether the issuer in a token matches the configured one. The names may differ by a trailing
+ * slash, and a token may have a tenant's id in place of the placeholder.
  */
 export function isIssuer(issuer: string, claimed: string): boolean {
   return normalized(issuer) === normalized(claimed) || isOfTenant(issuer, claimed);

@@ -3,7 +3,9 @@ import { limits } from "#contracts/limits.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Redis } from "../stores/redis.ts";
 
-/** An attempt without a result after this time was lost with its process. Others stop waiting for it. */
+/**
+ * An attempt without a result after this time was lost with its process. Other attempts stop waiting for it.
+ */
 export const undecidedMs = 15_000;
 
 /** Thresholds and durations of locks. */
@@ -16,14 +18,14 @@ interface LockoutRules {
   undecidedMs: number;
 }
 
-/** The permission to check a password once. Report its result, because other attempts may wait for it. */
+/** Permission to check one password. Report the result, because other attempts may wait for it. */
 export interface Attempt {
   isAllowed: true;
   /** The password was wrong. */
   failed(): Promise<void>;
-  /** The password was right: all failures are forgotten. */
+  /** The password was right. All failures are cleared. */
   succeeded(): Promise<void>;
-  /** The password was not checked after all, so the attempt does not count. */
+  /** The password was not checked, so the attempt does not count. */
   notMade(): Promise<void>;
 }
 
@@ -59,7 +61,7 @@ export class Lockout {
   }
 
   /**
-   * Counts an attempt to sign in as `email`, which must be normalized. Returns undefined when the result
+   * Counts an attempt to sign in as `email`, which must be normalised. Returns undefined when the result
    * depends on attempts in flight; retry then.
    */
   async begin(email: string): Promise<Attempt | Locked | undefined> {
@@ -69,7 +71,7 @@ export class Lockout {
     const locallyLockedMs = this.#local.begin(subject, attempt, now);
     const lockedMs = locallyLockedMs === 0 ? await this.#beginShared(subject, attempt, now) : locallyLockedMs;
     if (lockedMs === 0) return this.#attempt(subject, attempt);
-    this.#local.takeBack(subject, attempt); // Refused by the count of all replicas: it was never made here.
+    this.#local.takeBack(subject, attempt); // Rejected by the count of all replicas, so the attempt is not counted here either.
     return lockedMs === undefined
       ? undefined
       : { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
@@ -136,10 +138,10 @@ function successKeyOf(subject: string): string {
 }
 
 /**
- * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `f:<attempt>` = time of each counted failure, and
- * `u:<attempt>` = the same of each attempt that is still undecided. Returns two numbers: for how many
- * milliseconds the subject is still locked, 0 when this attempt may be made, -1 when that depends on
- * undecided ones; and when a password was last right, -1 when that is not known. Same rules as LocalLockout.
+ * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `f:<attempt>` = time of each counted failure,
+ * and `u:<attempt>` = the same for each undecided attempt. Returns two numbers: the remaining lock in
+ * milliseconds, 0 when this attempt is allowed, or -1 when that depends on undecided ones; and the time of
+ * the last success, or -1 when it is unknown. Same rules as LocalLockout.
  */
 const beginScript = `
 local key, attempt, now, failures, window = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -171,7 +173,7 @@ end
 redis.call('PEXPIRE', key, memory)
 return { 0, succeededAt }`;
 
-/** The failures go first: a Redis whose memory is full may not take the moment. */
+/** The failures are deleted first, because a Redis without free memory may reject the write of the time. */
 const succeedScript = `
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
@@ -194,22 +196,22 @@ end
 return 0`;
 
 interface Subject {
-  /** The time of each counted failure, by attempt. */
+  /** Time of each counted failure, by attempt. */
   failures: Map<string, number>;
-  /** The time of each attempt whose result is not known yet. */
+  /** Time of each undecided attempt, by attempt. */
   undecided: Map<string, number>;
   level: number;
   lockedAt: number;
   lockedUntil: number;
   lockedBy: string | undefined;
-  /** The last success at another process that this one knows of. */
+  /** Last known success at another process. */
   succeededAt: number;
   seenAt: number;
 }
 
 const subjectsMax = 10_000;
 
-/** The lockout of one process. Times are milliseconds since the epoch and come from the caller. */
+/** The lockout of one process. Times are milliseconds since the epoch and are passed by the caller. */
 export class LocalLockout {
   readonly #rules: LockoutRules;
   readonly #subjects = new Map<string, Subject>();
@@ -219,8 +221,8 @@ export class LocalLockout {
   }
 
   /**
-   * Counts an attempt; returns for how many milliseconds the subject is still locked, or 0 when the attempt
-   * may be made. Returns undefined while attempts that count towards the lock may still turn out right.
+   * Counts an attempt and returns the remaining lock in milliseconds, or 0 when the attempt is allowed.
+   * Returns undefined while attempts that count towards the lock may still succeed.
    */
   begin(name: string, attempt: string, now: number): number | undefined {
     const subject = this.#subjectOf(name, now);
@@ -237,19 +239,19 @@ export class LocalLockout {
     return 0;
   }
 
-  /** Notes that the attempt has failed. */
+  /** Records that the attempt has failed. */
   fail(name: string, attempt: string): void {
     this.#subjects.get(name)?.undecided.delete(attempt);
   }
 
-  /** Takes back an attempt that was not made, and the lock that it led to when too few others did. */
+  /** Removes an attempt that was not made, and the lock that it caused if too few other failures remain. */
   takeBack(name: string, attempt: string): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined) return;
     const at = subject.failures.get(attempt);
     subject.failures.delete(attempt);
     subject.undecided.delete(attempt);
-    // Failures that led to a lock are kept until the first attempt after it, and none are added before.
+    // Failures that caused a lock are kept until the first attempt after it, and none are added before.
     const hasLedToLock = at !== undefined && at <= subject.lockedAt;
     if (!hasLedToLock || subject.failures.size >= this.#rules.failures) return;
     subject.level -= 1;
@@ -259,9 +261,8 @@ export class LocalLockout {
   }
 
   /**
-   * Notes that a password was right at another process, as `attempt` has found out, which began after that.
-   * Failures, level and a lock up to that moment are forgotten; the attempt itself counts on, and locks only
-   * if there are enough failures without those.
+   * Records a success at another process before `attempt` began. Clears the failures, the level and the lock
+   * up to that time. The attempt still counts, and locks only if there are enough later failures.
    */
   succeedElsewhere(name: string, attempt: string, at: number): void {
     const subject = this.#subjects.get(name);
@@ -280,7 +281,7 @@ export class LocalLockout {
     subject.lockedBy = undefined;
   }
 
-  /** Forgets a subject's failures after a right password. */
+  /** Clears a subject's failures after a success. */
   forget(name: string): void {
     this.#subjects.delete(name);
   }
@@ -293,10 +294,7 @@ export class LocalLockout {
     subject.lockedBy = attempt;
   }
 
-  /**
-   * Returns the subject. Subjects are kept in order of use, so those that are too old, or too many, are at
-   * the front.
-   */
+  /** Returns the subject. Subjects are kept in order of use, so expired and excess ones are at the front. */
   #subjectOf(name: string, now: number): Subject {
     const known = this.#subjects.get(name);
     this.#subjects.delete(name);

@@ -4,8 +4,8 @@ import bcrypt from "bcryptjs";
 import { messageOf } from "#runtime/errors.ts";
 
 /**
- * A task for a password thread. With `hash`, whose cost is `cost`, it is a comparison that takes as long as
- * one with a hash of `likeCost`; without `hash` the thread makes a new one.
+ * A task for a password thread. With `hash`, which has the cost `cost`, it compares the password and takes
+ * as long as with a hash of `likeCost`; without `hash` it creates a new hash.
  */
 export type PasswordTask = { id: number; secret: string; cost: number } | (Comparison & { id: number });
 
@@ -16,16 +16,16 @@ interface Comparison {
   likeCost: number;
 }
 
-/** The result of a task, by its id. */
+/** The result of the task with that id. */
 export type PasswordResult =
   | { id: number; hash: string }
   | { id: number; isEqual: boolean }
   | { id: number; error: string };
 
-// The priority of this thread alone, on Linux: sign-ins can wait a little, players cannot.
+// On Linux this lowers the priority of this thread only: sign-ins can wait a little, players cannot.
 setPriority(constants.priority.PRIORITY_LOW);
 
-// The calls are synchronous: this thread has nothing else to do, and no event loop to keep free.
+// The calls are synchronous because this thread has no other work.
 parentPort?.on("message", (task: PasswordTask) => {
   parentPort?.postMessage(run(task));
 });

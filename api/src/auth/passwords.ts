@@ -6,7 +6,7 @@ import { unavailable } from "../errors.ts";
 import type { PasswordResult, PasswordTask } from "./passwordWorker.ts";
 import { tooManySignIns } from "./signInTurns.ts";
 
-/** What passwords are hashed with. */
+/** Parameters of password hashing. */
 interface PasswordsOptions {
   pepper: string;
   cost: number;
@@ -14,8 +14,8 @@ interface PasswordsOptions {
 }
 
 /**
- * The result of a check; `shouldRehash` is true when the stored hash has another cost than new ones, or was
- * imported.
+ * Result of a check. `shouldRehash` is true when the stored hash is imported or has another cost than new
+ * ones.
  */
 interface PasswordCheck {
   isEqual: boolean;
@@ -40,7 +40,11 @@ export class Passwords {
     return this.#pool.queued;
   }
 
-  /** Returns a hash to store. Throws unavailable when too many tasks wait. */
+  /**
+   * Returns a hash to store.
+   *
+   * @throws unavailable when too many tasks wait
+   */
   async hash(password: string): Promise<string> {
     const result = await this.#pool.run({ secret: this.#prepare(password), cost: this.#cost });
     if (!("hash" in result)) throw new Error("The password thread returned the result of another task.");
@@ -48,8 +52,10 @@ export class Passwords {
   }
 
   /**
-   * Compares a password with the stored hash. Without a hash it compares with a dummy, so that the result
-   * takes equally long. Throws unavailable when too many tasks wait.
+   * Compares a password with the stored hash. Without a hash it compares with a dummy, so the result takes
+   * equally long.
+   *
+   * @throws unavailable when too many tasks wait
    */
   async check(password: string, storedHash: string | null): Promise<PasswordCheck> {
     const { hash, cost, isImported } = readStoredHash(storedHash ?? (await this.#dummy()));
@@ -71,8 +77,8 @@ export class Passwords {
   }
 
   /**
-   * Returns what bcrypt hashes: it reads 72 bytes and stops at a NUL, so it gets a digest of fixed length
-   * instead of the password.
+   * Returns the input for bcrypt. bcrypt reads 72 bytes and stops at a NUL, so it gets a digest of fixed
+   * length instead of the password.
    */
   #prepare(password: string): string {
     return createHmac("sha256", this.#pepper).update(password).digest("base64");
@@ -87,10 +93,7 @@ export class Passwords {
   }
 }
 
-/**
- * A password hash as it is stored: ours are of a digest under the pepper, imported ones of the plain
- * password.
- */
+/** A stored password hash: ours hash a digest with the pepper, imported ones hash the plain password. */
 interface StoredHash {
   /** In bcrypt's format. */
   hash: string;
@@ -108,7 +111,7 @@ export function importedHash(hash: string): { stored: string; cost: number } | u
   return Number.isNaN(cost) ? undefined : { stored: mark + hash, cost };
 }
 
-/** Parses a stored hash; the cost is NaN when it is no bcrypt hash. */
+/** Parses a stored hash; the cost is NaN if it is not a bcrypt hash. */
 function readStoredHash(stored: string): StoredHash {
   const isImported = stored.startsWith(mark);
   const hash = isImported ? stored.slice(mark.length) : stored;
@@ -120,8 +123,8 @@ function costOf(hash: string): number {
 }
 
 /**
- * Whether plain bcrypt distinguishes this password from every other: it reads 72 bytes, and takes `a` and
- * `a\0a` for the same.
+ * Returns whether plain bcrypt distinguishes this password from every other one: it reads 72 bytes and
+ * treats `a` and `a\0a` as equal.
  */
 function isReadWhole(password: string): boolean {
   return Buffer.byteLength(password) <= plainBytesMax && !password.includes("\0");
@@ -164,7 +167,9 @@ class PasswordPool {
   }
 
   /**
-   * Returns the result of a task. Throws unavailable when too many wait, or when the thread ends before it.
+   * Returns the result of a task.
+   *
+   * @throws unavailable when too many tasks wait, or when the thread ends before it
    */
   run(task: WithoutId<PasswordTask>): Promise<Settlement> {
     return new Promise((resolve, reject) => {
@@ -191,7 +196,7 @@ class PasswordPool {
   }
 
   #createWorker(slot: WorkerSlot): Worker {
-    // The worker's file is next to this one, both as source and in the bundle.
+    // The worker's file is next to this one, both in the source and in the bundle.
     const worker = new Worker(new URL(`passwordWorker${extname(import.meta.filename)}`, import.meta.url));
     worker.unref();
     worker.on("message", (result: PasswordResult) => this.#settle(slot, result));

@@ -21,7 +21,7 @@ export interface UserPrincipal {
   id: string;
   name: string;
   email: string;
-  /** Hash of the sign-in's id: names the auth-session row. */
+  /** Hash of the sign-in's id; the id of the auth session's row. */
   authSessionId: string;
   /** When that sign-in began, in whole seconds. */
   signedInAt: Date;
@@ -123,17 +123,17 @@ export function isForPlayer(ctx: AppContext, user: { id: string } | undefined): 
   return playerId === "" || playerId === user?.id;
 }
 
-/** What handlers get of the signed-in player. */
+/** The signed-in player as passed to handlers. */
 interface UserCaller {
   user: UserPrincipal;
 }
 
-/** Signed-in players may call, from pages that are trusted; requests are counted by user. */
+/** Access for signed-in players, from trusted pages. Requests are counted by user. */
 export const userAccess: Access<UserDeps, UserCaller> = {
   name: "user",
   refusesStrayQuery: true,
   admit: async (ctx, limits) => {
-    // Another site's page must not use up the player's limits.
+    // Other sites' pages must not use up the player's limits.
     const user = await requireUser(ctx, isTrustedOrigin(ctx) ? limits : []);
     requireTrustedOrigin(ctx);
     return { user };

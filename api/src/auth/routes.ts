@@ -57,7 +57,10 @@ const toPage = redirect(
   },
 );
 
-/** The Auth.js client's update: whatever data it sends, the response is what the database holds. */
+/**
+ * Serves the Auth.js client's update. The data that it sends is ignored: the response comes from the
+ * database.
+ */
 const updateSession = route({
   method: "POST",
   path: "/api/auth/session",
@@ -173,7 +176,7 @@ async function respondWithSession(ctx: AuthContext): Promise<void> {
 
 export const authRoutes = [session, updateSession, csrf, providers, credentials, signOut, clientLog];
 
-/** Returns the ways to sign in as the Auth.js client reads them, in their order. */
+/** Returns the sign-in methods in the order and format of the Auth.js client. */
 function presentAuthProviders(
   providers: Iterable<Pick<AuthProvider, "id" | "name" | "type">>,
   baseUrl: string,
@@ -193,7 +196,7 @@ function presentAuthProviders(
   );
 }
 
-/** Returns how a user with identities of these issuers can sign in. */
+/** Returns the sign-in methods of a user with identities at these issuers. */
 function presentSignInMethods(
   { hasPassword, issuers }: { hasPassword: boolean; issuers: readonly string[] },
   providers: readonly ProviderIssuer[],
@@ -208,7 +211,7 @@ function presentSignInMethods(
   };
 }
 
-/** Returns the session as pages see it; a missing picture is the configured one, or empty. */
+/** Returns the session for pages. The default picture is the configured one, or empty. */
 function presentAuthSession(
   { id, name, email, image }: User,
   expiresAt: Date,

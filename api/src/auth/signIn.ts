@@ -13,7 +13,7 @@ import type { Metrics } from "../metrics.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { findUserByEmail, updateUnchangedPasswordHash, type CheckedUser } from "./userQueries.ts";
 
-/** Dependencies of a sign-in by password. */
+/** Dependencies of a sign-in with a password. */
 export interface SignInDeps {
   config: { auth: { pepper: string } };
   audit: Audit;
@@ -23,36 +23,37 @@ export interface SignInDeps {
   postgres: Postgres;
   rateLimits: RateLimits;
   signInFailures: SignInFailures;
-  /** Bounds how many sign-ins ask the stores at once. */
+  /** Limits how many sign-ins query the stores at once. */
   signInQueue: BoundedQueue;
-  /** Lets sign-ins wait for others that are under way. */
+  /** Lets sign-ins wait for attempts in flight. */
   signInTurns: SignInTurns;
 }
 
-/** An attempt to sign in by password. */
+/** An attempt to sign in with a password. */
 export interface Credentials {
   email: string;
   password: string;
-  /** The address that the attempt comes from. */
+  /** Client address of the attempt. */
   address: string;
   requestId: string;
 }
 
-/** What a right password leads to. */
+/** Result of a right password. */
 export interface SignedInUser {
   user: CheckedUser;
 }
 
 type Begin<T extends SignedInUser> = (user: CheckedUser) => Promise<T | undefined>;
 
-/** How often one attempt checks an account that changes each time, before it gives up. */
+/** Maximum number of checks per attempt, when the account changes during each of them. */
 const checksMax = 3;
 
 /**
- * Finds the user with this e-mail address and password, and returns what `begin` makes of it; that returns
- * undefined when the account was changed since the password was checked. Throws `invalid_credentials` (an
- * unknown address and a wrong password look alike and take equally long), `locked` after too many failures of
- * the e-mail address, `rate_limited` after too many from one network.
+ * Finds the user with this e-mail address and password and returns the result of `begin`, which returns
+ * undefined when the account has changed since the check.
+ *
+ * @throws invalid_credentials (an unknown address and a wrong password look alike and take equally long),
+ *   locked after too many failures of the e-mail address, rate_limited after too many from one network
  */
 export async function signIn<T extends SignedInUser>(
   deps: SignInDeps,
@@ -85,15 +86,14 @@ export async function signIn<T extends SignedInUser>(
 }
 
 /**
- * Counts the attempt by network and by e-mail address and returns the permission to check one password; it
- * may have to wait for others.
+ * Counts the attempt by network and by e-mail address and returns the permission to check one password. May
+ * wait for other attempts.
  */
 async function beginAttempt(deps: SignInDeps, email: string, credentials: Credentials): Promise<Attempt> {
   const { signInQueue, signInTurns, rateLimits } = deps;
   const place = rateLimits.addressKey(credentials.address);
   const subject = email.slice(0, limits.auth.emailMaxLength + 1);
-  // Many sign-ins at once would keep the event loop busy while they ask the stores: players must not wait for
-  // them.
+  // Querying the stores for many sign-ins at once would keep the event loop busy and delay players.
   const begin = (): Promise<Attempt[] | undefined> =>
     signInQueue.run(() => beginAtBoth(deps, place, subject, credentials));
   const attempts = (await begin()) ?? (await signInTurns.take([place, subject], begin));
@@ -111,8 +111,8 @@ async function beginAttempt(deps: SignInDeps, email: string, credentials: Creden
 }
 
 /**
- * Returns the attempt as its network counts it and as its e-mail address does; undefined when either depends
- * on attempts that are under way.
+ * Returns the attempts at the network's and the e-mail address's counters; undefined when either depends on
+ * attempts in flight.
  */
 async function beginAtBoth(
   deps: SignInDeps,
@@ -126,7 +126,7 @@ async function beginAtBoth(
   try {
     ofSubject = await admit(deps, await deps.lockout.begin(subject), credentials);
   } finally {
-    // No password is checked: a locked address keeps nobody else of its network out.
+    // No password is checked: a locked address must not lock out the rest of its network.
     if (ofSubject === undefined) await ofPlace.notMade();
   }
   return ofSubject === undefined ? undefined : [ofPlace, ofSubject];
@@ -165,8 +165,8 @@ async function admit(
 }
 
 /**
- * What the trail says of a failed sign-in: by whose e-mail address, as a hash, whether there is such an
- * account or not.
+ * Returns the audit event of a failed sign-in. It contains the e-mail address as a hash, whether or not
+ * there is an account.
  */
 function accountEvent(
   { config }: SignInDeps,
@@ -177,9 +177,9 @@ function accountEvent(
 }
 
 /**
- * Returns what `begin` makes of the user with this password; undefined when it is nobody's. An account that
- * changes meanwhile is checked anew: after a new password this one is wrong, and after a new hash of the same
- * one, by another sign-in at the same time, it is still right.
+ * Returns the result of `begin` for the user with this password; undefined when no user has it. If the
+ * account changes during the check, it is checked again: after a password change this password is wrong, and
+ * after a concurrent rehash it is still right.
  */
 async function beginChecked<T extends SignedInUser>(
   deps: SignInDeps,
@@ -216,8 +216,8 @@ async function checkedUser(
 }
 
 /**
- * Replaces the hash that was checked by one of our own, and returns the user with that; undefined when the
- * account has another one by now.
+ * Replaces the checked hash with a new one and returns the user with the new hash; undefined when the
+ * account has another hash by now.
  */
 async function rehashed(
   { passwords, postgres }: SignInDeps,

@@ -7,15 +7,15 @@ import { type Attempt, type Locked, undecidedMs } from "./lockout.ts";
 
 /** A refused attempt from a network with too many failures. */
 export interface OverLimit extends Locked {
-  /** Whether it is the first refused attempt of the window, across replicas. */
+  /** Whether this is the first refused attempt of the window, across replicas. */
   isFirst: boolean;
 }
 
 /**
- * Counts the failed sign-ins of a network, at whatever e-mail addresses, in a window that starts with the
- * first of them. Attempts under way hold what is left of the limit, so that many at once get no more checks
- * than one after another. An attempt that finds only undecided ones in its way waits for them. Counts in
- * Redis for all replicas together; while Redis is unavailable each counts for itself.
+ * Limits the failed sign-ins of a network, for any e-mail addresses, in a window that starts with the first
+ * failure. Attempts in flight reserve a share of the limit, so that concurrent attempts get no more checks
+ * than sequential ones. An attempt that is blocked only by undecided ones waits for them. Failures are
+ * counted in Redis for all replicas; while Redis is unavailable each replica counts separately.
  */
 export class SignInFailures {
   readonly #redis: Redis;
@@ -23,7 +23,7 @@ export class SignInFailures {
   readonly #policy: RateLimitPolicy;
   /** Fallback while Redis is unavailable. */
   readonly #local: RateLimiterMemory;
-  /** The attempts of this process whose result is not known yet, by network. */
+  /** Undecided attempts of this process, by network. */
   readonly #undecided = new Map<string, Set<string>>();
 
   constructor(redis: Redis, clock: Clock, policy: RateLimitPolicy) {
@@ -68,7 +68,7 @@ export class SignInFailures {
     this.#undecided.set(place, undecided.add(attempt));
     const reporting = (shared: () => Promise<unknown>, here: () => unknown) => async (): Promise<void> => {
       await shared().catch(here);
-      // Not before the failure is counted: in between the attempt would count as neither.
+      // Only after the failure is counted; otherwise the attempt would briefly not count at all.
       undecided.delete(attempt);
       if (undecided.size === 0) this.#undecided.delete(place);
     };
@@ -102,10 +102,10 @@ function undecidedKeyOf(place: string): string {
 }
 
 /**
- * KEYS: the count of failures, and the set of undecided attempts by the time of their beginning. ARGV: the
- * attempt, the limit's points, now, and how long an attempt may be undecided. What is refused is counted on,
- * which tells the first of it. Returns the result, and the milliseconds that the window lasts after one that
- * is over the limit.
+ * KEYS: the count of failures, and the set of undecided attempts by start time. ARGV: the attempt, the
+ * limit's points, the current time, and how long an attempt can be undecided. Refused attempts are counted
+ * too, to recognize the first one. Returns the result, and the remaining milliseconds of the window after an
+ * attempt over the limit.
  */
 const beginScript = new RedisScript(`
 local points, now = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -121,8 +121,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[4])
 return { 'allowed', 0 }`);
 
 /**
- * KEYS: as above. ARGV: the attempt, the limit's points and its window in seconds. A failure that comes too
- * late to refuse anything by it is not counted.
+ * KEYS: as above. ARGV: the attempt, the limit's points and its window in seconds. A failure that arrives
+ * too late to refuse other attempts is not counted.
  */
 const failScript = new RedisScript(`
 redis.call('ZREM', KEYS[2], ARGV[1])

@@ -1,7 +1,7 @@
 import { ipPrefixOf } from "../http/clientNetwork.ts";
 import type { AppContext } from "../http/appContext.ts";
 
-/** From what and from where a sign-in is used, as players are shown it. */
+/** Device and network of a sign-in, as players see them. */
 export interface SignInPlace {
   /** Browser and operating system. */
   device: string;
@@ -35,7 +35,7 @@ const systems: readonly [pattern: RegExp, name: string][] = [
   [/\b(?:Linux|X11)\b/, "Linux"],
 ];
 
-/** Maximum length that is read of a User-Agent. */
+/** Maximum number of characters that are parsed of a User-Agent. */
 const lengthRead = 512;
 
 /**

@@ -1,10 +1,7 @@
 import { BoundedQueue, type BoundedQueueOptions } from "#runtime/scheduling/boundedQueue.ts";
 import { unavailable } from "../errors.ts";
 
-/**
- * How many sign-ins may wait, for how many milliseconds, and how long one pauses before it asks again by
- * itself.
- */
+/** Maximum number of waiting sign-ins, maximum wait in milliseconds, and interval between retries. */
 interface SignInTurnsOptions {
   waitingMax: number;
   deadlineMs: number;
@@ -12,8 +9,8 @@ interface SignInTurnsOptions {
 }
 
 /**
- * Sign-ins that wait until others of the same network, or for the same e-mail address, are decided. A result
- * of this process wakes them at once; a result of another process is found by asking.
+ * Sign-ins that wait until others from the same network or for the same e-mail address are decided. A result
+ * in this process wakes them immediately; a result in another process is found by polling.
  */
 export class SignInTurns {
   readonly #options: SignInTurnsOptions;
@@ -25,8 +22,9 @@ export class SignInTurns {
   }
 
   /**
-   * Waits for any of the names and asks until there is a result, which it returns. Throws unavailable when
-   * too many wait, or when it has waited too long.
+   * Calls `ask` until it returns a result, after each result under one of the names and at intervals.
+   *
+   * @throws unavailable when too many sign-ins wait, or the wait takes too long
    */
   async take<T>(names: readonly string[], ask: () => Promise<T | undefined>): Promise<T> {
     const { waitingMax, deadlineMs } = this.#options;
@@ -45,7 +43,7 @@ export class SignInTurns {
     }
   }
 
-  /** Wakes the sign-ins that wait for `name`, in the order in which they came. */
+  /** Wakes the sign-ins that wait for `name`, in order of arrival. */
   call(name: string): void {
     for (const resume of this.#callbacks.get(name) ?? []) resume();
   }
@@ -65,12 +63,12 @@ export class SignInTurns {
   }
 }
 
-/** Returns a queue that limits how many sign-ins use the stores at once. */
+/** Returns a queue that limits how many sign-ins query the stores at once. */
 export function createSignInQueue(options: Omit<BoundedQueueOptions, "tooMany">): BoundedQueue {
   return new BoundedQueue({ ...options, tooMany: tooManySignIns });
 }
 
-/** Returns the error for a sign-in that found too many others: it may be repeated in a moment. */
+/** Returns the error for too many concurrent sign-ins, which can be retried in a moment. */
 export function tooManySignIns(): Error {
   return unavailable("Too many sign-ins right now. Try again in a moment.", undefined, 2);
 }

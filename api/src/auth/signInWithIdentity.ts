@@ -24,7 +24,7 @@ export interface IdentityArrival {
   profile: Profile;
   /** The signed-in user to link the identity to. */
   linkTo: string | undefined;
-  /** Whether that user has shown, beyond the cookie, who they are. */
+  /** Whether that user has reauthenticated. */
   mayLink: boolean;
   address: string;
   requestId: string;
@@ -40,8 +40,10 @@ const uniqueViolation = "23505";
 const attemptsMax = 3;
 
 /**
- * Returns the user that an identity signs in as: the one it is linked to, one it is linked to now, or a new
- * one. Throws OAuthFailure when it may sign in as none of these.
+ * Returns the user that an identity signs in as: the linked user, a user that it is linked to now, or a new
+ * one.
+ *
+ * @throws OAuthFailure when none of these is allowed
  */
 export async function signInWithIdentity(deps: IdentitySignInDeps, arrival: IdentityArrival): Promise<User> {
   const {
@@ -93,8 +95,8 @@ async function resolveInTransaction(
     );
   const isNewUser = decision.kind === "create";
   const userId = isNewUser
-    ? // The word of a provider that is not trusted with addresses proves none: another identity with the
-      // address must not find its way here by it.
+    ? // Only a trusted provider proves an address; otherwise another identity with the same address could
+      // later sign in as this user.
       await insertUserOfIdentity(transaction, {
         email: decision.email,
         isProven: trustsEmail,

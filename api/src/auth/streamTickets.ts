@@ -10,7 +10,7 @@ import {
 } from "#contracts/streamTicket.ts";
 import { deriveKey } from "./tokens.ts";
 
-/** Who may connect to the stream of which session, and as what. */
+/** The right of a user to connect to a session's stream in a role. */
 export interface StreamGrant {
   sessionId: string;
   userId: string;
@@ -18,32 +18,32 @@ export interface StreamGrant {
 }
 
 /**
- * Returns the name by which a viewer is counted. Who watches has one apart from the player's: a watcher is to
- * use up nothing of theirs.
+ * Returns the name under which a viewer is counted. Watchers are counted separately, so they use up nothing
+ * of the player's.
  */
 export function viewerNameOf({ userId, role }: Pick<StreamGrant, "userId" | "role">): string {
   return role === "watch" ? `${userId}.watch` : userId;
 }
 
-/** A signed ticket, and when it ends. */
+/** A signed ticket with its expiry. */
 export interface IssuedTicket {
   ticket: string;
   expiresAt: Date;
 }
 
 /**
- * Signs and checks tickets to sessions' streams. A session knows the public key that was the first at its
- * launch; its tickets are signed by that one for as long as it is among the signing keys, so that a new key
- * in front of it, which all replicas know already, cuts no session.
+ * Signs and checks tickets for sessions' streams. A session knows the public key that was first at its
+ * launch, and its tickets are signed with that key as long as it is among the signing keys. A new key can
+ * therefore be put first, once all replicas know it, without interrupting sessions.
  */
 export class StreamTickets {
-  /** The public key of sessions that are launched now. */
+  /** The public key for sessions that are launched now. */
   readonly publicKey: string;
-  /** By public key; the first one is of sessions that are launched now. */
+  /** Keys by public key; the first one is for sessions that are launched now. */
   readonly #keys: ReadonlyMap<string, { signing: KeyObject; verifying: KeyObject }>;
   readonly #clock: Clock;
 
-  /** Of `signingKeys` the first signs, and all verify, as for the session tokens. */
+  /** The first of `signingKeys` signs and all of them verify, as for the session tokens. */
   constructor(signingKeys: ReadonlyMap<string, Buffer>, clock: Clock) {
     this.#keys = new Map(
       [...signingKeys.values()].map((secret) => {
@@ -59,8 +59,8 @@ export class StreamTickets {
   }
 
   /**
-   * Returns a ticket for so many seconds that streamers with this public key take; undefined when its private
-   * key is not among ours any more.
+   * Returns a ticket with the given lifetime for streamers with this public key; undefined when its private
+   * key is no longer configured.
    */
   issue(
     { sessionId, userId, role }: StreamGrant,
@@ -77,7 +77,7 @@ export class StreamTickets {
     };
   }
 
-  /** Returns what a ticket of ours grants; undefined for any other text, and for one that has expired. */
+  /** Returns the grant of a valid ticket; undefined for an expired ticket and any other text. */
   read(ticket: string): StreamGrant | undefined {
     for (const { verifying } of this.#keys.values()) {
       const claims = readTicket(ticket, verifying, this.#clock.now());

@@ -13,7 +13,7 @@ import koaJwt from "koa-jwt";
 import { z } from "zod";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
-/** The claims of a session token. `sid` names the sign-in and stays the same when the token is renewed. */
+/** Claims of a session token. `sid` identifies the sign-in and stays the same when the token is renewed. */
 export const TokenClaims = z.object({
   sub: z.string().min(1),
   name: z.string(),
@@ -30,28 +30,28 @@ const clockToleranceSeconds = 30;
 /** Browsers do not store longer cookies. */
 const tokenMaxLength = 4096;
 
-/** Tokens that one process remembers: about a kilobyte each. */
+/** Number of tokens that one process remembers: about a kilobyte each. */
 const rememberedMax = 10_000;
 
-/** A signed token, and when it ends. */
+/** A signed token with its expiry. */
 interface IssuedToken {
   token: string;
   expiresAt: Date;
 }
 
-/** What tokens are signed with. */
+/** Configuration of session tokens. */
 interface TokensOptions {
-  /** By key id: the first signs, all verify. */
+  /** By key id; the first key signs, all keys verify. */
   signingKeys: ReadonlyMap<string, Buffer>;
   lifetimeSeconds: number;
   cookie: string;
   clock: Clock;
 }
 
-/** A request whose cookie is checked; `claims` is what the token said, before it was checked any further. */
+/** A request with a cookie to check. `claims` holds the token's unverified claims. */
 export type TokenContext = ParameterizedContext<{ claims?: unknown }>;
 
-/** Makes and checks session tokens: HS256, nothing else. */
+/** Creates and verifies session tokens, with HS256 only. */
 export class Tokens {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #signingKid: string;
@@ -65,7 +65,7 @@ export class Tokens {
   readonly #remembered = new Map<string, TokenClaims>();
   /** The last renewal of each remembered token, by its claims. */
   readonly #renewals = new WeakMap<object, IssuedToken & { iat: number; exp: number }>();
-  /** Each remembered token, and the one that it took the place of, by its claims. */
+  /** Each remembered token with the token that it replaced, by its claims. */
   readonly #tokens = new WeakMap<object, string>();
   readonly #replaced = new WeakMap<object, string>();
   readonly #verifyCookie: (ctx: TokenContext, next: () => Promise<void>) => Promise<void>;
@@ -74,7 +74,8 @@ export class Tokens {
     const [signingKid] = signingKeys.keys();
     if (signingKid === undefined) throw new Error("There is no signing key.");
     this.#signingKid = signingKid;
-    // KeyObjects: with raw bytes every signature would prepare the key again, at a hundred times the cost.
+    // KeyObjects, because raw bytes would make every signature prepare the key again, at a hundred times the
+    // cost.
     this.#keys = new Map(
       [...signingKeys].map(([kid, key]) => [kid, createSecretKey(deriveKey(key, "session"))]),
     );
@@ -89,7 +90,7 @@ export class Tokens {
       // The package types know only raw keys; jsonwebtoken itself takes KeyObjects.
       secret: ({ kid }: { kid?: unknown }) =>
         Promise.resolve(this.#keys.get(String(kid)) as unknown as Buffer),
-      /** A getter, for jsonwebtoken reads it at each check. */
+      /** A getter, because jsonwebtoken reads it at each check. */
       get clockTimestamp() {
         return Math.floor(clock.now().getTime() / 1000);
       },
@@ -98,8 +99,8 @@ export class Tokens {
   }
 
   /**
-   * Returns a token for the sign-in `sid`, and when it expires: after its lifetime, or at `endsAt` if that is
-   * earlier.
+   * Returns a token for the sign-in `sid` and its expiry: after the token's lifetime, or at `endsAt` if that
+   * is earlier.
    */
   issue(claims: Pick<TokenClaims, "sub" | "name" | "email" | "sid">, endsAt?: Date): IssuedToken {
     const iat = this.#nowSeconds();
@@ -108,7 +109,7 @@ export class Tokens {
       endsAt === undefined ? Infinity : Math.floor(endsAt.getTime() / 1000),
     );
     const before = this.#renewals.get(claims);
-    // Within one second it would be the same token again.
+    // Within the same second it would be the same token.
     if (before?.iat === iat && before.exp === exp) return before;
     const { sub, name, email, sid } = claims;
     const renewed = { sub, name, email, sid, iat, exp };
@@ -121,16 +122,17 @@ export class Tokens {
   }
 
   /**
-   * Returns the claims in the request's cookie; undefined when they are missing, forged, expired or not ours.
+   * Returns the claims in the request's cookie; undefined when they are missing, forged, expired or of
+   * another kind.
    */
   async verify(ctx: TokenContext): Promise<TokenClaims | undefined> {
     const token = ctx.cookies.get(this.#cookie);
-    // In the place of a missing cookie, or of an empty one, the verifier would take a Bearer header.
+    // Without a cookie, or with an empty one, the verifier would accept a Bearer header.
     if (token === undefined || token === "" || token.length > tokenMaxLength) return undefined;
     const remembered = this.#remembered.get(token);
     if (remembered !== undefined)
       return this.#nowSeconds() < remembered.exp + clockToleranceSeconds ? remembered : undefined;
-    // The verifier would take a key from there before ours.
+    // The verifier would prefer a key from there to ours.
     if ("secret" in ctx.state)
       throw new Error(
         "ctx.state.secret is set. It must not be, because koa-jwt would accept tokens signed with it.",
@@ -138,7 +140,7 @@ export class Tokens {
     try {
       await this.#verifyCookie(ctx, () => Promise.resolve());
     } catch {
-      return undefined; // Whatever is wrong with it, the caller does not say.
+      return undefined; // The caller does not learn what is wrong with it.
     }
     const claims = TokenClaims.safeParse(ctx.state.claims).data;
     if (claims !== undefined) this.#remember(token, claims);
@@ -152,9 +154,9 @@ export class Tokens {
   }
 
   /**
-   * Forgets what the token with these claims took the place of, since the browser has sent the newer one, and
-   * an earlier renewal of it, since it sent the older one again. Else each second in which a page asks would
-   * leave a token behind, and push out those of players whose pages ask seldom.
+   * Forgets the token that was replaced by the one with these claims, because the browser has sent the newer
+   * one, and an earlier renewal of it, because the browser has sent the older one again. Otherwise a busy
+   * page would leave one token per second and evict those of players whose pages send few requests.
    */
   #forgetObsolete(claims: object, renewed: object, before: IssuedToken | undefined): void {
     const current = this.#tokens.get(claims);
@@ -178,7 +180,7 @@ export class Tokens {
   }
 }
 
-/** Returns a new sign-in's id: 128 random bits. */
+/** Returns the id of a new sign-in: 128 random bits. */
 export function createSid(): string {
   return randomBytes(16).toString("base64url");
 }
@@ -191,15 +193,14 @@ export function authSessionIdOf(sid: string): string {
   return hash("sha256", sid, "hex");
 }
 
-/** Returns the key of one purpose, so that no token can be used as another. */
+/** Returns a key for a single purpose, so that no token can be used as another. */
 export function deriveKey(key: Buffer, purpose: "session" | "csrf" | "oauth" | "audit" | "stream"): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `joypod ${purpose}`, 32));
 }
 
 /**
- * Returns the hash that stands for an e-mail address in the audit trail; the address must be normalised.
- * Without the pepper the hash does not reveal the address, and it is the same whether an account has the
- * address or not.
+ * Returns the hash of an e-mail address for the audit trail; the address must be normalised. The hash does
+ * not reveal the address without the pepper, and it does not depend on whether an account exists.
  */
 export function accountHashOf(pepper: string, email: string): string {
   return createHmac("sha256", deriveKey(Buffer.from(pepper), "audit"))
@@ -209,18 +210,18 @@ export function accountHashOf(pepper: string, email: string): string {
 }
 
 /**
- * Tokens of the sign-in and sign-out forms: the cookie holds `token|signature`, the form must hold the same
- * token.
+ * Tokens of the sign-in and sign-out forms. The cookie contains `token|signature`, the form must contain the
+ * same token.
  */
 export class CsrfTokens {
   readonly #keys: Buffer[];
 
-  /** Of `signingKeys` the first signs, and all verify, as for the session tokens. */
+  /** The first of `signingKeys` signs and all of them verify, as for the session tokens. */
   constructor(signingKeys: ReadonlyMap<string, Buffer>) {
     this.#keys = [...signingKeys.values()].map((key) => deriveKey(key, "csrf"));
   }
 
-  /** Returns a new token and the cookie that belongs to it. */
+  /** Returns a new token and its cookie. */
   create(): { token: string; cookie: string } {
     const token = randomBytes(32).toString("hex");
     const [newest] = this.#keys;
@@ -228,14 +229,14 @@ export class CsrfTokens {
     return { token, cookie: `${token}|${signatureOf(token, newest)}` };
   }
 
-  /** Returns the token in a cookie of ours; undefined for any other text. */
+  /** Returns the token in a cookie; undefined if its signature is invalid. */
   read(cookie: string | undefined): string | undefined {
     const [, token, signature] = /^([0-9a-f]{64})\|([0-9a-f]{64})$/.exec(cookie ?? "") ?? [];
     if (token === undefined || signature === undefined) return undefined;
     return this.#keys.some((key) => isEqual(signature, signatureOf(token, key))) ? token : undefined;
   }
 
-  /** Whether the form's token belongs to the cookie. */
+  /** Returns whether the form's token matches the cookie. */
   matches(cookie: string | undefined, formToken: string | undefined): boolean {
     const token = this.read(cookie);
     return token !== undefined && formToken !== undefined && isEqual(token, formToken);

@@ -10,20 +10,20 @@ export interface User {
   image: string | null;
 }
 
-/** A user's account as sign-in reads it. */
+/** A user's account with the data for sign-in. */
 interface UserWithPassword extends User {
   passwordHash: string | null;
   isDisabled: boolean;
 }
 
-/** A user whose password was right, with the stored hash that it was right for. */
+/** A user whose password was right, with the hash that was checked. */
 export interface CheckedUser extends User {
   passwordHash: string;
 }
 
 const columns = { id: true, email: true, name: true, image: true } as const;
 
-/** Returns the user of a normalised e-mail address, also a disabled one; undefined when there is none. */
+/** Returns the user with a normalised e-mail address, even if disabled; undefined if unknown. */
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserWithPassword | undefined> {
   const { rows } = await db.query<UserWithPassword>({
     name: "find-user-by-email",
@@ -33,13 +33,14 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
   return rows[0];
 }
 
-/** Returns the user of that id; undefined when there is none, or when it is disabled. */
+/** Returns the user with that id; undefined if unknown or disabled. */
 export async function findUserById(prisma: PrismaClient, id: string): Promise<User | undefined> {
   return (await prisma.user.findFirst({ where: { id, disabledAt: null }, select: columns })) ?? undefined;
 }
 
 /**
- * Replaces the user's password hash, unless it was changed since the user was read; returns whether it did.
+ * Replaces the user's password hash unless it was changed since the user was read. Returns whether it was
+ * replaced.
  */
 export async function updateUnchangedPasswordHash(
   prisma: PrismaClient,
@@ -62,7 +63,8 @@ export function translateUserGone(error: unknown): unknown {
 }
 
 /**
- * Returns whether the error is a row that references a deleted user: the user was deleted during a request.
+ * Returns whether the error is a row that references a deleted user: the user was deleted during the
+ * request.
  */
 function isUserGone(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || error.code !== foreignKeyViolation) return false;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 
-/** A migration as it is stored in the repository. */
+/** A migration in the repository. */
 export interface Migration {
   name: string;
   script: string;
@@ -21,10 +21,10 @@ export function migrationOf(name: string, script: string): Migration {
 }
 
 /**
- * Records the baseline as applied, without running it, in a database that has the complete development
- * history before 0.1.0.
+ * Records the baseline as applied, without running it, in a database with the complete development history
+ * before 0.1.0.
  *
- * @throws Error when the history is another one, or when the schema is not that of the baseline
+ * @throws Error when the history is incomplete or the schema differs from the baseline
  */
 export async function recordBaseline(
   client: pg.Client,
@@ -54,8 +54,9 @@ export async function recordBaseline(
 }
 
 /**
- * Returns how the current schema differs from the one that the baseline makes. The baseline runs in a scratch
- * schema of a transaction that is rolled back, so the server at hand prints both schemas in the same form.
+ * Returns the differences between the current schema and that of the baseline. The baseline runs in a
+ * scratch schema of a transaction that is rolled back, so the same server prints both schemas in the same
+ * form.
  */
 async function compareWithBaseline(client: pg.Client, { script }: Migration): Promise<string[]> {
   const actual = await describeSchema(client);
@@ -77,15 +78,18 @@ async function compareWithBaseline(client: pg.Client, { script }: Migration): Pr
   }
 }
 
-/** Returns a line for each object of the current schema, except those of extensions and of the history. */
+/**
+ * Returns a line for each object of the current schema, except those of extensions and of the migration
+ * history.
+ */
 async function describeSchema(client: pg.Client): Promise<Set<string>> {
   const { rows } = await client.query<{ object: string }>(schemaQuery);
   return new Set(rows.map(({ object }) => object));
 }
 
 /**
- * The pretty forms of the `pg_get_…` functions leave out the name of a schema that the search path has. NOT
- * NULL constraints are described with their column, because only Postgres 18 and later store them by name.
+ * The pretty forms of the `pg_get_…` functions omit the name of a schema in the search path. NOT NULL
+ * constraints are described with their column, because only Postgres 18 and later store them by name.
  */
 const schemaQuery = `
 WITH relation AS (

@@ -15,8 +15,8 @@ const words: ServerWords = {
 };
 
 /**
- * Returns a sentence about a configuration problem of the database connection, with what to do and without
- * secrets; undefined for transient errors.
+ * Returns a sentence, without secrets, that describes a configuration problem of the database connection and
+ * its fix; undefined for transient errors.
  */
 export function databaseSentence(error: unknown): string | undefined {
   for (const { code, message } of databaseCausesOf(error)) {
@@ -28,14 +28,14 @@ export function databaseSentence(error: unknown): string | undefined {
 }
 
 /**
- * Returns whether the way to the database must be mended before asking again makes sense. A host name may
- * still become known.
+ * Returns whether a retry is pointless until the connection is fixed. An unknown host name may still become
+ * known.
  */
 export function isDatabaseOutOfReach(error: unknown): boolean {
   return databaseSentence(error) !== undefined && connectionFailureOf(error) !== "unknownHost";
 }
 
-/** By the server's codes. */
+/** Sentences by the server's error codes. */
 const sentences: Readonly<Record<string, string | ((message: string) => string)>> = {
   "28P01": "The database refuses the user or the password in DATABASE_URL: correct them.",
   "28000": (message) =>
@@ -47,8 +47,8 @@ const sentences: Readonly<Record<string, string | ((message: string) => string)>
 };
 
 /**
- * Whether the error means that the database is unavailable or refuses work for now, so that the same request
- * may succeed soon, or once it is mended.
+ * Returns whether the error means that the database is unavailable or rejects work, so the same request may
+ * succeed later.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (const { code, message } of databaseCausesOf(error)) {
@@ -68,7 +68,7 @@ export function isTransactionSacrificed(error: unknown): boolean {
   return false;
 }
 
-/** Returns whether a statement that does not wait for locks found that another transaction has one. */
+/** Returns whether a statement that does not wait for locks found that another transaction has the lock. */
 export function isLockedByAnother(error: unknown): boolean {
   for (const { code } of databaseCausesOf(error)) {
     if (code === "55P03") return true;
@@ -87,7 +87,7 @@ export function isUnanswered(error: unknown): boolean {
   return false;
 }
 
-/** Yields codes and messages of an error and of what it was caused by. */
+/** Yields codes and messages of an error and of its causes. */
 function* databaseCausesOf(error: unknown): Generator<{ code: string; message: string }> {
   for (
     let cause = error, depth = 0;
@@ -130,11 +130,9 @@ const unavailableMessages =
 /** A deadlock, a serialization failure, and Prisma's code for both. */
 const sacrificeCodes = /^(?:40P01|40001|P2034)$/;
 
-/** How long the database may take for what can be had without it. */
+/** Time limit of the database for queries with a fallback. */
 const patienceMs = 1_000;
-/**
- * During an outage one question in this time finds out whether it is over; the others are spared the wait.
- */
+/** During an outage one query per interval checks whether it is over; the others fail immediately. */
 const retryMs = 1_000;
 
 /**
@@ -145,7 +143,7 @@ const retryMs = 1_000;
 export class DatabaseOutages {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** Set while the last question failed. */
+  /** Set while the last query failed. */
   #outage: { cause: DomainError; nextTryMs: number } | undefined;
 
   constructor({ clock, logger }: { clock: Clock; logger: Logger }) {
@@ -154,9 +152,9 @@ export class DatabaseOutages {
   }
 
   /**
-   * Returns what the database answers. When it does not answer, returns what `instead` makes of the reason:
-   * an `unavailable`, to be thrown where nothing else knows. Throws other errors of the question. A question
-   * that was given up may still be done.
+   * Returns the result of `ask`. If the database does not respond, returns the result of `instead`, which
+   * gets the reason as `unavailable` and can throw it. Other errors of `ask` are thrown. A query that timed
+   * out may still take effect.
    */
   async orElse<T>(ask: () => Promise<T>, instead: (unavailable: DomainError) => T | Promise<T>): Promise<T> {
     const outage = this.#outage;

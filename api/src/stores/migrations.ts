@@ -9,7 +9,7 @@ import { jittered } from "#runtime/scheduling/backOff.ts";
 import { messageOf } from "#runtime/errors.ts";
 
 const migrationsDirectory = fileURLToPath(new URL("../../prisma/migrations", import.meta.url));
-/** Any constant: all copies of this program agree on it. */
+/** Arbitrary constant shared by all replicas. */
 const advisoryLock = 7_264_010_331;
 const lockTimeoutSeconds = 120;
 const retryMs = 500;
@@ -44,7 +44,7 @@ export async function waitForDatabase(databaseUrl: string, seconds: number): Pro
   }
 }
 
-/** Prisma's own table, so that `prisma migrate` finds what it knows. */
+/** Prisma's own table, so that `prisma migrate` recognizes applied migrations. */
 const createHistory = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ, migration_name VARCHAR(255) NOT NULL, logs TEXT,
   rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
@@ -92,7 +92,8 @@ async function readHistory(client: pg.Client): Promise<Map<string, string>> {
 }
 
 /**
- * A script and its record are one transaction: one that failed left nothing behind and may simply run again.
+ * Runs a script and records it in one transaction, so that a failed migration leaves nothing behind and can
+ * be retried.
  */
 async function apply(client: pg.Client, { name, script, checksum }: Migration): Promise<void> {
   await client.query("BEGIN");
@@ -135,7 +136,7 @@ async function withLock<T>(databaseUrl: string, work: (client: pg.Client) => Pro
 
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
-  client.on("error", () => undefined); // A lost connection also fails the query that runs, or the next one.
+  client.on("error", () => undefined); // A lost connection also fails the running query, or the next one.
   await client.connect();
   try {
     return await work(client);

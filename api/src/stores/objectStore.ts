@@ -6,24 +6,27 @@ import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
 import { unavailable } from "../errors.ts";
 import { withTimeout } from "#runtime/scheduling/deadline.ts";
 
-/** Where the object store is, and how it is used. */
+/** Address and settings of the object store. */
 interface ObjectStoreOptions extends ObjectStoreAccess {
   bucket: string;
   timeoutMs: number;
 }
 
-/** The bucket that archives and saves live in. */
+/** Bucket of archives and saves. */
 export interface ObjectStore {
   client: Client;
   bucket: string;
-  /** How long to wait for the response to a request that moves no data. */
+  /** Timeout of a request that moves no data, in milliseconds. */
   timeoutMs: number;
 }
 
-/** How long a connection may be idle, in such timeouts: as long as the slowest response may take. */
+/**
+ * Idle timeout of a connection, as a multiple of the request timeout: as long as the slowest response may
+ * take.
+ */
 const idleTimeouts = 12;
 
-/** Returns a client for any S3 object store; nothing is requested yet. */
+/** Returns a client for any S3 object store. Sends no request yet. */
 export function connectObjectStore({
   endpoint,
   region,
@@ -47,13 +50,13 @@ export function connectObjectStore({
     pathStyle: true,
     transportAgent: createTimeoutAgent(useSSL, idleTimeouts * timeoutMs, authorities),
   });
-  // As over https: parts have checksums, and hashing each body only for the signature would halve the upload
-  // speed.
+  // As over https: parts have checksums, and hashing each body for the signature as well would halve the
+  // upload speed.
   client.enableSHA256 = false;
   return { client, bucket, timeoutMs };
 }
 
-/** Returns an agent that closes connections which hang; the client itself would wait for ever. */
+/** Returns an agent that closes hanging connections; the client itself would wait forever. */
 function createTimeoutAgent(isSecure: boolean, idleMs: number, ca: string[] | undefined): Agent {
   const options = { keepAlive: true, timeout: idleMs };
   const agent = isSecure
@@ -78,13 +81,14 @@ export async function requireBucket({ client, bucket }: ObjectStore): Promise<vo
   } catch (error) {
     if (!(error instanceof S3Error)) throw error;
   }
-  // Responses to HEAD have no body and no reason. This request needs the same permission.
+  // Responses to HEAD have no body and therefore no reason. This request needs the same permission.
   await client.makeRequestAsyncOmit({ method: "GET", bucketName: bucket, query: "list-type=2&max-keys=1" });
 }
 
 /**
- * Returns the object store's response to a request. Throws unavailable when it fails, or does not respond
- * within `ms`.
+ * Returns the object store's response to a request.
+ *
+ * @throws unavailable when the request fails or takes longer than `ms`
  */
 export async function callObjectStore<T>(request: Promise<T>, ms: number, what: string): Promise<T> {
   try {

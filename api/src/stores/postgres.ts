@@ -7,13 +7,13 @@ import { isUnanswered } from "./databaseFailure.ts";
 
 /** The connections to the database. */
 export interface Postgres {
-  /** For SQL; docs/decisions/0014 says when. */
+  /** For SQL; see docs/decisions/0014. */
   pool: pg.Pool;
   /** For Prisma's queries; it shares the pool. */
   prisma: PrismaClient;
   /**
    * Runs `work` in one transaction and returns its result; any error rolls it back. `opening`, a statement
-   * without parameters and results, goes with the transaction's begin in one round trip.
+   * without parameters and results, is sent in the same round trip as BEGIN.
    */
   transaction<T>(work: (client: pg.PoolClient) => Promise<T>, opening?: string): Promise<T>;
   close(): Promise<void>;
@@ -22,18 +22,17 @@ export interface Postgres {
 /** The server aborts a transaction, and releases its locks, after this idle time in milliseconds. */
 export const idleTransactionMs = 15_000;
 
-/** Where the database is, and how it is used. */
+/** Address and settings of the database. */
 export interface PostgresOptions {
   url: string;
   poolSize: number;
-  /** The longest time that a statement may take. */
+  /** Statement timeout in milliseconds. */
   timeoutMs: number;
   logger: Logger;
 }
 
 /**
- * Opens the pool. Connections are made when first needed, so a database that is unavailable does not hinder
- * the start.
+ * Opens the pool. Connections are opened on demand, so the program starts while the database is unavailable.
  */
 export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOptions): Postgres {
   const pool = new pg.Pool({
@@ -41,7 +40,7 @@ export function connectPostgres({ url, poolSize, timeoutMs, logger }: PostgresOp
     max: poolSize,
     connectionTimeoutMillis: Math.min(3_000, timeoutMs),
     idleTimeoutMillis: 30_000,
-    // The server ends what takes too long; the client gives up a little later, on a server that hangs.
+    // The server cancels slow statements; the client times out a little later in case the server hangs.
     statement_timeout: timeoutMs,
     query_timeout: 1.2 * timeoutMs,
     idle_in_transaction_session_timeout: idleTransactionMs,
@@ -68,8 +67,8 @@ async function transaction<T>(
   opening: string | undefined,
 ): Promise<T> {
   const client = await pool.connect();
-  // While a connection is checked out the pool does not listen for its errors, and an error that nothing
-  // listens for ends the process. The statement that is hit throws the error, too.
+  // While a connection is checked out the pool does not listen for its errors, and an error without a
+  // listener ends the process. The affected statement throws the error, too.
   const ignore = (): void => undefined;
   client.on("error", ignore);
   let broken: Error | undefined;

@@ -9,20 +9,20 @@ import {
 } from "#runtime/network/connectionFailure.ts";
 import { createHash } from "node:crypto";
 
-/** A connected client; commands fail in time instead of waiting for a server that is unavailable. */
+/** A connected client. Commands time out instead of waiting for an unavailable server. */
 export type Redis = Client;
 
-/** Where Redis is. */
+/** Address of Redis. */
 export interface RedisAddress {
   url: string;
-  /** Of its certificate, in PEM; undefined trusts the public ones. */
+  /** CA of the server's certificate, in PEM; undefined trusts the public CAs. */
   authorities?: string[] | undefined;
 }
 
-/** A client, and the reason why it is not connected. */
+/** A client, and the reason when it is not connected. */
 export interface RedisConnection {
   redis: Redis;
-  /** The last error since there was a connection; undefined while there is one. */
+  /** Last error since the connection was lost; undefined while connected. */
   failure: () => Error | undefined;
 }
 
@@ -46,7 +46,7 @@ class TimeoutClient extends Client {
         if (this.#timeouts < timeoutsBeforeReconnect) return;
         this.#timeouts = 0;
         this.disconnect(true);
-        // A server that hangs takes no part in a close in good order, for which the client would wait two
+        // A hanging server does not respond to an orderly close, for which the client would wait two
         // seconds.
         this.stream.destroy();
       },
@@ -56,8 +56,8 @@ class TimeoutClient extends Client {
   }
 
   /**
-   * Sends the commands of one turn of the event loop in one write: a write costs the system more than the
-   * commands themselves.
+   * Sends the commands of one turn of the event loop in one write, because a write costs more than the
+   * commands.
    */
   #corkWrites(): void {
     if (this.#isCorked || this.status !== "ready") return;
@@ -81,7 +81,7 @@ export function connectRedis(
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
     connectTimeout: 2_000,
-    // A server that froze keeps its connection; a ping that goes unanswered for this long ends it.
+    // A frozen server keeps its connection; a ping without a response for this long closes it.
     socketTimeout: 10_000,
     retryStrategy: (attempt) =>
       jittered(Math.min(reconnectMs.first * 2 ** Math.min(attempt, 10), reconnectMs.most), Math.random, 0.25),
@@ -90,10 +90,7 @@ export function connectRedis(
   return { redis: client, failure: followFailures(client, url, logger) };
 }
 
-/**
- * The name is sent, too: where one address serves many of them, the server shows the certificate of that
- * name.
- */
+/** Also sends the host name, which selects the certificate if one address serves several names. */
 function tlsOf(url: string, ca: string[] | undefined): { tls?: { ca?: string[]; servername?: string } } {
   const { protocol, hostname } = new URL(url);
   if (protocol !== "rediss:") return {};
@@ -106,8 +103,8 @@ function tlsOf(url: string, ca: string[] | undefined): { tls?: { ca?: string[]; 
 }
 
 /**
- * Logs when Redis becomes unavailable, when the reason changes, and when it is available again. Returns what
- * tells the last error.
+ * Logs when Redis becomes unavailable, when the reason changes, and when it is available again. Returns a
+ * function that returns the last error.
  */
 function followFailures(client: Client, url: string, logger: Logger): () => Error | undefined {
   let failure: Error | undefined;
@@ -141,8 +138,8 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
 }
 
 /**
- * Redis' client listens for a connection's first error alone. A connection that was refused for its
- * certificate has a second error, which would end the process.
+ * The Redis client listens only for a connection's first error. A connection that was rejected because of
+ * its certificate has a second error, which would end the process.
  */
 function ignoreMore(stream: Client["stream"] | undefined): void {
   stream?.on("error", () => undefined);
@@ -152,7 +149,11 @@ function isClosed(error: Error): boolean {
   return "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 }
 
-/** Resolves when Redis answers. Throws the reason why there is no connection, or the command's error. */
+/**
+ * Resolves when Redis responds.
+ *
+ * @throws the connection's error, or the command's
+ */
 export async function pingRedis({ redis, failure }: RedisConnection): Promise<void> {
   if (redis.status !== "ready") throw failure() ?? new Error("There is no connection to Redis yet.");
   await redis.ping();
@@ -164,7 +165,7 @@ const words: ServerWords = {
   authority: "REDIS_CA_FILE (the chart's redis.caSecret)",
 };
 
-/** A server closed the connection before it had answered anything. */
+/** A server closed the connection before its first response. */
 class ClosedAtOnce extends Error {
   constructor(cause?: Error) {
     super("The server closed the connection before it answered.", { cause });
@@ -173,8 +174,8 @@ class ClosedAtOnce extends Error {
 }
 
 /**
- * Returns a sentence about a configuration problem of the Redis connection, with what to do and without
- * secrets; undefined for transient errors.
+ * Returns a sentence, without secrets, that describes a configuration problem of the Redis connection and
+ * its fix; undefined for transient errors.
  */
 export function redisSentence(error: unknown, url: string): string | undefined {
   const isTls = url.startsWith("rediss:");
@@ -194,7 +195,7 @@ export function redisSentence(error: unknown, url: string): string | undefined {
   return undefined;
 }
 
-/** A Lua script, called by its digest; its text goes only to a server that does not know it yet. */
+/** A Lua script, called by its digest. The text is sent only to a server that does not know it yet. */
 export class RedisScript {
   readonly #lua: string;
   readonly #digest: string;

@@ -5,7 +5,8 @@ import type { AuthorityFile } from "#runtime/network/authorityFile.ts";
 const checkedModes: readonly (string | null)[] = [null, "prefer", "require", "verify-ca", "verify-full"];
 
 /**
- * Adds an issue when the database's CA is set and its URL disables verification, which would go unnoticed.
+ * Adds an issue when the database's CA is set but its URL disables verification, which would otherwise go
+ * unnoticed.
  */
 export function checkDatabaseAuthority(
   env: { DATABASE_URL: string; DATABASE_CA_FILE: AuthorityFile | undefined },
@@ -26,7 +27,7 @@ export function checkDatabaseAuthority(
   });
 }
 
-/** The same for Redis, whose address begins in another way with TLS. */
+/** Adds an issue when the CA of Redis is set but REDIS_URL does not use TLS. */
 export function checkRedisAuthority(
   env: { REDIS_URL?: string | undefined; REDIS_CA_FILE: AuthorityFile | undefined },
   context: z.core.$RefinementCtx,
@@ -39,10 +40,7 @@ export function checkRedisAuthority(
   });
 }
 
-/**
- * Returns the URL with the CA that must have signed the server's certificate, or the URL unchanged without a
- * CA.
- */
+/** Returns the URL with the CA of the server's certificate, or the URL unchanged without a CA. */
 export function databaseAddress(url: string, authority: AuthorityFile | undefined): string {
   if (authority === undefined) return url;
   const address = new URL(url);

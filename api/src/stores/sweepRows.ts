@@ -10,23 +10,23 @@ const rowsPerPassMax = 50;
 /** A sweep of rows whose objects are no longer needed. */
 interface RowSweep<Row extends { id: string }> {
   /**
-   * Returns a row that is due and none of these; undefined when there is none. From then on nobody may want
-   * again what the row names: for what it notes of that in the database, or because its time was over for
-   * long.
+   * Returns a row that is due and not in `except`; undefined without one. Afterwards its objects cannot be
+   * needed again, either because the function marks the row in the database or because its retention is long
+   * over.
    */
   claim: (db: Queryable, except: readonly string[]) => Promise<Row | undefined>;
-  /** Removes from the object store what the row names; it may be gone already. */
+  /** Removes the row's objects from the object store. They may already be gone. */
   remove: (row: Row) => Promise<void>;
-  /** Notes in the database that it is removed. */
+  /** Records the removal in the database. */
   note: (db: Queryable, row: Row) => Promise<void>;
   logRemoved: (row: Row) => void;
   logRefused: (row: Row, error: unknown) => void;
 }
 
 /**
- * Sweeps the rows that are due, and goes on with the others where the object store keeps what one of them
- * names. No transaction waits for the object store: Postgres would end one that does nothing for long, and
- * its locks with it. What a process leaves undone stays due.
+ * Sweeps the rows that are due, and continues with the others when the object store fails to remove one
+ * row's objects. No transaction waits for the object store, because Postgres would end an idle transaction
+ * and release its locks. Unfinished work stays due.
  */
 export async function sweepRows<Row extends { id: string }>(
   { postgres, refused }: { postgres: Postgres; refused: RefusedRows },
@@ -52,20 +52,21 @@ export async function sweepRows<Row extends { id: string }>(
 }
 
 /**
- * So many failures end a pass: the object store itself may be unavailable then, and each costs its timeout.
+ * This number of failures ends a pass: the object store may be unavailable, and each failure costs its
+ * timeout.
  */
 export const refusedPerPassMax = 5;
 
 const baseMs = 5_000;
-/** No caller waits for removals. */
+/** Default of `maxMs`. Long, because no caller waits for removals. */
 const ordinaryMaxMs = 3600_000;
-/** Where more are refused, it is not for a row's sake. */
+/** More refused rows than this indicate a problem of the store and not of the rows. */
 const rowsMax = 1000;
 
 /**
- * Remembers rows whose objects the object store refused to change. Each is skipped for a while, from seconds
- * up to `maxMs` (by default an hour), so it does not block the rows behind it. One process does this work,
- * and the memory ends with it.
+ * Skips rows whose objects the object store refused to change, for seconds up to `maxMs` (by default an
+ * hour), so that they do not block later rows. The state is kept in memory, because one process does this
+ * work.
  */
 export class RefusedRows {
   readonly #clock: Clock;
@@ -77,15 +78,15 @@ export class RefusedRows {
     this.#maxMs = maxMs;
   }
 
-  /** The ids of those that are left alone now. */
+  /** Ids of the rows that are skipped now. */
   get waiting(): string[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#rows].flatMap(([id, { againMs }]) => (againMs > nowMs ? [id] : []));
   }
 
   /**
-   * Does the work of a row and returns whether the object store let it: when it is unavailable for it, the
-   * row is left alone for a while, and the first of its failures is reported. Throws any other error.
+   * Runs the work of a row and returns whether it succeeded. If the object store is unavailable for it, the
+   * row is skipped for a while and its first failure is logged. Other errors are thrown.
    */
   async attempt(id: string, work: () => Promise<void>, report: (error: unknown) => void): Promise<boolean> {
     try {
@@ -99,7 +100,7 @@ export class RefusedRows {
     return true;
   }
 
-  /** Returns how often in a row it has failed. */
+  /** Returns the number of consecutive failures. */
   #add(id: string): number {
     const failures = (this.#rows.get(id)?.failures ?? 0) + 1;
     this.#rows.delete(id);
@@ -117,8 +118,8 @@ const statementsPerPassMax = 50;
 const rowsPerStatement = 1000;
 
 /**
- * Deletes rows by statements of bounded size, each of which says how many it deleted; what one pass leaves is
- * for the next.
+ * Deletes rows in statements of bounded size, each of which returns the number of deleted rows. Remaining
+ * rows are left to the next pass.
  */
 export async function deleteOldRows(deleteSome: (max: number) => Promise<number>): Promise<void> {
   await repeatUpTo(

@@ -5,11 +5,9 @@ import { requireProviderAddress, type ProviderConfig } from "./providerConfig.ts
 import type { CustomFetch } from "openid-client";
 import type { SignInError } from "#contracts/http/auth.ts";
 
-/** The timeout of each request to a provider. */
+/** Timeout of each request to a provider. */
 const requestSeconds = 5;
-/**
- * How long a provider's metadata is used before it is read again; a failed read is repeated after a minute.
- */
+/** Lifetime of a provider's metadata, and the delay before a failed read is retried. */
 const metadataMs = { used: 3600_000, retried: 60_000 };
 
 /** The secrets that tie the provider's response to the request. */
@@ -24,8 +22,8 @@ interface Proof {
 const extraParameters = ["prompt", "login_hint", "ui_locales", "display"] as const;
 
 /**
- * One external provider. Its metadata is read when it is first needed, so that the API starts while a
- * provider is unavailable, and each further sign-in is a retry.
+ * One external provider. Its metadata is read on first use, so the API starts while a provider is
+ * unavailable, and every sign-in retries a failed read.
  */
 export class OAuthProvider {
   readonly #config: ProviderConfig;
@@ -57,15 +55,15 @@ export class OAuthProvider {
     return this.#config.trustsEmail;
   }
 
-  /** Whether it is reached by plain http, on the loopback. */
+  /** Whether the provider is reached by plain http on the loopback interface. */
   get allowsInsecure(): boolean {
     return this.#config.allowInsecure;
   }
 
   /**
-   * Returns the issuer of its identities, as `isIssuer` compares it. Where that is not the address that it is
-   * configured by, its metadata tell: undefined when these were never read and cannot be read now. Why so, a
-   * sign-in says.
+   * Returns the issuer of the provider's identities for `isIssuer`. If it can differ from the configured
+   * address, it comes from the metadata; undefined while these cannot be read. The next sign-in reports the
+   * reason.
    */
   async issuer(): Promise<string | undefined> {
     if (!mayCallItselfOtherwise(this.#config)) return this.#config.issuer;
@@ -82,7 +80,9 @@ export class OAuthProvider {
   }
 
   /**
-   * Returns the address at which the browser signs in. Throws OAuthSignin when the provider is unavailable.
+   * Returns the address for the sign-in in the browser.
+   *
+   * @throws OAuthSignin when the provider is unavailable
    */
   async authorizationUrl({ state, nonce, verifier }: Proof, wished: URLSearchParams): Promise<string> {
     try {
@@ -106,8 +106,9 @@ export class OAuthProvider {
   }
 
   /**
-   * Returns the profile of the user who came back with this query. Throws AccessDenied when they declined,
-   * OAuthCallback for any invalid response.
+   * Returns the profile of the user who came back with this query.
+   *
+   * @throws AccessDenied when the user declined, OAuthCallback for any invalid response
    */
   async profileOf(querystring: string, proof: Proof): Promise<Profile> {
     try {
@@ -180,7 +181,7 @@ export class OAuthProvider {
     const authentication = authenticationOf(config);
     const customFetch = createBoundedFetch({ allowInsecure });
     // The ID token's signature is verified although it comes directly from the provider, because a proxy may
-    // not be trusted.
+    // not be trustworthy.
     const execute: ((configuration: client.Configuration) => void)[] = [];
     if (config.type === "oidc") execute.push(client.enableNonRepudiationChecks);
     // oxlint-disable-next-line typescript/no-deprecated -- marked so that it is not used by accident; ours is for the loopback
@@ -211,9 +212,9 @@ export class OAuthProvider {
 }
 
 /**
- * Whether openid-client takes tokens of another issuer than the configured address: it compares neither for
- * the address of the metadata themselves, nor for Microsoft's two services, which put a tenant's id in the
- * place of its name.
+ * Returns whether the tokens' issuer can differ from the configured address. openid-client does not compare
+ * them when the address is that of the metadata document, nor for Microsoft's two services, whose issuers
+ * contain a tenant's id.
  */
 function mayCallItselfOtherwise({ type, issuer }: ProviderConfig): boolean {
   if (type !== "oidc") return false;
@@ -252,13 +253,12 @@ function authenticationOf({ clientSecret, clientAuthentication }: ProviderConfig
     : client.ClientSecretPost(clientSecret);
 }
 
-/** The largest response of a provider: metadata, keys, tokens and profiles are all shorter. */
+/** Size limit of a provider's response: metadata, keys, tokens and profiles are all shorter. */
 const bytesMax = 256 * 1024;
 
 /**
- * Returns a `fetch` for providers, whose responses are trusted no more than any other input: it follows no
- * redirects, bounds the body, and speaks only https, except to providers on the loopback that are allowed
- * plain http.
+ * Returns a `fetch` for providers, whose responses are untrusted input. It follows no redirects, limits the
+ * body, and requires https, except for providers on the loopback interface that allow plain http.
  */
 function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }): CustomFetch {
   return async (address, options) => {
@@ -271,7 +271,7 @@ function createBoundedFetch({ allowInsecure }: { allowInsecure: boolean }): Cust
   };
 }
 
-/** Returns the body; null for an empty one, which some statuses must have. */
+/** Returns the body; null for an empty one, which some statuses require. */
 async function readAtMost(response: Response, max: number): Promise<Uint8Array<ArrayBuffer> | null> {
   const stream: AsyncIterable<Uint8Array> | null = response.body;
   if (stream === null) return null;
@@ -279,7 +279,7 @@ async function readAtMost(response: Response, max: number): Promise<Uint8Array<A
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.length;
-    // Leaving the loop cancels the stream, and with it the connection.
+    // Leaving the loop cancels the stream and its connection.
     if (size > max) throw new TypeError(`A provider's response is larger than ${max} bytes.`);
     chunks.push(chunk);
   }
@@ -290,7 +290,7 @@ async function readAtMost(response: Response, max: number): Promise<Uint8Array<A
 export class OAuthFailure extends Error {
   override readonly name = "OAuthFailure";
   readonly reason: SignInError;
-  /** Of the account that the provider told of, if it got that far. */
+  /** E-mail address of the provider's account, if known. */
   readonly email: string | undefined;
 
   constructor(reason: SignInError, message: string, cause?: unknown, email?: string) {
@@ -301,12 +301,12 @@ export class OAuthFailure extends Error {
 }
 
 const lengthMax = 400;
-/** A provider's error code. Any other text may come from a crafted URL. */
+/** Format of a provider's error code. Any other text may come from a crafted URL. */
 const wordPattern = /^[a-z_]{1,40}$/;
 
 /**
- * Returns what happened, for the log. The libraries' errors carry responses and addresses with secrets in
- * them, so only their messages are taken.
+ * Returns the error's message for the log. The libraries' errors also contain responses and addresses with
+ * secrets.
  */
 export function sentenceOf(error: unknown): string {
   const sentences: string[] = [];
@@ -315,7 +315,7 @@ export function sentenceOf(error: unknown): string {
       "error" in cause && typeof cause.error === "string" && wordPattern.test(cause.error)
         ? ` (${cause.error})`
         : "";
-    // Its message quotes what could not be parsed, and that may be a token.
+    // The message quotes the unparsable text, which may be a token.
     sentences.push(cause instanceof SyntaxError ? "it is not JSON" : `${cause.message}${word}`);
   }
   return sentences

@@ -13,39 +13,39 @@ const Transaction = z.object({
   state: z.string(),
   nonce: z.string().optional(),
   verifier: z.string(),
-  /** Where to go afterwards; validated when the transaction began. */
+  /** Where to continue after the sign-in; validated at the start of the transaction. */
   callbackUrl: z.string(),
-  /** The sign-in whose user wants the identity linked, by the id of its row. */
+  /** Row id of the sign-in whose user wants to link the identity. */
   linkTo: z.string().optional(),
   /**
-   * Whether that user has shown who they are: if not, only an identity that is theirs already signs them in
-   * anew.
+   * Whether that user has reauthenticated. If not, only an identity that is already linked to them is
+   * accepted.
    */
   mayLink: z.boolean().optional(),
-  /** Milliseconds of the epoch: several can begin in one second. */
+  /** Milliseconds of the epoch, because several transactions can start in one second. */
   startedAt: z.int(),
 });
 
 /**
- * A sign-in at a provider, from leaving to coming back, as the browser keeps it: sealed, so that it can
- * neither be read nor forged.
+ * A sign-in at a provider in progress. The browser stores it encrypted, so it can be neither read nor
+ * forged.
  */
 export type OAuthTransaction = z.infer<typeof Transaction>;
 
-/** Seals and opens transactions, under a key for this purpose alone. */
+/** Seals and opens transactions with a dedicated key. */
 export class OAuthTransactions {
   readonly #keys: Buffer[];
   readonly #clock: Clock;
 
-  /** Of `signingKeys` the first signs, and all verify, as for the session tokens. */
+  /** The first of `signingKeys` seals and all of them open, as for the session tokens. */
   constructor(signingKeys: ReadonlyMap<string, Buffer>, clock: Clock) {
     this.#keys = [...signingKeys.values()].map((key) => deriveKey(key, "oauth"));
     this.#clock = clock;
   }
 
   /**
-   * Returns the cookie's value, and when it expires. The cookie's name is sealed with it, so that no cookie
-   * can be used as another.
+   * Returns the cookie's value and expiry. The cookie's name is sealed with it, so that no cookie can be
+   * used as another.
    */
   seal(name: string, transaction: Omit<OAuthTransaction, "startedAt">): { value: string; expiresAt: Date } {
     const [newest] = this.#keys;
@@ -61,7 +61,7 @@ export class OAuthTransactions {
     return { value, expiresAt: new Date(startedAt + lifetimeMs) };
   }
 
-  /** Returns the transaction in a cookie of ours that is not too old; undefined for anything else. */
+  /** Returns the transaction in a cookie; undefined if it is invalid or too old. */
   open(name: string, value: string): OAuthTransaction | undefined {
     const bytes = Buffer.from(value, "base64url");
     if (bytes.length <= ivBytes + tagBytes || bytes.length > kept.bytes) return undefined;
@@ -75,8 +75,8 @@ export class OAuthTransactions {
   }
 
   /**
-   * Returns the names of the transaction cookies that make room for another one of `bytes`: the oldest ones,
-   * and invalid ones.
+   * Returns the names of the transaction cookies to remove to make room for `bytes`: invalid ones and the
+   * oldest ones.
    */
   cookiesToEvict(cookies: ReadonlyMap<string, string>, bytes: number): string[] {
     const byAge = [...cookies]
@@ -96,7 +96,7 @@ export class OAuthTransactions {
   }
 }
 
-/** Returns the id in the cookie's name: not the state itself, which is a secret. */
+/** Returns the id in the cookie's name. It does not reveal the state, which is a secret. */
 export function transactionIdOf(state: string): string {
   return createHash("sha256").update(state).digest("base64url").slice(0, 22);
 }
@@ -112,6 +112,6 @@ function decrypt(key: Buffer, name: string, bytes: Buffer): unknown {
     ]).toString("utf8");
     return JSON.parse(text);
   } catch {
-    return undefined; // Sealed by another key, or not by us: the next key may fit.
+    return undefined; // Sealed with another key, or not by us. The next key may fit.
   }
 }

@@ -6,13 +6,13 @@ import type { OAuthProviderConfig } from "./providerConfig.ts";
 type EmailsConfig = NonNullable<OAuthProviderConfig["emails"]>;
 
 /**
- * The user who signed in at a provider, with what of it can be trusted. `issuer` and `subject` together name
- * the account there.
+ * The user who signed in at a provider, with trusted data only. `issuer` and `subject` together identify the
+ * account there.
  */
 export interface Profile {
   issuer: string;
   subject: string;
-  /** The normalised e-mail address; undefined when there is none, or none that could be an address. */
+  /** The normalised e-mail address; undefined if it is missing or invalid. */
   email: string | undefined;
   isEmailVerified: boolean;
   name: string | undefined;
@@ -27,7 +27,7 @@ const subject = z
 const imageLengthMax = 2048;
 
 /**
- * Returns the profile in the claims of an ID token, or of the userinfo response. Throws without a usable
+ * Returns the profile from the claims of an ID token or of the userinfo response. Throws without a usable
  * subject.
  */
 export function profileOfClaims(issuer: string, claims: Readonly<Record<string, unknown>>): Profile {
@@ -41,8 +41,8 @@ export function profileOfClaims(issuer: string, claims: Readonly<Record<string, 
 }
 
 /**
- * Returns the profile in the userinfo response of a plain OAuth provider, by the configured names of its
- * fields; `addresses` is the list of addresses, of a provider that has one. Throws without a usable subject.
+ * Returns the profile from the userinfo response of a plain OAuth provider, by the configured field names.
+ * `addresses` is the provider's list of addresses, if it has one. Throws without a usable subject.
  */
 export function profileOfUserinfo(
   { issuer, userinfo, emails }: OAuthProviderConfig,
@@ -63,8 +63,8 @@ export function profileOfUserinfo(
 }
 
 /**
- * Returns the account's primary address. A further address may still be listed though it has become somebody
- * else's.
+ * Returns the account's primary address. Other addresses may still be listed after somebody else has taken
+ * them over.
  */
 function primaryEmailOf(
   { list, email, verified, primary }: EmailsConfig,
@@ -76,7 +76,7 @@ function primaryEmailOf(
   return emailOf(fieldAt(entry, email), fieldAt(entry, verified));
 }
 
-/** Only the boolean counts: the string `"false"` is truthy. */
+/** Only the boolean counts, because the string `"false"` is truthy. */
 function emailOf(email: unknown, verified: unknown): Pick<Profile, "email" | "isEmailVerified"> {
   const normalized =
     typeof email === "string" ? normalizeEmail(email.slice(0, limits.auth.emailMaxLength + 1)) : "";

@@ -16,19 +16,17 @@ const common = {
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be lower-case letters, digits and '-', at most 32")
     .refine((id) => id !== "credentials", "is the name of the sign-in by password"),
-  /** Shown on the button. */
+  /** Text of the button. */
   name: z.string().trim().min(1).max(64),
   clientId: z.string().min(1).max(512),
   clientSecret: z.string().min(1).max(4096).optional(),
-  /** The file that holds the secret, relative to this configuration. */
+  /** File that contains the secret, relative to this configuration. */
   clientSecretFile: z.string().min(1).optional(),
   /** How the secret is sent to the token endpoint. */
   clientAuthentication: z.enum(["basic", "post"]).default("basic"),
-  /**
-   * Whether an address that this provider calls verified may be joined with an account that has it already.
-   */
+  /** Whether a verified address of this provider can sign in as an existing account with that address. */
   trustsEmail: z.boolean().default(false),
-  /** Plain http, to a provider on this machine's loopback only. */
+  /** Allows plain http, only for a provider on the loopback interface. */
   allowInsecure: z.boolean().default(false),
 };
 
@@ -44,12 +42,12 @@ const OidcProvider = z.strictObject({
 });
 
 /**
- * The addresses of an account, where the profile does not say which is verified; the names are GitHub's
- * unless given.
+ * How to read the account's addresses if the profile does not say which are verified. The field names
+ * default to GitHub's.
  */
 const Emails = z.strictObject({
   endpoint: address,
-  /** Where the list is in the response; undefined when the response is the list. */
+  /** Path of the list in the response; undefined when the response is the list. */
   list: fieldPath.optional(),
   email: fieldPath.default("email"),
   verified: fieldPath.default("verified"),
@@ -59,17 +57,17 @@ const Emails = z.strictObject({
 const OAuthProvider = z.strictObject({
   ...common,
   type: z.literal("oauth"),
-  /** The name under which identities are stored; it is never requested. */
+  /** Name under which identities are stored; it is never requested. */
   issuer: address,
-  /** The name by which the provider calls itself in its responses, where it does; `issuer` unless given. */
+  /** Issuer in the provider's responses, if they contain one; defaults to `issuer`. */
   responseIssuer: address.optional(),
   authorizationEndpoint: address,
   tokenEndpoint: address,
   userinfoEndpoint: address,
   scopes: z.array(scope).max(32).default([]),
-  /** Asked after the profile, whose own address then does not count. */
+  /** Read after the profile, whose own address is then ignored. */
   emails: Emails.optional(),
-  /** The fields of the profile; without `emailVerified` its address does not count as verified. */
+  /** Fields of the profile. Without `emailVerified` its address counts as unverified. */
   userinfo: z.strictObject({
     subject: fieldPath,
     email: fieldPath.optional(),
@@ -83,12 +81,12 @@ const ProvidersFile = z.strictObject({
   providers: z.array(z.discriminatedUnion("type", [OidcProvider, OAuthProvider])).max(16),
 });
 
-/** An external provider of sign-ins, with its secret read. */
+/** An external provider, with its secret loaded. */
 export type ProviderConfig = z.infer<typeof OidcProvider> | z.infer<typeof OAuthProvider>;
-/** An external provider of plain OAuth. */
+/** A plain OAuth provider. */
 export type OAuthProviderConfig = z.infer<typeof OAuthProvider>;
 
-/** Reads the providers' file. Throws with every wrong field named, and never with a secret. */
+/** Reads the providers' file. Throws an error that names every invalid field and never contains a secret. */
 export function readProviders(file: string): ProviderConfig[] {
   const parsed = ProvidersFile.safeParse(parseJson(readText(file)));
   if (!parsed.success) throw new Error(`is wrong: ${sentencesOf(parsed.error)}`);
@@ -99,7 +97,7 @@ export function readProviders(file: string): ProviderConfig[] {
   return providers.map((provider) => withSecret(checkedAddresses(provider), dirname(file)));
 }
 
-/** The providers, in the place of the file's name that a variable has. */
+/** Variable with the name of the providers' file; parses to the providers. */
 export const providersFile = z
   .string()
   .trim()
@@ -142,7 +140,7 @@ function endpointsOf({
   ];
 }
 
-/** Without any secret the client is a public one, known by its redirect address and PKCE alone. */
+/** Loads the secret. A client without one is public: its redirect address and PKCE protect it. */
 function withSecret(provider: ProviderConfig, folder: string): ProviderConfig {
   const { clientSecretFile, clientSecret } = provider;
   if (clientSecretFile === undefined) return provider;
@@ -161,7 +159,7 @@ function readText(file: string): string {
   }
 }
 
-/** The parser's own message would repeat a piece of the file. */
+/** Parses JSON. The parser's message would quote a part of the file. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -178,14 +176,14 @@ function sentencesOf({ issues }: z.ZodError): string {
 }
 
 /**
- * Whether a provider may be reached at this address: by https, or, where that is allowed, by http on the
- * loopback.
+ * Returns whether a provider can be reached at this address: by https or, if allowed, by http on the
+ * loopback interface.
  */
 function isProviderAddress(url: URL, { allowInsecure }: { allowInsecure: boolean }): boolean {
   return url.protocol === "https:" || (allowInsecure && url.protocol === "http:" && isLoopback(url));
 }
 
-/** Throws a TypeError for any other address, be it from the configuration or from the provider itself. */
+/** Throws a TypeError for any other address, whether it comes from the configuration or from the provider. */
 export function requireProviderAddress(url: URL, options: { allowInsecure: boolean }): void {
   if (!isProviderAddress(url, options))
     throw new TypeError(`A provider names an address that is not https: ${url.origin}`);

@@ -1,18 +1,18 @@
 import type { SignInError } from "#contracts/http/auth.ts";
 import type { Profile } from "./profile.ts";
 
-/** What is known when somebody comes back from a provider. */
+/** Facts about an identity that arrived from a provider. */
 export interface IdentityContext {
   profile: Pick<Profile, "email" | "isEmailVerified">;
-  /** Whether the provider is trusted to have verified addresses. */
+  /** Whether the provider's verified addresses are trusted. */
   trustsEmail: boolean;
   /** The user that the identity is linked to. */
   owner: { id: string; isDisabled: boolean } | undefined;
-  /** The user that has the profile's e-mail address. */
+  /** The user with the profile's e-mail address. */
   userWithSameEmail: { id: string; isDisabled: boolean; isEmailVerified: boolean } | undefined;
   /** The signed-in user who asked for the identity to be linked. */
   linkTo: string | undefined;
-  /** Whether that user has shown, beyond the cookie, who they are. */
+  /** Whether that user has reauthenticated. */
   mayLink: boolean;
 }
 
@@ -23,9 +23,9 @@ export type IdentityDecision =
   | { kind: "refuse"; reason: SignInError };
 
 /**
- * Decides who an identity signs in as. An account is linked by its address only when all three vouch for it:
- * the provider says it is verified, we trust the provider in that, and the account's own address is verified,
- * or whoever registered it first would own both.
+ * Decides which user an identity signs in as. An account is linked by its address only under three
+ * conditions: the provider says that the address is verified, the provider is trusted for this, and the
+ * account's address is verified. Otherwise whoever registered an address first could take over the account.
  */
 export function resolveIdentity({
   profile: { email, isEmailVerified },

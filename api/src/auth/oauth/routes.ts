@@ -47,7 +47,7 @@ const startSignIn = route({
   },
   errors: ["unauthorized", "csrf", "not_found", "reauthentication_required", "locked", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
-    // A provider may take seconds to tell its addresses.
+    // A provider may take seconds to return its metadata.
     await renewingWhileValid(ctx, () =>
       respondToForm(ctx, form, async (isJson) => {
         const query = new URLSearchParams(ctx.querystring);
@@ -88,7 +88,7 @@ const finishSignIn = route({
   },
   errors: ["method_not_allowed", "unavailable"],
   handle: async ({ ctx, deps, params }) => {
-    // The address of the password form's posts, which the router cannot tell from a provider's.
+    // Address of the password form's posts, which the router cannot distinguish from a provider's.
     if (params.provider === credentials) {
       throw new HttpError("method_not_allowed", {
         message: "Use one of POST, OPTIONS here.",
@@ -112,8 +112,9 @@ function providerOf(ctx: AuthContext, id: string): OAuthProvider {
 }
 
 /**
- * Returns the provider's address, and leaves the transaction in a cookie. Throws unauthorized when the player
- * whom it is for is signed in no more.
+ * Returns the provider's address and stores the transaction in a cookie.
+ *
+ * @throws unauthorized when the player to link is no longer signed in
  */
 async function begin(
   ctx: AuthContext,
@@ -158,8 +159,9 @@ async function begin(
 }
 
 /**
- * Whether a signed-in player may link an account of the provider. Throws reauthentication_required where
- * nothing else can be meant.
+ * Returns whether a signed-in player may link an account of the provider.
+ *
+ * @throws reauthentication_required when only linking is possible
  */
 async function isLinkAllowed(
   ctx: AuthContext,
@@ -171,15 +173,15 @@ async function isLinkAllowed(
   if (currentPassword === undefined && !isRecentSignIn(clock, user)) {
     const { issuers } = await findSignInMethods(postgres.pool, user.id);
     const issuer = await provider.issuer();
-    // Signing in anew at a provider that is linked is how players without a password show who they are. One
-    // that cannot be asked who it is can sign nobody in.
+    // A sign-in at a linked provider is how players without a password reauthenticate. A provider with an
+    // unknown issuer cannot sign anybody in.
     if (issuer === undefined || issuers.some((linked) => isIssuer(issuer, linked))) return false;
   }
   await requireReauthentication(ctx, user, currentPassword);
   return true;
 }
 
-/** Signs the browser in and returns where it wanted to go. */
+/** Signs the browser in and returns the address to continue at. */
 async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const { oauthProviders, metrics } = ctx.deps;
   const transaction = takeTransaction(ctx);
@@ -204,10 +206,7 @@ async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   return callbackUrl;
 }
 
-/**
- * Returns the transaction that the response's state belongs to; its cookie can be used once, whatever the
- * result.
- */
+/** Returns the transaction of the response's state. Its cookie can be used once, whatever the result. */
 function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   const { config, oauthTransactions } = ctx.deps;
   const state = new URLSearchParams(ctx.querystring).get("state");
@@ -220,7 +219,7 @@ function takeTransaction(ctx: AuthContext): OAuthTransaction | undefined {
   return oauthTransactions.open(name, value);
 }
 
-/** Returns the user who asked for the identity to be linked; the same sign-in must still be valid. */
+/** Returns the user who asked to link the identity, if the same sign-in is still active. */
 async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Promise<string | undefined> {
   if (linkTo === undefined) return undefined;
   const signedIn = await findUser(ctx);
@@ -229,7 +228,7 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
   return signedIn.user.id;
 }
 
-/** Reports a refused sign-in to the operators; the browser is only told the reason. */
+/** Logs a refused sign-in for operators; the browser gets only the reason. */
 async function reportFailure(ctx: AuthContext, provider: string, failure: OAuthFailure): Promise<void> {
   const { config, logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
