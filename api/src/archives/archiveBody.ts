@@ -6,19 +6,19 @@ import { HttpError, unsupportedEncoding, unsupportedMediaType } from "../http/ht
 import { MalformedDigest, parseDigests, type ExpectedDigests } from "./contentDigest.ts";
 import type { Metrics, UploadKind } from "../metrics.ts";
 
-/** The body of an upload, which the client has not been asked to send yet. */
+/** The body of an upload, which the client has not yet been asked to send. */
 export interface ArchiveBody {
   /**
-   * Asks the client to send, where it waits for 100-continue. The request has to stay open whatever happens:
-   * it still needs a response.
+   * Asks a client that waits for 100-continue to send the body. The request must stay open in any case,
+   * because it still needs a response.
    */
   open(): Readable;
   expectedDigests: ExpectedDigests;
-  /** Its length, where the client says it. */
+  /** The body's length, if the client announces it. */
   bytes?: number | undefined;
 }
 
-/** The same, which tells whether the client has been asked by now. */
+/** The body with whether the client has been asked to send it. */
 interface OpenableBody extends ArchiveBody {
   readonly isOpen: boolean;
 }
@@ -56,7 +56,7 @@ export function archiveBodyOf(ctx: AppContext, maxBytes: number): OpenableBody {
   };
 }
 
-/** Returns a 413 with the limit in the form of the draft on resumable uploads. */
+/** Returns a 413 that states the limit in the format of the draft on resumable uploads. */
 export function archiveTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", {
     message: `An archive may have at most ${maxBytes} bytes.`,
@@ -65,7 +65,7 @@ export function archiveTooLarge(maxBytes: number): HttpError {
 }
 
 /**
- * Whether a Content-Range is that of a whole body. A part that was taken for the whole would be called
+ * Returns whether a Content-Range covers the whole body. A partial body would otherwise be reported as
  * damaged.
  */
 function isWhole(range: string): boolean {
@@ -85,8 +85,8 @@ function expectedDigestsOf(ctx: AppContext): ExpectedDigests {
 }
 
 /**
- * Runs an upload, and counts how it ended and how large the stored archive is. Returns or throws what the
- * upload does.
+ * Runs an upload and records its outcome and the size of the archive in the metrics. Returns or throws the
+ * upload's result.
  */
 export async function countUpload<T>(
   metrics: Pick<Metrics, "uploadDone">,

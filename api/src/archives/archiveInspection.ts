@@ -7,30 +7,31 @@ import { limits } from "#contracts/limits.ts";
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 
 /**
- * What an accepted archive holds. Later changes of launcher or engineDir are checked against the names, of
- * which there is a bounded number.
+ * Content of an accepted archive. Later changes of launcher or engineDir are checked against the names, whose
+ * number is bounded.
  */
 export interface InspectedArchive extends ArchiveSummary {
-  /** Files with content at the root, the launcher among them. */
+  /** Files with content at the root, including the launcher. */
   rootFiles: string[];
-  /** The engine's directory is among them. */
+  /** Directories at the root, including the engine's. */
   rootDirectories: string[];
 }
 
-/** What may be told to an inspection, and told of it. */
+/** Inputs and callbacks of an inspection. */
 export interface InspectionOptions {
-  /** Called with each entry that passes the rules. An error that it throws refuses the archive. */
+  /** Called with each valid entry. An error that it throws refuses the archive. */
   onEntry?: ((entry: ArchiveEntry) => void) | undefined;
-  /**
-   * Called with the number of names that are in memory, as it grows. An error that it throws ends the
-   * inspection.
-   */
+  /** Called with the number of names in memory as it grows. An error that it throws ends the inspection. */
   keepNames?: ((names: number) => void) | undefined;
-  /** Size of the whole packed archive, where it is known before its end. */
+  /** Size of the whole packed archive, if known in advance. */
   packedTotal?: number | undefined;
 }
 
-/** Inspects a packed archive as it streams through; only names of it are kept. Throws ArchiveRefused. */
+/**
+ * Inspects a packed archive as it streams through and keeps only names.
+ *
+ * @throws ArchiveRefused
+ */
 export class ArchiveInspection {
   readonly #gunzip: Gunzip = createStrictGunzip();
   readonly #reader: ArchiveReader;
@@ -40,7 +41,7 @@ export class ArchiveInspection {
   readonly #keepNames: InspectionOptions["keepNames"];
   readonly #rootFiles = new Set<string>();
   readonly #rootDirectories = new Set<string>();
-  /** The memory that the gunzip fills piece by piece before it takes another. */
+  /** Memory that gunzip fills before it requests more. */
   #unpacked: ArrayBufferLike | undefined;
 
   constructor(rules: ArchiveRules, { onEntry, keepNames, packedTotal }: InspectionOptions = {}) {
@@ -62,7 +63,7 @@ export class ArchiveInspection {
     this.#gunzip.on("error", (error) => this.#failed.reject(toArchiveRefused(error)));
   }
 
-  /** Resolves when the bytes have been inspected, so that unpacked data never piles up. */
+  /** Resolves when the bytes have been inspected, so that unpacked data does not accumulate. */
   async write(bytes: Buffer): Promise<void> {
     const inspected = new Promise<undefined>((resolve) => {
       this.#gunzip.write(bytes, () => resolve(undefined)); // Called with an error too; `failed` carries it.
@@ -70,7 +71,7 @@ export class ArchiveInspection {
     await Promise.race([this.#failed.promise, inspected]);
   }
 
-  /** Returns what the archive holds; to be called after the last byte. */
+  /** Returns the archive's content. Call it after the last byte. */
   async finish(): Promise<InspectedArchive> {
     this.#gunzip.end();
     await Promise.race([this.#failed.promise, this.#ended.promise]);
@@ -78,7 +79,7 @@ export class ArchiveInspection {
     return { ...summary, rootFiles: [...this.#rootFiles], rootDirectories: [...this.#rootDirectories] };
   }
 
-  /** Frees the decompressor, whatever state it is in. */
+  /** Frees the decompressor in any state. */
   close(): void {
     this.#gunzip.destroy();
   }
@@ -105,7 +106,7 @@ export class ArchiveInspection {
   }
 }
 
-/** Remembers the name while there are few, and the one that must not be forgotten. */
+/** Keeps the name if there are few, or if it is the required one. */
 function remember(names: Set<string>, name: string, required: string | undefined): void {
   if (names.size < limits.archive.rootNames || name === required) names.add(name);
 }

@@ -4,26 +4,26 @@ import { type ObjectStore, callObjectStore } from "../stores/objectStore.ts";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
 
 /**
- * The smallest part that S3 takes, in whole pieces: it needs little memory, and 10,000 of them are far more
- * than an archive may have.
+ * The smallest part that S3 accepts, in whole pieces. It needs little memory, and the limit of 10,000 parts
+ * is far above the maximum archive size.
  */
 const partBytes = 5 * chunkBytes;
-/** One is filled while the others are sent: the object store responds some time after it has read a part. */
+/**
+ * One part is filled while the others are sent, because the object store responds some time after it has
+ * received a part.
+ */
 const buffers = 3;
 /**
- * How many timeouts of other requests these take: a part has to be sent, and thousands of parts have to be
- * put together.
+ * Timeouts as multiples of the timeout of other requests: a part has to be sent, and thousands of parts have
+ * to be assembled.
  */
 const timeouts = { part: 6, complete: 12 };
 
-/** A part that is filled with pieces. */
+/** A part that is being filled. */
 interface Part {
   memory: Buffer<ArrayBuffer>;
   bytes: number;
-  /**
-   * CRC-32, computed piece by piece: a piece that was just read is still in the processor's cache, a whole
-   * part is not.
-   */
+  /** CRC-32, computed per piece while the piece is still in the processor's cache. */
   crc32: number;
 }
 
@@ -40,7 +40,7 @@ export class ArchiveUpload {
   readonly #etags: { part: number; etag: string }[] = [];
   #filling: Part | undefined;
   #parts = 0;
-  /** The parts being sent, oldest first; each resolves with its memory. */
+  /** Parts in flight, oldest first; each resolves with its memory. */
   readonly #sending: Promise<Buffer<ArrayBuffer>>[] = [];
 
   private constructor(store: ObjectStore, key: string, uploadId: string) {
@@ -69,8 +69,8 @@ export class ArchiveUpload {
   }
 
   /**
-   * Adds the piece whose memory was returned last; only the archive's last piece may be shorter than that
-   * memory.
+   * Adds the piece in the memory that was returned last. Only the archive's last piece may be shorter than
+   * that memory.
    */
   add(piece: Buffer): void {
     if (this.#filling === undefined) throw new Error("The piece is not in a part's memory.");
@@ -79,10 +79,10 @@ export class ArchiveUpload {
     if (this.#filling.bytes === partBytes) this.#startSending(this.#filling);
   }
 
-  /** Sends the rest and makes the object visible; there must have been a piece. */
+  /** Sends the rest and makes the object visible. At least one piece is required. */
   async complete(): Promise<void> {
     if (this.#filling !== undefined && this.#filling.bytes > 0) this.#startSending(this.#filling);
-    // The garbage collector would keep them until the next upload has as many of its own.
+    // Otherwise the garbage collector would keep the buffers until the next upload has allocated as many.
     for (const part of await Promise.all(this.#sending)) releaseBytes(part);
     const { client, bucket, timeoutMs } = this.#objectStore;
     const completing = client.completeMultipartUpload(
@@ -94,10 +94,10 @@ export class ArchiveUpload {
     await callObjectStore(completing, timeouts.complete * timeoutMs, "Completing an upload");
   }
 
-  /** Discards everything; the sweeper removes what a failure here leaves. */
+  /** Discards everything. If that fails, the sweeper removes the remains. */
   async abort(): Promise<void> {
-    // The results of parts being sent no longer matter, but they must have ended, or they would arrive after
-    // the abort.
+    // The results of parts in flight no longer matter, but they must have arrived; otherwise they could
+    // arrive after the abort.
     await Promise.allSettled(this.#sending);
     const { client, bucket, timeoutMs } = this.#objectStore;
     await callObjectStore(
@@ -110,7 +110,7 @@ export class ArchiveUpload {
   #startSending(part: Part): void {
     this.#parts += 1;
     const sending = this.#send(this.#parts, part);
-    sending.catch(() => undefined); // Its failure surfaces when its memory is needed, or at the end.
+    sending.catch(() => undefined); // The failure surfaces when its memory is needed, or at the end.
     this.#sending.push(sending);
     this.#filling = undefined;
   }
@@ -128,8 +128,7 @@ export class ArchiveUpload {
         objectName: this.#key,
         uploadID: this.#uploadId,
         partNumber,
-        // The object store checks it; MD5 and SHA-256, which S3 began with, cost as much as all the rest of
-        // an upload.
+        // The object store verifies CRC-32. MD5 or SHA-256 would cost as much as the rest of the upload.
         headers: { "content-length": String(bytes), "x-amz-checksum-crc32": inBase64(crc32) },
       },
       memory.subarray(0, bytes),

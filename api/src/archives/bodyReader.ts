@@ -1,7 +1,7 @@
 import { finished, type Readable } from "node:stream";
 import { releaseBytes } from "#runtime/releaseMemory.ts";
 
-/** How slowly a client may send. */
+/** Minimum speed of a client. */
 export interface Pace {
   /** The longest time without a byte. */
   idleMs: number;
@@ -10,12 +10,12 @@ export interface Pace {
   minBytesPerWindow: number;
 }
 
-/** The client sends nothing, or less than the pace asks. */
+/** The client sends nothing, or less than the minimum. */
 export class TooSlow extends Error {
   override readonly name = "TooSlow";
 }
 
-/** The body broke off. */
+/** The body was cut off. */
 export class CutOff extends Error {
   override readonly name = "CutOff";
 }
@@ -38,10 +38,10 @@ export class BodyReader {
   readonly #idle: NodeJS.Timeout;
   readonly #unfollow: () => void;
   #filling: Filling | undefined;
-  /** Bytes that were read and are not copied yet, from `from` on. */
+  /** Received bytes that are not copied yet, starting at `from`. */
   #uncopied: { bytes: Buffer; from: number } | undefined;
   #outcome: { cutOff?: CutOff } | undefined;
-  /** Since when the reader waits for the client; for how long in this window, and how much came in it. */
+  /** Start of the current wait for the client; total wait and received bytes in this window. */
   #sinceMs = 0;
   #waitedMs = 0;
   #windowBytes = 0;
@@ -57,8 +57,10 @@ export class BodyReader {
   }
 
   /**
-   * Fills the memory and returns how many bytes it holds; these are fewer than fit only at the body's end.
-   * Throws CutOff, TooSlow (only time spent here counts), and the signal's reason when it is aborted.
+   * Fills the memory and returns the number of bytes; fewer than the memory holds only at the end of the
+   * body.
+   *
+   * @throws CutOff, TooSlow (only time spent here counts), and the signal's reason
    */
   async fill(memory: Buffer): Promise<number> {
     this.#signal.throwIfAborted();
@@ -71,7 +73,7 @@ export class BodyReader {
     return filledUp.promise;
   }
 
-  /** Stops reading; others may read on. */
+  /** Stops reading; the rest of the body can be read by others. */
   close(): void {
     clearTimeout(this.#idle);
     this.#signal.removeEventListener("abort", this.#abort);

@@ -1,23 +1,27 @@
 import { createHash, type Hash, timingSafeEqual } from "node:crypto";
 
-/** Algorithms of RFC 9530 that are checked; digests of others are ignored, as the RFC asks. */
+/** Supported algorithms of RFC 9530. Digests of others are ignored, as the RFC requires. */
 const algorithms = {
   "sha-256": { name: "sha256", bytes: 32 },
   "sha-512": { name: "sha512", bytes: 64 },
 } as const;
 type Algorithm = keyof typeof algorithms;
 
-/** The digests that a request announces for its body. */
+/** Digests that a request announces for its body. */
 export type ExpectedDigests = Partial<Record<Algorithm, Buffer>>;
 
-/** A header is no dictionary of byte sequences, or two headers contradict each other. */
+/** A header is not a dictionary of byte sequences, or two headers contradict each other. */
 export class MalformedDigest extends Error {
   override readonly name = "MalformedDigest";
 }
 
 const memberPattern = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):$/;
 
-/** Parses Content-Digest and Repr-Digest, which mean the same for an upload. Throws MalformedDigest. */
+/**
+ * Parses Content-Digest and Repr-Digest, which are equivalent for an upload.
+ *
+ * @throws MalformedDigest
+ */
 export function parseDigests(...headers: (string | undefined)[]): ExpectedDigests {
   const expected: ExpectedDigests = {};
   for (const header of headers) {
@@ -33,8 +37,8 @@ export function formatSha256Digest(sha256: Buffer): string {
 }
 
 /**
- * Compares a body with its announced digests as it streams through. SHA-256 is computed anyway, for the
- * archive's own name.
+ * Compares a body with its announced digests as it streams through. SHA-256 is always computed, because it
+ * names the archive.
  */
 export class DigestCheck {
   readonly #expected: ExpectedDigests;
@@ -49,7 +53,7 @@ export class DigestCheck {
     this.#sha512?.update(bytes);
   }
 
-  /** Returns the first algorithm whose digest is not the announced one; undefined when all match. */
+  /** Returns the first algorithm whose digest differs from the announced one; undefined when all match. */
   mismatch(sha256: Buffer): Algorithm | undefined {
     if (!matches(this.#expected["sha-256"], sha256)) return "sha-256";
     if (this.#sha512 !== undefined && !matches(this.#expected["sha-512"], this.#sha512.digest()))

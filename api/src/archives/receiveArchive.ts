@@ -8,8 +8,8 @@ import { DigestCheck, type ExpectedDigests } from "./contentDigest.ts";
 import { DomainError } from "../errors.ts";
 
 /**
- * How many pieces may wait for the gunzip thread, which then need not wait on a busy machine. Fewer than the
- * upload keeps in memory.
+ * Number of pieces that may wait for the gunzip thread, so that it stays busy. Fewer than the upload keeps in
+ * memory.
  */
 const piecesAhead = 4;
 
@@ -19,33 +19,34 @@ export interface ReceivedArchive extends InspectedArchive {
   sha256: Buffer;
 }
 
-/** The body is longer than archives may be. */
+/** The body exceeds the maximum archive size. */
 class ArchiveTooLarge extends Error {
   override readonly name = "ArchiveTooLarge";
 }
 
-/** The body's digest is not the announced one. */
+/** The body's digest differs from the announced one. */
 class DigestMismatch extends Error {
   override readonly name = "DigestMismatch";
 }
 
-/** What an archive is received with. */
+/** Dependencies and limits of a reception. */
 interface ReceiveOptions extends InspectionOptions {
   body: Readable;
   rules: ArchiveRules;
-  /** The upload that the bytes are read into; the caller completes or aborts it. */
+  /** The upload that stores the bytes; the caller completes or aborts it. */
   upload: Pick<ArchiveUpload, "nextPiece" | "add">;
   expectedDigests: ExpectedDigests;
   maxBytes: number;
   pace: Pace;
-  /** Aborts the reception with its reason. */
+  /** Aborts the reception with the signal's reason. */
   signal: AbortSignal;
 }
 
 /**
- * Reads a body once: counts, hashes, inspects and stores each piece before the next is read, so that memory
- * stays constant and the client sends no faster than the object store takes. Throws ArchiveRefused,
- * ArchiveTooLarge, DigestMismatch, CutOff, TooSlow.
+ * Reads a body once: each piece is counted, hashed, inspected and stored before the next is read, so that
+ * memory stays constant and the client sends no faster than the object store accepts.
+ *
+ * @throws ArchiveRefused, ArchiveTooLarge, DigestMismatch, CutOff, TooSlow
  */
 export async function receiveArchive({
   body,

@@ -5,11 +5,11 @@ import { insertAuditEvent, listAuditRows, type AuditFilter, type AuditRow } from
 
 /** An action of a user, a partner or an operator. */
 export interface AuditEvent {
-  /** The subject, then what happened to it, such as `signIn.succeeded`. */
+  /** Subject and event, such as `signIn.succeeded`. */
   action: string;
   actor: { kind: "user" | "partner" | "operator" | "anonymous"; id?: string };
   subject?: { kind: string; id: string };
-  /** The client's address; only its network is kept. */
+  /** The client's address; only its network is stored. */
   address?: string;
   requestId?: string;
   details?: Record<string, string | number | boolean>;
@@ -18,11 +18,11 @@ export interface AuditEvent {
 /** Keys that one process remembers having recorded. */
 const recentMax = 10_000;
 
-/** The append-only trail of who did what. */
+/** The append-only trail of security-relevant actions. */
 export class Audit {
   readonly #postgres: Postgres;
   readonly #logger: Logger;
-  /** When the event of a key may be recorded again, in milliseconds of `performance.now()`. */
+  /** Time when the event of a key may be recorded again, in milliseconds of `performance.now()`. */
   readonly #recent = new Map<string, number>();
   readonly #pending = new Set<Promise<void>>();
 
@@ -31,7 +31,9 @@ export class Audit {
     this.#logger = logger;
   }
 
-  /** Records an event. One that cannot be stored goes to the log, because it must not undo what happened. */
+  /**
+   * Records an event. If it cannot be stored, it is logged, because the action itself has already happened.
+   */
   async record({ action, actor, subject, address, requestId, details = {} }: AuditEvent): Promise<void> {
     const ipPrefix = address === undefined ? null : ipPrefixOf(address);
     try {
@@ -54,8 +56,8 @@ export class Audit {
   }
 
   /**
-   * Records an event that anybody can cause at will, at most once in `quietMs` milliseconds for the same key
-   * and network, so that the trail stays small. The request does not wait for it.
+   * Records an event that anybody can cause repeatedly, at most once per `quietMs` milliseconds for the same
+   * key and network. Does not wait for the database.
    */
   recordRarely(key: string, event: AuditEvent, quietMs = 60_000): void {
     const place = `${key} ${event.address === undefined ? "" : ipPrefixOf(event.address)}`;
@@ -70,7 +72,7 @@ export class Audit {
     this.recordLater(event);
   }
 
-  /** Records an event that the request does not wait for. */
+  /** Records an event without waiting for the database. */
   recordLater(event: AuditEvent): void {
     const recording = this.record(event).finally(() => this.#pending.delete(recording));
     this.#pending.add(recording);
@@ -82,7 +84,7 @@ export class Audit {
   }
 }
 
-/** An event as the command line shows it; null for what is not known. */
+/** An event for the command line; unknown values are null. */
 export interface ListedAuditEvent {
   id: string;
   at: string;
@@ -96,14 +98,14 @@ export interface ListedAuditEvent {
 }
 
 /**
- * A page of the trail, the newest event first. `before` continues with older ones; null when there are none.
+ * A page of the trail, newest event first. `before` is the cursor for older events; null on the last page.
  */
 interface AuditPage {
   events: ListedAuditEvent[];
   before: string | null;
 }
 
-/** Returns the newest events that the filter lets through. */
+/** Returns the newest events that match the filter. */
 export async function readAudit(
   { postgres }: { postgres: Postgres },
   filter: AuditFilter,

@@ -4,19 +4,16 @@ import type { HttpError } from "../http/httpError.ts";
 import type { RateLimitOutcome } from "../http/rateLimits.ts";
 import type { Audit, AuditEvent } from "./audit.ts";
 
-/** A request whose outcome goes to the audit trail. */
+/** A request whose outcome is audited. */
 type AuditContext = AppContext<{ audit: Audit }>;
 
-/**
- * Records in the audit trail that a caller was refused: for a wrong credential or origin, or because a limit
- * is reached.
- */
+/** Records refused requests: a wrong credential, a foreign origin, or an exhausted limit. */
 export function auditErrorResponse(ctx: AuditContext, error: HttpError): void {
   if (error instanceof RateLimitError) auditLimits(ctx, error.exceeded);
   else auditRefused(ctx, error);
 }
 
-/** Records which limits were reached: once for each window, by the process that refuses first. */
+/** Records exhausted limits, once per window, by the process that refuses first. */
 export function auditLimits(ctx: AuditContext, outcomes: readonly RateLimitOutcome[]): void {
   for (const { name, isFirstOverLimit } of outcomes) {
     if (isFirstOverLimit)
@@ -24,7 +21,10 @@ export function auditLimits(ctx: AuditContext, outcomes: readonly RateLimitOutco
   }
 }
 
-/** Records that another site's page, a suspended partner or an invalid API key was refused. */
+/**
+ * Records requests that were refused because of another site's page, a suspended partner or an invalid API
+ * key.
+ */
 function auditRefused(ctx: AuditContext, { code }: HttpError): void {
   const isBadKey =
     code === "unauthorized" && ctx.path.startsWith("/api/partners") && ctx.get("authorization") !== "";

@@ -1,6 +1,6 @@
 import type { Queryable } from "../stores/queryable.ts";
 
-/** A row of the audit trail; null for what is not known. */
+/** A row of the audit trail; unknown values are null. */
 export interface NewAuditRow {
   action: string;
   actorKind: string;
@@ -40,10 +40,10 @@ export interface AuditPrincipal {
   id: string;
 }
 
-/** Which events are wanted: all of them, where a part is undefined. */
+/** Filter of events; an undefined part matches all events. */
 export interface AuditFilter {
   since: Date | undefined;
-  /** Events of any of these. */
+  /** Events of any of these principals. */
   principals: readonly AuditPrincipal[] | undefined;
   /** Only events with a smaller id. */
   before: string | undefined;
@@ -60,7 +60,7 @@ const columns = `id::text, at, action, actor_kind AS "actorKind", actor_id AS "a
   ip_prefix AS "ipPrefix", request_id AS "requestId", details`;
 const isWanted = "($1::timestamptz IS NULL OR at >= $1) AND ($2::bigint IS NULL OR id < $2)";
 
-/** Returns the events that the filter lets through, the newest first. */
+/** Returns the events that match the filter, newest first. */
 export async function listAuditRows(
   db: Queryable,
   { since, principals, before, limit }: AuditFilter,
@@ -82,8 +82,8 @@ export async function listAuditRows(
 }
 
 /**
- * Returns the SQL of the newest events in which one of the principals has that part: each part has an index
- * of its own, which one condition on both would not use.
+ * Returns the SQL for the newest events with one of the principals in that part. Each part has its own index,
+ * which one condition on both would not use.
  */
 function idsOf(part: "actor" | "subject"): string {
   return `SELECT event.id FROM unnest($4::text[], $5::text[]) AS principal(kind, id) CROSS JOIN LATERAL (

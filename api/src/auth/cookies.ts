@@ -23,8 +23,7 @@ export function transactionCookiePrefix({ isSecure }: CookieConfig): string {
 }
 
 /**
- * Returns the request's cookies with this name prefix. Koa's reader would cache every requested name
- * forever.
+ * Returns the request's cookies with this name prefix. Koa's reader would cache every requested name forever.
  */
 export function cookiesWithPrefix(ctx: AppContext, prefix: string): Map<string, string> {
   const found = new Map<string, string>();

@@ -23,8 +23,8 @@ export function withIssuers(
 }
 
 /**
- * Returns whether the issuer in a token matches the configured one. The names may differ by a trailing
- * slash, and a token may have a tenant's id in place of the placeholder.
+ * Returns whether the issuer in a token matches the configured one. The names may differ by a trailing slash,
+ * and a token may have a tenant's id in place of the placeholder.
  */
 export function isIssuer(issuer: string, claimed: string): boolean {
   return normalized(issuer) === normalized(claimed) || isOfTenant(issuer, claimed);

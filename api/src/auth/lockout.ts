@@ -71,7 +71,8 @@ export class Lockout {
     const locallyLockedMs = this.#local.begin(subject, attempt, now);
     const lockedMs = locallyLockedMs === 0 ? await this.#beginShared(subject, attempt, now) : locallyLockedMs;
     if (lockedMs === 0) return this.#attempt(subject, attempt);
-    this.#local.takeBack(subject, attempt); // Rejected by the count of all replicas, so the attempt is not counted here either.
+    // Rejected by the count of all replicas, so the attempt is not counted here either.
+    this.#local.takeBack(subject, attempt);
     return lockedMs === undefined
       ? undefined
       : { isAllowed: false, retryAfterSeconds: Math.ceil(lockedMs / 1000) };
@@ -138,8 +139,8 @@ function successKeyOf(subject: string): string {
 }
 
 /**
- * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `f:<attempt>` = time of each counted failure,
- * and `u:<attempt>` = the same for each undecided attempt. Returns two numbers: the remaining lock in
+ * One hash per subject: `level`, `lockedAt`, `lockedUntil`, `f:<attempt>` = time of each counted failure, and
+ * `u:<attempt>` = the same for each undecided attempt. Returns two numbers: the remaining lock in
  * milliseconds, 0 when this attempt is allowed, or -1 when that depends on undecided ones; and the time of
  * the last success, or -1 when it is unknown. Same rules as LocalLockout.
  */

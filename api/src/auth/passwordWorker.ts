@@ -4,8 +4,8 @@ import bcrypt from "bcryptjs";
 import { messageOf } from "#runtime/errors.ts";
 
 /**
- * A task for a password thread. With `hash`, which has the cost `cost`, it compares the password and takes
- * as long as with a hash of `likeCost`; without `hash` it creates a new hash.
+ * A task for a password thread. With `hash`, which has the cost `cost`, it compares the password and takes as
+ * long as with a hash of `likeCost`; without `hash` it creates a new hash.
  */
 export type PasswordTask = { id: number; secret: string; cost: number } | (Comparison & { id: number });
 

@@ -123,8 +123,8 @@ function costOf(hash: string): number {
 }
 
 /**
- * Returns whether plain bcrypt distinguishes this password from every other one: it reads 72 bytes and
- * treats `a` and `a\0a` as equal.
+ * Returns whether plain bcrypt distinguishes this password from every other one: it reads 72 bytes and treats
+ * `a` and `a\0a` as equal.
  */
 function isReadWhole(password: string): boolean {
   return Buffer.byteLength(password) <= plainBytesMax && !password.includes("\0");

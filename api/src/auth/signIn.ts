@@ -165,8 +165,8 @@ async function admit(
 }
 
 /**
- * Returns the audit event of a failed sign-in. It contains the e-mail address as a hash, whether or not
- * there is an account.
+ * Returns the audit event of a failed sign-in. It contains the e-mail address as a hash, whether or not there
+ * is an account.
  */
 function accountEvent(
   { config }: SignInDeps,
@@ -216,8 +216,8 @@ async function checkedUser(
 }
 
 /**
- * Replaces the checked hash with a new one and returns the user with the new hash; undefined when the
- * account has another hash by now.
+ * Replaces the checked hash with a new one and returns the user with the new hash; undefined when the account
+ * has another hash by now.
  */
 async function rehashed(
   { passwords, postgres }: SignInDeps,

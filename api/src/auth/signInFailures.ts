@@ -121,8 +121,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[4])
 return { 'allowed', 0 }`);
 
 /**
- * KEYS: as above. ARGV: the attempt, the limit's points and its window in seconds. A failure that arrives
- * too late to refuse other attempts is not counted.
+ * KEYS: as above. ARGV: the attempt, the limit's points and its window in seconds. A failure that arrives too
+ * late to refuse other attempts is not counted.
  */
 const failScript = new RedisScript(`
 redis.call('ZREM', KEYS[2], ARGV[1])

@@ -63,8 +63,7 @@ export function translateUserGone(error: unknown): unknown {
 }
 
 /**
- * Returns whether the error is a row that references a deleted user: the user was deleted during the
- * request.
+ * Returns whether the error is a row that references a deleted user: the user was deleted during the request.
  */
 function isUserGone(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || error.code !== foreignKeyViolation) return false;

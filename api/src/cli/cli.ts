@@ -102,7 +102,7 @@ async function run(): Promise<number> {
   }
 }
 
-/** Opens a connection to Redis for this one message; false when it cannot be delivered. */
+/** Opens a Redis connection for this one message; false when it cannot be delivered. */
 async function announceOnce(
   { seconds, ...address }: RedisAddress & { seconds: number },
   authSessionIds: readonly string[],
@@ -113,7 +113,7 @@ async function announceOnce(
     await once(redis, "ready", { signal: AbortSignal.timeout(connectMs) });
     return await announceRevoked(redis, authSessionIds, seconds);
   } catch {
-    return false; // Unavailable, or not in time: the caller tells what that means.
+    return false; // Redis is unavailable or too slow. The caller explains the consequence.
   } finally {
     redis.disconnect();
   }

@@ -7,11 +7,11 @@ import { messageOf } from "#runtime/errors.ts";
 /** Exit codes by the error codes of `--json`. 2 is also used for invalid options. */
 export const exitCodes = { invalid: 2, exists: 3, not_found: 4, in_use: 5, failed: 1 } as const;
 
-/** How a command ended that did not do its work. */
+/** A failed command. */
 export interface CliError {
   error: keyof typeof exitCodes;
   message: string;
-  /** Data for programs: `exists` has the id of the existing object. */
+  /** Data for scripts: `exists` has the id of the existing object. */
   details: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ const words: Partial<Record<ErrorCode, CliError["error"]>> = {
   no_empty_slot: "in_use",
 };
 
-/** Translates an error for the command line; unexpected ones become `failed`. */
+/** Translates an error for the command line; unexpected errors become `failed`. */
 export function toCliError(error: unknown): CliError {
   const said = messageOf(error);
   // Errors of the object store are the cause of a DomainError; those of the database are not wrapped.

@@ -7,8 +7,8 @@ import { checkDatabaseAuthority, checkRedisAuthority, databaseAddress } from "..
 const { shape } = Variables;
 
 /**
- * Returns what the command line needs of the API's environment: the database, the pepper for new passwords,
- * and Redis to tell of ended sign-ins. Throws one error that names every wrong variable.
+ * Returns the command line's part of the API's environment: the database, the pepper for new passwords, and
+ * Redis for notifying of ended sign-ins. Throws an error that names every invalid variable.
  */
 export function readCliConfig(environment: Environment) {
   const env = readEnvironment(
@@ -43,8 +43,7 @@ export function readCliConfig(environment: Environment) {
 }
 
 /**
- * Returns what the command line needs for players' saves besides. Throws one error that names every wrong
- * variable.
+ * Returns the additional configuration for players' saves. Throws an error that names every invalid variable.
  */
 export function readCliSavesConfig(environment: Environment) {
   const { S3_TIMEOUT_MS, SAVE_RETENTION_DAYS, SAVE_VERSIONS_KEPT, SAVE_DAILY_VERSIONS_DAYS } = shape;

@@ -6,7 +6,7 @@ import type { RestoreDeps } from "../saves/changeSlot.ts";
 import type { UploadSaveDeps } from "../saves/uploadSave.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
-/** What works with players' saves. */
+/** Dependencies of the save commands. */
 export type CliSaves = RestoreDeps & UploadSaveDeps & { audit: Audit };
 
 /** Dependencies of the commands, opened on demand. */
@@ -14,21 +14,25 @@ export interface CliEnvironment {
   databaseUrl(): string;
   stores(): { postgres: Postgres; audit: Audit };
   passwords(): Passwords;
-  /** Throws invalid_request where it is not set. */
+  /**
+   * Returns the pepper.
+   *
+   * @throws invalid_request when it is not set
+   */
   pepper(): string;
-  /** Tells running API servers which sign-ins are over; false when they could not be told. */
+  /** Notifies running API servers of ended sign-ins; false when that failed. */
   announce: (authSessionIds: readonly string[]) => Promise<boolean>;
   readStdin(): Promise<string>;
   /** Raw standard input and output, for archives. */
   input(): Readable;
   output(): Writable;
-  /** What works with players' saves needs; throws when the object store is not configured. */
+  /** Dependencies of the save commands. Throws when the object store is not configured. */
   saves(): CliSaves;
-  /** The same line by line. */
+  /** Lines of standard input. */
   readLines(): AsyncIterable<string>;
-  /** Of new password hashes. */
+  /** Cost of new password hashes. */
   bcryptCost(): number;
-  /** Writes the result: one JSON object, or the sentence. */
+  /** Prints the result: one JSON object, or the sentence. */
   print(result: Record<string, unknown>, sentence: string, asJson: boolean): void;
 }
 
@@ -37,5 +41,5 @@ export interface Json {
   json?: true;
 }
 
-/** Adds a command that has the options of all. */
+/** Adds a command with the common options. */
 export type AddCommand = (parent: Command, name: string, description: string) => Command;

@@ -20,7 +20,7 @@ import { createWriteStream } from "node:fs";
 import { realpath, rename, rm, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
-/** Whose saves of which game. */
+/** The player's address and the game's slug. */
 interface Whose extends Json {
   user: string;
   game: string;
@@ -147,7 +147,10 @@ async function slotsOf({ postgres }: CliSaves, { user, game: slug }: Whose): Pro
   return { userId, slug };
 }
 
-/** The same for commands that need an available game. Admins can restore a deleted game, unlike players. */
+/**
+ * Returns the slots of an available game. Unlike players, admins can restore a deleted game, so the error
+ * explains how.
+ */
 async function offeredSlotsOf(saves: CliSaves, options: Whose): Promise<SlotsOf> {
   const whose = await slotsOf(saves, options);
   const { game } = await findGameSaves(saves, saves.postgres.pool, whose);
@@ -196,13 +199,13 @@ function toSlotNumber(text: string): number {
 }
 
 /**
- * Writes the stream to a file atomically: to a temporary file that replaces the target when it is complete.
- * Devices and other special files are written directly.
+ * Writes the stream to a file atomically: a temporary file replaces the target when it is complete. Devices
+ * and other special files are written directly.
  */
 export async function writeWhole(stream: Readable, path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile()) return pipeline(stream, createWriteStream(path));
-  // The target of a link is replaced, not the link.
+  // The target of a symbolic link is replaced, not the link.
   const target = found === undefined ? path : await realpath(path);
   const draft = `${target}.${randomBytes(4).toString("hex")}.part`;
   try {

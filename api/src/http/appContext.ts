@@ -19,28 +19,28 @@ export interface HttpDeps {
 
 /** Configuration of the HTTP layer. */
 export interface HttpConfig {
-  /** Origin of every absolute address in responses. */
+  /** Origin of all absolute addresses in responses. */
   baseUrl: string;
-  /** Browsers use https. */
+  /** Whether browsers use https. */
   isSecure: boolean;
-  /** Where pages may live that use this API; our own origin is one of them. */
+  /** Origins of pages that may use this API, including our own. */
   allowedOrigins: ReadonlySet<string>;
   http: { bodyTimeoutMs: number };
 }
 
 /** The authenticated caller of a request. */
 export interface Principal {
-  /** The kind of routes that take the credential. */
+  /** The kind of routes that accept the credential. */
   kind: "user" | "partner";
   id: string;
 }
 
 /** The renewal of a sign-in's cookie that a response carries. */
 export interface CookieRenewal {
-  /** Of the sign-in, as `UserPrincipal` has it. */
+  /** Id of the sign-in, as in `UserPrincipal`. */
   authSessionId: string;
   token: string;
-  /** When the request was admitted, by the clock that only goes forward. */
+  /** Time of admission by the monotonic clock. */
   admittedMs: number;
 }
 
@@ -51,19 +51,19 @@ export interface AppState {
   route?: string;
   principal?: Principal;
   cookieRenewal?: CookieRenewal;
-  /** A client that asked first (`Expect: 100-continue`) was told to send its body. */
+  /** Whether a client that waits for 100-continue was told to send its body. */
   isBodyRequested?: true;
-  /** Where its caller stands with every limit that it was counted under. */
+  /** The caller's state under every limit that the request was counted against. */
   rateLimitOutcomes?: readonly RateLimitOutcome[];
   /** Unverified claims of the session token. */
   claims?: unknown;
 }
 
-/** What every context has beyond Koa's own. */
+/** Properties of every context beyond Koa's. */
 export interface AppExtras<D> {
   deps: D;
   params: Record<string, string>;
 }
 
-/** The context of a request; `D` is what its reader uses of the dependencies. */
+/** The context of a request; `D` is the subset of the dependencies that its reader uses. */
 export type AppContext<D = unknown> = ParameterizedContext<AppState, AppExtras<D>>;

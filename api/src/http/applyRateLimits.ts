@@ -3,7 +3,7 @@ import { HttpError } from "./httpError.ts";
 import type { RateLimitName, RateLimitOutcome, RateLimits } from "./rateLimits.ts";
 import type { AppContext } from "./appContext.ts";
 
-/** A request that is over its limits, which `exceeded` names. */
+/** A request over its rate limits, which `exceeded` names. */
 export class RateLimitError extends HttpError {
   readonly exceeded: readonly RateLimitOutcome[];
 
@@ -15,8 +15,9 @@ export class RateLimitError extends HttpError {
 }
 
 /**
- * Counts the request under every named limit and sets the headers that say how much is left. Throws
- * RateLimitError when a limit is used up.
+ * Counts the request under every named limit and sets the rate limit headers.
+ *
+ * @throws RateLimitError when a limit is used up
  */
 export async function applyRateLimits(
   ctx: AppContext<{ rateLimits: RateLimits }>,
@@ -27,12 +28,13 @@ export async function applyRateLimits(
 }
 
 /**
- * Sets the headers for a request that is counted already, with these outcomes. Throws RateLimitError when a
- * limit is used up.
+ * Sets the headers for a request that is already counted, with these outcomes.
+ *
+ * @throws RateLimitError when a limit is used up
  */
 export function enforceRateLimits(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   if (outcomes.length === 0) return;
-  // A request may be counted again further in, under another key (a partner's upload): the headers show all.
+  // A handler may count a request again under another key (a partner's upload). The headers show all counts.
   tell(ctx, [...(ctx.state.rateLimitOutcomes ?? []), ...outcomes]);
   const exceeded = outcomes.filter((outcome) => !outcome.isAllowed);
   if (exceeded.length > 0) throw new RateLimitError(exceeded);
@@ -62,10 +64,10 @@ export async function giveBackRateLimit(
   );
 }
 
-/** Sets the headers to these outcomes: of the response, whatever becomes of the request. */
+/** Sets the rate limit headers to these outcomes. */
 function tell(ctx: AppContext, outcomes: readonly RateLimitOutcome[]): void {
   ctx.state.rateLimitOutcomes = outcomes;
-  // Both of the IETF draft, with one item for each limit.
+  // Both headers of the IETF draft, with one item per limit.
   ctx.res.setHeader(
     "RateLimit-Policy",
     outcomes.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`).join(", "),

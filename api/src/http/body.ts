@@ -13,8 +13,9 @@ const depthMax = 10;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Returns the value of a JSON body of at most `maxBytes`. Throws invalid_request, payload_too_large,
- * unsupported_media_type or, for a body that does not arrive in time, request_timeout.
+ * Returns the value of a JSON body of at most `maxBytes`.
+ *
+ * @throws invalid_request, payload_too_large, unsupported_media_type, or request_timeout for a slow body
  */
 export async function readJson(
   ctx: BodyContext,
@@ -26,8 +27,9 @@ export async function readJson(
 }
 
 /**
- * Returns the fields of a form, or the value of a JSON body that stands for one; without a body, no field.
- * Throws as `readJson` does.
+ * Returns the fields of a form, or a JSON body in its place; no fields without a body.
+ *
+ * @throws the errors of `readJson`
  */
 export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.bodyBytes): Promise<unknown> {
   if (!hasBody(ctx)) return {};
@@ -36,16 +38,17 @@ export async function readForm(ctx: BodyContext, maxBytes: number = limits.auth.
   return type === jsonType ? parseJson(text) : Object.fromEntries(new URLSearchParams(text));
 }
 
-/** Returns a body of exactly this media type as text. Throws as `readJson` does. */
+/**
+ * Returns a body of exactly this media type as text.
+ *
+ * @throws the errors of `readJson`
+ */
 export async function readPlain(ctx: BodyContext, type: string, maxBytes: number): Promise<string> {
   requireType(ctx, [type]);
   return readText(ctx, maxBytes);
 }
 
-/**
- * Tells a client that asked first (`Expect: 100-continue`) to send its body: to be called once a body is
- * wanted at all.
- */
+/** Tells a client that waits for 100-continue to send its body. Call it when the body is needed. */
 export function continueBody(ctx: AppContext): void {
   if (!waitsForContinue(ctx)) return;
   ctx.state.isBodyRequested = true;
@@ -58,7 +61,9 @@ function waitsForContinue({ req, state }: AppContext): boolean {
 }
 
 /**
- * Returns the bytes of a body of one of these media types, and which type it has. Throws as `readJson` does.
+ * Returns the bytes of a body and its media type, which must be one of these.
+ *
+ * @throws the errors of `readJson`
  */
 export async function readBinary<Type extends string>(
   ctx: BodyContext,
@@ -69,7 +74,7 @@ export async function readBinary<Type extends string>(
   return { type, bytes: await readWhole(ctx, maxBytes) };
 }
 
-/** Returns whether the request has a body: without one it has no media type that could be wrong. */
+/** Returns whether the request has a body. Without a body the media type is not checked. */
 function hasBody({ req: { headers } }: AppContext): boolean {
   return (
     headers["content-type"] !== undefined ||
@@ -163,7 +168,7 @@ function isDeeper(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((child) => isDeeper(child, depth - 1));
 }
 
-/** The body of a refused request is discarded while this much arrives per second, up to these bounds. */
+/** The body of a refused request is discarded as long as it arrives at this rate, within these bounds. */
 const lookMs = 1_000;
 const bytesBetweenLooks = 64 * 1024;
 const discardMs = 5_000;

@@ -5,8 +5,8 @@ export function clientNetworkOf(address: string): string {
 }
 
 /**
- * Returns the address cut to its /24 (IPv4) or /48 (IPv6): enough to see a pattern, too little to name a
- * person.
+ * Returns the address cut to its /24 (IPv4) or /48 (IPv6): enough to recognize a pattern, too little to
+ * identify a person.
  */
 export function ipPrefixOf(address: string): string {
   const plain = plainAddress(address);
@@ -14,8 +14,8 @@ export function ipPrefixOf(address: string): string {
 }
 
 /**
- * Returns the address without its zone, and without the port that some proxies write; an IPv4 address that is
- * written as IPv6 becomes plain IPv4.
+ * Returns the address without its zone and without the port that some proxies add. An IPv4-mapped IPv6
+ * address becomes IPv4.
  */
 function plainAddress(address: string): string {
   const host =
@@ -23,7 +23,7 @@ function plainAddress(address: string): string {
   return host.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
 }
 
-/** Returns the first groups of 16 bits; each address is written in one way only. */
+/** Returns the first 16-bit groups in a canonical form. */
 function prefixOfV6(address: string, count: number): string {
   const [head = "", tail = ""] = address.split("::", 2);
   const left = head === "" ? [] : head.split(":");

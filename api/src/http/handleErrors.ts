@@ -5,15 +5,15 @@ import { discardBody } from "./body.ts";
 
 /** Application-specific error handling. */
 interface ErrorHandling<D> {
-  /** Returns the DomainError that an error of the stores means, or the error itself. */
+  /** Translates a store's error to a DomainError; returns other errors unchanged. */
   translate: (error: unknown) => unknown;
-  /** Called with every response to a request that was refused. */
+  /** Called with every error response. */
   onErrorResponse: (ctx: AppContext<D>, error: HttpError) => void;
 }
 
 /**
- * Turns errors into responses; this is the only place that does. Unexpected errors are logged and reported
- * only by their request id. Later middleware can rely on a valid path.
+ * Turns errors into responses, in this single place. Unexpected errors are logged, and the response contains
+ * only their request id. Later middleware can rely on a valid path.
  */
 export function handleErrors<D extends HttpDeps>({
   translate,

@@ -122,8 +122,8 @@ export type HeaderName = keyof typeof responseHeaders;
 const { keyMaxLength } = limits.idempotency;
 
 /**
- * Every request header that a route names beyond those of HTTP itself; all are optional. Players' routes take
- * `Joypod-Player` besides, unnamed.
+ * Every request header that a route can name, beyond those of HTTP itself; all are optional. Players' routes
+ * also accept `Joypod-Player` without naming it.
  */
 export const requestHeaders = {
   "If-None-Match": z.string().meta({

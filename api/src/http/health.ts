@@ -14,11 +14,11 @@ import { pingRedis, type RedisConnection, redisSentence } from "../stores/redis.
 import { messageOf } from "#runtime/errors.ts";
 import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 
-/** The stores without which requests cannot be served. */
+/** The stores that the API needs. */
 export interface Readiness {
   database: StoreLook;
   objectStore: StoreLook;
-  /** Each process can do without it, so it hinders no request. */
+  /** Optional: requests are served without it. */
   redis: StoreLook;
 }
 
@@ -45,7 +45,7 @@ const ReadyResponse = HealthResponse.extend({
 
 const route = publicRouteFor<{ readiness: Readiness }>();
 
-/** Leaves a part out, as Kubernetes' own `/readyz` can. */
+/** `exclude` leaves a check out, as in Kubernetes' own `/readyz`. */
 const ReadyQuery = z.strictObject({
   exclude: z
     .literal("objectStore")
@@ -87,7 +87,7 @@ export const healthRoutes = [
   }),
 ];
 
-/** Returns what does not work and hinders no request. */
+/** Returns warnings about optional stores that are unavailable. */
 async function warningsOf({ redis }: Readiness): Promise<string[]> {
   return redis.check().then(
     () => [],
@@ -95,7 +95,7 @@ async function warningsOf({ redis }: Readiness): Promise<string[]> {
   );
 }
 
-/** Returns the looks that tell whether requests can be served, and with what. */
+/** Returns the checks of the stores. */
 export function createReadiness({
   postgres,
   objectStore,
@@ -122,7 +122,7 @@ export function createReadiness({
       message: "The object store does not respond, or is not set up.",
     }),
     redis: new StoreLook({
-      // The connection itself logs what becomes of it.
+      // The connection itself logs its failures.
       clock,
       keptMs,
       logger: silentLogger,
@@ -133,14 +133,14 @@ export function createReadiness({
   };
 }
 
-/** How a store is looked at. */
+/** Configuration of a store's check. */
 interface StoreLookOptions {
   clock: Clock;
   /** How long a result is reused. */
   keptMs: number;
   /** Resolves when the store serves requests. */
   ask: () => Promise<void>;
-  /** For clients, when it does not. */
+  /** Message for clients when it does not. */
   message: string;
   /** Returns a configuration problem, readable by clients; undefined for transient errors. */
   explain: (error: unknown) => string | undefined;
@@ -149,17 +149,14 @@ interface StoreLookOptions {
 
 const lookMs = 2_000;
 
-/**
- * Looks at a store once for all who ask at the same time or soon after, so that a flood of questions costs
- * the store nothing.
- */
+/** Checks a store once for all concurrent and recent callers, so that many requests cost the store little. */
 export class StoreLook {
   readonly #options: StoreLookOptions;
-  /** Goes on when the look is over: a store that hangs is not asked once more by each look. */
+  /** Continues after the check times out, so a hanging store does not get a new request from each check. */
   #question: Promise<void> | undefined;
   #look: Promise<void> | undefined;
   #freshUntilMs = 0;
-  /** Why the last look failed; undefined when it did not. */
+  /** Reason of the last failure that was logged; undefined after a success. */
   #told: string | undefined;
 
   constructor(options: StoreLookOptions) {
@@ -167,7 +164,9 @@ export class StoreLook {
   }
 
   /**
-   * Resolves when the store serves requests. Throws unavailable when it does not, or not within two seconds.
+   * Resolves when the store serves requests.
+   *
+   * @throws unavailable when it does not within two seconds
    */
   check(): Promise<void> {
     const { clock } = this.#options;

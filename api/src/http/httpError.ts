@@ -2,18 +2,16 @@ import { errors, type ErrorCode, type ErrorBody } from "#contracts/http/errors.t
 import { DomainError, wholeSeconds, type DomainErrorOptions } from "../errors.ts";
 import { isDatabaseUnavailable, isTransactionSacrificed } from "../stores/databaseFailure.ts";
 
-/** What an error response has beyond what the error means. */
+/** Options of an error response beyond those of a DomainError. */
 export interface HttpErrorOptions extends DomainErrorOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Codes after which the rest of the request's body is unread, so that the connection cannot be used again.
- */
+/** Codes that leave the rest of the request's body unread, so the connection cannot be reused. */
 const closingCodes: ReadonlySet<ErrorCode> = new Set(["payload_too_large", "request_timeout"]);
 
 /**
- * An error as HTTP tells it: with a status and headers. What reads and writes HTTP throws it; commands throw
+ * An error with HTTP status and headers. Code that reads and writes HTTP throws it; commands throw
  * DomainError.
  */
 export class HttpError extends DomainError {
@@ -32,7 +30,7 @@ export class HttpError extends DomainError {
     };
   }
 
-  /** Returns the same error with more fields of the body. */
+  /** Returns the same error with additional fields in the body. */
   with(extra: Readonly<Record<string, string>>): HttpError {
     const { code, headers } = this;
     return new HttpError(code, {
@@ -65,12 +63,12 @@ export function toHttpError(error: unknown): HttpError {
   return new HttpError(codeOfStatus(error) ?? "internal_error", { cause: error });
 }
 
-/** Returns the error of a body of more than `maxBytes`. */
+/** Returns the error for a body larger than `maxBytes`. */
 export function payloadTooLarge(maxBytes: number): HttpError {
   return new HttpError("payload_too_large", { message: `The body may have at most ${maxBytes} bytes.` });
 }
 
-/** Returns the error of a body of another type than those accepted. */
+/** Returns the error for a body of an unaccepted type. */
 export function unsupportedMediaType(accepted: readonly string[]): HttpError {
   return new HttpError("unsupported_media_type", {
     message: `The body must be ${accepted.join(" or ")}.`,
@@ -78,10 +76,7 @@ export function unsupportedMediaType(accepted: readonly string[]): HttpError {
   });
 }
 
-/**
- * Returns the error of a body that is encoded, which no route takes: with the header that RFC 9110 has for it
- * (15.5.16).
- */
+/** Returns the error for an encoded body, which no route accepts, with the header of RFC 9110 (15.5.16). */
 export function unsupportedEncoding(accepted: readonly string[]): HttpError {
   return new HttpError("unsupported_media_type", {
     message: `The body must be ${accepted.join(" or ")} without Content-Encoding.`,
@@ -89,7 +84,7 @@ export function unsupportedEncoding(accepted: readonly string[]): HttpError {
   });
 }
 
-/** Returns what an error says, as options of one that says the same. */
+/** Returns the options that copy an error. */
 function wordsOf({
   message,
   hasMessage,
@@ -105,7 +100,7 @@ function wordsOf({
   };
 }
 
-/** Koa's and its packages' own errors, such as an address that is not valid UTF-8, carry a status. */
+/** Errors of Koa and its packages, such as an address that is not valid UTF-8, carry a status. */
 function codeOfStatus(error: unknown): ErrorCode | undefined {
   const status = error instanceof Error && "status" in error ? error.status : undefined;
   if (typeof status !== "number" || status >= 500) return undefined;
@@ -115,14 +110,14 @@ function codeOfStatus(error: unknown): ErrorCode | undefined {
   );
 }
 
-/** Which request an error response answers. */
+/** The request of an error response. */
 interface RefusedRequest {
-  /** Undefined where it could not be read. */
+  /** Undefined if it could not be read. */
   path: string | undefined;
   requestId: string;
 }
 
-/** Returns the body of an error response: those of partner routes always have a message. */
+/** Returns the body of an error response. On partner routes it always has a message. */
 export function errorBodyOf(
   { path, requestId }: RefusedRequest,
   {
@@ -134,11 +129,11 @@ export function errorBodyOf(
   }: Pick<DomainError, "code" | "message" | "hasMessage" | "details" | "extra">,
 ): ErrorBody {
   const isPartner = path?.startsWith("/api/partners") === true;
-  // The specification gives the whole body; forms alone add where the browser would have been sent.
+  // The specification defines the whole body; forms add the address of the redirect.
   if (code === "unauthorized" && !isPartner) return { error: code, ...extra };
   const needsMessage = hasMessage || isPartner || code === "internal_error";
-  // Partners' error responses have the form of the specification; the id is in a header. A fault of ours must
-  // be reportable.
+  // Partners' error responses have the format of the specification, with the id in a header. An internal
+  // error names it in the body so that it can be reported.
   const needsRequestId = !isPartner || code === "internal_error";
   return {
     error: code,

@@ -107,9 +107,8 @@ export async function onceForKey(
 type Remember = (body: unknown, transaction: Queryable, location?: string) => Promise<void>;
 
 /**
- * Returns the function that keeps the response which the handler is about to give, in the transaction that
- * makes it true: when the process dies right after, the work is done and its response is known. Undefined for
- * a request without a key.
+ * Returns a function that stores the handler's response in the transaction that does its work, so the
+ * response is known even if the process dies right after the commit. Undefined for a request without a key.
  */
 export function remembering(ctx: AppContext, status: number): Remember | undefined {
   const turn = turns.get(ctx);
@@ -157,7 +156,9 @@ async function doOnce(
   await settle(ctx, () => updateIdempotencyResponse(pool, attempt, response));
 }
 
-/** Renews the lease while the work runs, so a retry does not start it again next to a slow request. */
+/**
+ * Renews the lease while the work runs, so that a retry does not start the work again during a slow request.
+ */
 async function keepingLease(
   { deps: { clock, postgres, logger }, state }: AppContext<HttpDeps>,
   attempt: IdempotentAttempt,
@@ -185,16 +186,16 @@ async function keepingLease(
 }
 
 /**
- * Whether the same request would be refused for as long as its key is kept. What failed on our side, or says
- * when to ask again, may succeed the next time.
+ * Returns whether the same request would be refused for as long as its key is stored. Server errors and
+ * errors with `Retry-After` may succeed next time.
  */
 function isLasting({ status, retryAfterSeconds }: HttpError): boolean {
   return status < 500 && retryAfterSeconds === undefined;
 }
 
 /**
- * The work is done and its response stands, whether or not it can be kept: then the key is free again after
- * its lease.
+ * Stores the outcome, best effort. The work is done and its response is sent even if that fails; the key is
+ * then free after its lease.
  */
 async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>): Promise<void> {
   try {
@@ -227,7 +228,7 @@ function replay(ctx: AppContext, response: StoredResponse): void {
   ctx.body = response.text;
 }
 
-/** Returns a digest that is the same for requests that say the same, however their fields are ordered. */
+/** Returns a digest that does not depend on the order of fields. */
 function fingerprintOf(input: unknown): string {
   return createHash("sha256").update(JSON.stringify(input, sortedFields)).digest("hex");
 }

@@ -4,8 +4,8 @@ import { deleteOldRows } from "../stores/sweepRows.ts";
 import type { Postgres } from "../stores/postgres.ts";
 
 /**
- * What names a request that must be done once: the key alone is the client's choice, and means nothing to
- * others or elsewhere.
+ * Identifies a request that must be done once. The client chooses the key, so it is unique only together with
+ * the principal and the route.
  */
 interface IdempotentRequest {
   /** `user:<id>` or `partner:<id>`. */
@@ -17,7 +17,7 @@ interface IdempotentRequest {
   fingerprint: string;
 }
 
-/** One request's right to do the work. */
+/** The exclusive right of one request to do the work. */
 export interface IdempotentAttempt extends Omit<IdempotentRequest, "fingerprint"> {
   attempt: string;
 }
@@ -25,9 +25,9 @@ export interface IdempotentAttempt extends Omit<IdempotentRequest, "fingerprint"
 /** State of a key when a request arrives. */
 type IdempotencyClaim =
   | { kind: "claimed" }
-  /** Another request with the key is being worked on. */
+  /** Another request with the key is in progress. */
   | { kind: "running" }
-  /** It was used for something else. */
+  /** The key was used for a different request. */
   | { kind: "reused" }
   | { kind: "done"; response: unknown };
 
@@ -40,8 +40,8 @@ const attemptsMax = 3;
 const { keptSeconds, leaseSeconds } = limits.idempotency;
 
 /**
- * Takes the key for this attempt, unless its request is done or is being worked on, and returns its state. A
- * key older than a day, and one whose request died with its process, are taken over.
+ * Takes the key for this attempt, unless its request is done or in progress, and returns its state. Keys
+ * older than a day, and those of requests whose process died, are taken over.
  */
 export async function insertIdempotencyKey(
   db: Queryable,
@@ -67,7 +67,7 @@ export async function insertIdempotencyKey(
       text: `SELECT fingerprint = $4 AS "isSame", answer AS response FROM idempotency_keys WHERE principal = $1 AND route = $2 AND key = $3`,
       values: [principal, route, key, fingerprint],
     });
-    // It was deleted between the two statements: the key is free again.
+    // The key was deleted between the two statements, so it is free again.
     if (known === undefined) continue;
     if (!known.isSame) return { kind: "reused" };
     return known.response === null ? { kind: "running" } : { kind: "done", response: known.response };
@@ -76,8 +76,8 @@ export async function insertIdempotencyKey(
 }
 
 /**
- * Renews the lease of an attempt that is worked on; false when it has its response, or another attempt has
- * the key by now.
+ * Renews the lease of an attempt in progress; false when its response is stored or another attempt has the
+ * key.
  */
 export async function updateIdempotencyLease(
   db: Queryable,
@@ -92,7 +92,7 @@ export async function updateIdempotencyLease(
   return rowCount === 1;
 }
 
-/** Stores the response for repeated requests; false when another attempt has the key by now. */
+/** Stores the response for retries; false when another attempt has the key. */
 export async function updateIdempotencyResponse(
   db: Queryable,
   { principal, route, key, attempt }: IdempotentAttempt,
@@ -107,8 +107,8 @@ export async function updateIdempotencyResponse(
 }
 
 /**
- * Deletes the key of an attempt that failed: the next request with it does the work. One that has a stored
- * response is kept unless `hasFailed` for certain.
+ * Deletes the key of a failed attempt, so the next request with it does the work. An attempt with a stored
+ * response is kept unless `hasFailed` is set.
  */
 export async function deleteIdempotencyKey(
   db: Queryable,
@@ -122,7 +122,7 @@ export async function deleteIdempotencyKey(
   });
 }
 
-/** Deletes keys that are too old to be repeated, at most `max` at a time, and returns how many. */
+/** Deletes at most `max` expired keys and returns their number. */
 async function deleteOldIdempotencyKeys(db: Queryable, max: number): Promise<number> {
   const { rowCount } = await db.query({
     name: "sweep-idempotency-keys",
@@ -139,7 +139,7 @@ export interface SweepIdempotencyKeysDeps {
   postgres: Postgres;
 }
 
-/** Deletes idempotency keys that are too old to be repeated. */
+/** Deletes expired idempotency keys. */
 export async function sweepIdempotencyKeys({ postgres }: SweepIdempotencyKeysDeps): Promise<void> {
   await deleteOldRows((max) => deleteOldIdempotencyKeys(postgres.pool, max));
 }

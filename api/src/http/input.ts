@@ -3,12 +3,12 @@ import { invalidRequest, notFound, type DomainError } from "../errors.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { readForm, readJson } from "./body.ts";
 
-/** The contract's schemas of a route's input; what has none is not read. */
+/** The contract's schemas of a route's input; parts without a schema are not read. */
 export interface InputSchemas<Params, Query, Body> {
   params?: z.ZodType<Params>;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
-  /** The body is a form, or a JSON object that stands for one; otherwise it is JSON. */
+  /** Whether the body is a form, or a JSON object in its place; otherwise it is JSON. */
   isForm?: boolean;
   /** Maximum body size in bytes; the default depends on the kind. */
   bodyBytes?: number;
@@ -21,7 +21,7 @@ export interface Input<Params, Query, Body> {
   body: Body;
 }
 
-/** For routes that take no parameters: a misspelt one must not be taken for none. */
+/** For routes without parameters, so that a misspelt parameter is not ignored. */
 export const NoQuery = z.strictObject({});
 
 const issuesShown = 20;
@@ -29,8 +29,10 @@ const issuesShown = 20;
 const namedLength = 256;
 
 /**
- * Reads and checks a request's input. Throws not_found for an impossible path parameter, and 400 for anything
- * else that is wrong. With `refusesStrayQuery` a route that takes no query parameters refuses them, too.
+ * Reads and validates a request's input. With `refusesStrayQuery`, routes without query parameters refuse
+ * them.
+ *
+ * @throws not_found for an impossible path parameter, 400 for any other invalid input
  */
 export async function readInput<Params, Query, Body>(
   ctx: AppContext<HttpDeps>,
@@ -63,7 +65,7 @@ function readBody(
   return isForm ? readForm(ctx, bodyBytes) : readJson(ctx, bodyBytes);
 }
 
-/** Returns the value as the schema reads it. Throws 400 that names the first issues. */
+/** Returns the parsed value. Throws a 400 that names the first issues. */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -75,9 +77,8 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /**
- * Returns the query parameters by name. Throws 400 for a repeated one, because programs disagree on which of
- * its values counts; the sign-in forms, which refuse nothing that pages add to their address, take the
- * first.
+ * Returns the query parameters by name. Throws 400 for a repeated one, because programs disagree on which
+ * value counts. The sign-in forms accept any additions to their address and use the first value.
  */
 function readQuery(
   ctx: AppContext,

@@ -3,9 +3,7 @@ import { randomBase32 } from "#runtime/base32.ts";
 import type { AppContext, HttpDeps } from "./appContext.ts";
 import { isBodyUnread } from "./body.ts";
 
-/**
- * A caller's own id is taken over if it can be nothing but an id: it goes into the log and the audit trail.
- */
+/** Format of an accepted caller's request id. It must be harmless in the log and the audit trail. */
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 
 /**
@@ -14,9 +12,7 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
  */
 const clientLeft = 499;
 
-/**
- * Assigns an id to every request, and writes one log line and one measurement when its response has ended.
- */
+/** Assigns an id to every request, and writes one log line and one measurement at the end of its response. */
 export async function observeRequests(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { clock, lifecycle } = ctx.deps;
   const startedMs = clock.monotonicMs();

@@ -3,15 +3,15 @@ import { limits } from "#contracts/limits.ts";
 import { clientNetworkOf } from "./clientNetwork.ts";
 import { type Redis, RedisScript } from "../stores/redis.ts";
 
-/** So many requests in a window that starts with the first of them. */
+/** Number of requests in a window that starts with the first of them. */
 export interface RateLimitPolicy {
   points: number;
   windowSeconds: number;
 }
 
-/** The limits that a site may set for itself; requests in a minute, unless the name says otherwise. */
+/** Configurable limits, in requests per minute unless the name says otherwise. */
 export interface RateLimitConfig {
-  /** Of one network address; failed sign-ins in their own window. */
+  /** Limits per network address; failed sign-ins have their own window. */
   auth: { readsPerMinute: number; postsPerMinute: number; failuresPerAddress: number };
   catalog: { requestsPerMinute: number };
   gameSession: { launchesPerMinute: number; launchesPerHour: number; pollsPerMinute: number };
@@ -19,14 +19,14 @@ export interface RateLimitConfig {
   partner: { requestsPerMinute: number; uploadsPerHour: number };
 }
 
-/** Returns every limit there is, by name. */
+/** Returns the policy of every limit, by name. */
 export function policiesOf(config: RateLimitConfig) {
   const minute = (points: number): RateLimitPolicy => ({ points, windowSeconds: 60 });
   const { auth, gameSession, partner } = limits;
   return {
     authReads: minute(config.auth.readsPerMinute),
     authPosts: minute(config.auth.postsPerMinute),
-    // SignInFailures counts it, failures alone.
+    // Counted by SignInFailures, failures only.
     signInFailures: { points: config.auth.failuresPerAddress, windowSeconds: auth.failureWindowSeconds },
     account: minute(auth.accountChangesPerMinute),
     catalog: minute(config.catalog.requestsPerMinute),
@@ -51,20 +51,17 @@ export type RateLimitName = keyof ReturnType<typeof policiesOf>;
 
 export interface RateLimitOutcome extends RateLimitPolicy {
   name: RateLimitName;
-  /** Whose request it is: what it was counted by. */
+  /** The key that the request was counted under. */
   key: string;
   isAllowed: boolean;
-  /** The first request of the window that is refused, whichever replica it came to. */
+  /** Whether this is the first refused request of the window, across replicas. */
   isFirstOverLimit: boolean;
   remaining: number;
   /** Until the window ends. */
   resetSeconds: number;
 }
 
-/**
- * A Redis key that decides whether a request counts at all: it has to have a value that is not the closed
- * one.
- */
+/** A Redis key that decides whether a request counts: its value must exist and must not be the closed one. */
 export interface Gate {
   key: string;
   closed: string;
@@ -73,29 +70,29 @@ export interface Gate {
 }
 
 /**
- * The gate's value (undefined when it has none), or that Redis is unavailable; the request was counted only
- * if the gate is open.
+ * The gate's value (undefined if it has none), or that Redis is unavailable. The request was counted only if
+ * the gate is open.
  */
 export interface GatedCount {
   gate: string | undefined | typeof redisUnavailable;
-  /** How much longer Redis keeps that value. */
+  /** Remaining lifetime of that value. */
   gateSeconds: number;
   outcomes: RateLimitOutcome[];
 }
 
-/** What stands for a gate that could not be read. */
+/** Marks a gate that could not be read. */
 export const redisUnavailable = Symbol("Redis is unavailable");
 
 interface Limit extends RateLimitPolicy {
   name: RateLimitName;
   keyPrefix: string;
-  /** Stands in while Redis is unavailable. */
+  /** Fallback while Redis is unavailable. */
   local: RateLimiterMemory;
 }
 
 /**
- * Counts in Redis for all replicas together; while Redis is unavailable each counts for itself, so nothing is
- * ever unlimited.
+ * Counts requests in Redis for all replicas; while Redis is unavailable each replica counts separately, so
+ * the limits always apply.
  */
 export class RateLimits {
   readonly #redis: Redis;
@@ -122,24 +119,21 @@ export class RateLimits {
     );
   }
 
-  /** Counts one request of `key`; a refused one does not make the wait longer. */
+  /** Counts one request of `key`. Refused requests do not extend the wait. */
   async consume(name: RateLimitName, key: string): Promise<RateLimitOutcome> {
     const [outcome] = await this.consumeAll([name], key);
     if (outcome === undefined) throw new Error(`The limit ${name} was not counted.`);
     return outcome;
   }
 
-  /**
-   * Counts one request of `key` under each limit, in this order; what one of them refuses counts under none
-   * that follow.
-   */
+  /** Counts one request of `key` under each limit in this order, up to the first that refuses it. */
   async consumeAll(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
     if (names.length === 0) return [];
     const { gate, outcomes } = await this.consumeIf({ key: "", closed: "" }, names, key);
     return gate === redisUnavailable ? this.consumeHere(names, key) : outcomes;
   }
 
-  /** Looks at the gate and, if it is open, counts the request under each limit: both in one question. */
+  /** Reads the gate and, if it is open, counts the request under each limit, in one round trip. */
   async consumeIf(gate: Gate, names: readonly RateLimitName[], key: string): Promise<GatedCount> {
     const wanted = names.map((name) => this.#limitOf(name));
     try {
@@ -167,7 +161,7 @@ export class RateLimits {
     }
   }
 
-  /** Counts one request in this process alone. */
+  /** Counts one request in this process only. */
   async consumeHere(names: readonly RateLimitName[], key: string): Promise<RateLimitOutcome[]> {
     const outcomes: RateLimitOutcome[] = [];
     for (const name of names) {
@@ -180,8 +174,7 @@ export class RateLimits {
   }
 
   /**
-   * Takes one request back, for what turned out not to count, and with it those that were refused: the next
-   * request is allowed.
+   * Refunds one request that should not count, together with all refused ones: the next request is allowed.
    */
   async giveBack(name: RateLimitName, key: string): Promise<void> {
     const limit = this.#limitOf(name);
@@ -190,7 +183,7 @@ export class RateLimits {
       .catch(() => this.#giveBackHere(limit, key));
   }
 
-  /** One after the other, for each takes back by the count that it finds. */
+  /** Sequential, because each refund depends on the current count. */
   #giveBackHere({ local, points }: Limit, key: string): Promise<void> {
     return (this.#givenBackHere = this.#givenBackHere.then(async () => {
       const found = await local.get(key);
@@ -199,7 +192,7 @@ export class RateLimits {
     }));
   }
 
-  /** The key of a client's address: a whole /64 for IPv6, which one household commands. */
+  /** Returns the key of a client address: the whole /64 for IPv6, which belongs to one household. */
   addressKey(address: string): string {
     return clientNetworkOf(address);
   }

@@ -2,19 +2,18 @@ import { createHash } from "node:crypto";
 import type { AppContext } from "./appContext.ts";
 
 /**
- * Responds with JSON that may be kept by the browser but must be asked for again: 304 without a body when it
- * is the same.
+ * Responds with JSON that the browser may cache but must revalidate: 304 without a body when it is unchanged.
  */
 export function respondCacheable(ctx: AppContext, body: unknown): void {
   respondCacheableText(ctx, JSON.stringify(body));
 }
 
-/** The same for a value that is already JSON text. */
+/** Responds like respondCacheable with JSON text. */
 export function respondCacheableText(ctx: AppContext, text: string): void {
   respondTagged(ctx, etagOf(text), text);
 }
 
-/** The same with JSON text under a tag of the caller's. */
+/** Responds with JSON text under the given tag. */
 export function respondTagged(ctx: AppContext, etag: string, text: string): void {
   ctx.status = 200;
   ctx.set("Cache-Control", "private, no-cache");
@@ -23,14 +22,14 @@ export function respondTagged(ctx: AppContext, etag: string, text: string): void
   ctx.body = text;
 }
 
-/** A weak entity tag: says that the content is the same, not that every byte of the response is. */
+/** Returns a weak entity tag: equal content, but not necessarily equal bytes. */
 export function etagOf(content: string | Buffer): string {
   return `W/"${createHash("sha256").update(content).digest("base64url").slice(0, 22)}"`;
 }
 
 /**
- * Sets the tag, and responds with 304 when the client has it already. Koa's own `fresh` also obeys
- * `Cache-Control: no-cache`, which scripts' requests carry whenever they ask with a tag.
+ * Sets the tag, and responds with 304 when the client already has it. Koa's `fresh` also obeys
+ * `Cache-Control: no-cache`, which scripts send with every conditional request.
  */
 export function respondUnchanged(ctx: AppContext, etag: string): boolean {
   ctx.set("ETag", etag);

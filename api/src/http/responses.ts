@@ -1,12 +1,12 @@
 import type { z } from "zod";
 import type { HeaderName } from "./headers.ts";
 
-/** A response of a route that is no error response. */
+/** A success response of a route. */
 export interface RouteResponse {
   description: string;
   /** Body by media type: a schema for JSON, a description for other types. Empty for no body. */
   content: Readonly<Record<string, z.ZodType | string>>;
-  /** Headers beyond those of every response of the route's kind; always present. */
+  /** Headers that are always present, beyond those of every response of the route's kind. */
   headers: readonly HeaderName[];
   /** Headers that may be present. */
   optionalHeaders: readonly HeaderName[];
@@ -39,7 +39,7 @@ export function media(
   return responseOf(description, Object.fromEntries(types.map((type) => [type, description])), options);
 }
 
-/** Returns a response that sends the browser on: with `Location`, for status 302. */
+/** Returns a 302 response with `Location`. */
 export function redirect(description: string, options: ResponseOptions = {}): RouteResponse {
   return media(["text/plain"], description, {
     ...options,
@@ -52,7 +52,7 @@ export function eventStream(description: string, options: ResponseOptions = {}):
   return media(["text/event-stream"], description, options);
 }
 
-/** Returns two responses: 200 with an entity tag, and 304 for a client that has the same already. */
+/** Returns two responses: 200 with an entity tag, and 304 for a client that already has the content. */
 export function cacheable(schema: z.ZodType, description?: string): Responses {
   return {
     200: json(schema, description, { headers: ["ETag"] }),

@@ -22,19 +22,19 @@ interface Description<D> extends RetryLimits {
   description?: string;
   /** Counted per user, per partner key or, on public routes, per address. */
   limits: readonly RateLimitName[];
-  /** Limits that the handler itself counts under, once it knows enough. */
+  /** Limits that the handler itself counts against. */
   innerLimits?: readonly RateLimitName[];
   /** Request headers that the handler reads. */
   headers?: readonly RequestHeaderName[];
-  /** Every response of the route that is no error response, by status. */
+  /** Every success response of the route, by status. */
   responses: Responses;
-  /** The errors beyond those that every route of its kind has. */
+  /** Errors beyond those of every route of its kind. */
   errors: readonly ErrorCode[];
   /** A body that the handler reads itself. */
   rawBody?: RawBody;
-  /** Headers by which OPTIONS tells what the route takes. */
+  /** Headers of the response to OPTIONS that describe the route's input. */
   announce?: (deps: D, ctx: AppContext<D>) => Record<string, string>;
-  /** Takes an `Idempotency-Key`: the same request with the same key is done once. */
+  /** Accepts an `Idempotency-Key`: repeated requests with the same key are done once. */
   isIdempotent?: true;
 }
 
@@ -42,27 +42,27 @@ interface Description<D> extends RetryLimits {
 interface RawBody {
   types: readonly string[];
   description: string;
-  /** A function where the site's own settings decide. */
+  /** A function if it depends on the site's configuration. */
   maxBytes: number | ((config: BodySizeConfig) => number);
   isOptional?: boolean;
 }
 
-/** The sizes of bodies that a site may set for itself. */
+/** Configurable body sizes. */
 export interface BodySizeConfig {
   partner: { uploadMaxBytes: number };
 }
 
-/** One line of the route table; `D` is what serving it needs. */
+/** One row of the route table; `D` are the dependencies of its handler. */
 export interface Route<D = never> extends Description<D> {
   access: AccessName;
   schemas: InputSchemas<unknown, unknown, unknown>;
   handle: (ctx: AppContext<D>) => Promise<void>;
 }
 
-/** A route as its noun writes it. */
+/** The definition of a route. */
 export interface Definition<D, Caller, Params, Query, Body>
   extends InputSchemas<Params, Query, Body>, Description<D> {
-  /** Refuses input that is not valid, in place of the response that all routes have for it. */
+  /** Responds to invalid input instead of the default error response. */
   refuseInput?: (ctx: AppContext<D>, error: unknown) => Promise<never>;
   handle: (request: RouteRequest<D, Params, Query, Body> & Caller) => Promise<void> | void;
 }
@@ -73,7 +73,7 @@ interface RouteRequest<D, Params, Query, Body> extends Input<Params, Query, Body
   deps: D;
 }
 
-/** Returns a function that makes routes which anybody may call, and whose handlers use `D`. */
+/** Returns a function that creates public routes, whose handlers use `D`. */
 export function publicRouteFor<D>() {
   return <Params, Query, Body>(
     definition: Definition<D & HttpDeps, object, Params, Query, Body>,
@@ -128,7 +128,7 @@ function checkedInput<Params, Query, Body>(
   return readInput(ctx, schemas, options) as Promise<Input<Params, Query, Body>>;
 }
 
-/** Which credential a kind of routes takes. */
+/** The credential of a kind of routes. */
 export type AccessName = "public" | "user" | "viewer" | "partner";
 
 /** Access rule of a kind of routes. `Caller` is the caller's data that handlers get. */
@@ -137,13 +137,14 @@ export interface Access<D, Caller extends object> {
   /** Whether routes without query parameters refuse them; otherwise they are ignored. */
   refusesStrayQuery: boolean;
   /**
-   * Checks the credential, notes whose it is in `ctx.state.principal`, and counts the request under the
-   * limits. Throws unauthorized, forbidden, and RateLimitError when a limit is used up.
+   * Checks the credential, sets `ctx.state.principal`, and counts the request under the limits.
+   *
+   * @throws unauthorized, forbidden, RateLimitError when a limit is used up
    */
   admit: (ctx: AppContext<D>, limits: readonly RateLimitName[]) => Promise<Caller>;
 }
 
-/** Anybody may call; requests are counted by address. */
+/** Public access. Requests are counted by address. */
 const publicAccess: Access<HttpDeps, object> = {
   name: "public",
   refusesStrayQuery: false,
@@ -153,7 +154,7 @@ const publicAccess: Access<HttpDeps, object> = {
   },
 };
 
-/** How the requests of a route count that are sent again. */
+/** Rate limits of retries. */
 interface RetryLimits {
   /**
    * Limits that are refunded when the error response has `Retry-After`, so clients that obey it are not
@@ -167,7 +168,7 @@ interface RetryLimits {
   repeats?: { countAs: RateLimitName; insteadOf: RateLimitName };
 }
 
-/** Does the work of a request that was counted, and takes back what turns out not to count. */
+/** Runs the work of a counted request and refunds the limits that must not count. */
 async function countingRetries(
   ctx: AppContext<HttpDeps>,
   { limitsGivenBack = [], repeats }: RetryLimits,
@@ -183,7 +184,10 @@ async function countingRetries(
   }
 }
 
-/** A repetition that is over the limit for these is refused, and stays counted under the other one. */
+/**
+ * Counts a retry of a request in progress under `countAs` instead of `insteadOf`. A retry over `countAs` is
+ * refused and stays counted under `insteadOf`.
+ */
 async function countingRepeats(
   ctx: AppContext<HttpDeps>,
   { countAs, insteadOf }: NonNullable<RetryLimits["repeats"]>,

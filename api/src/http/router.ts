@@ -7,7 +7,7 @@ import type { Route } from "./route.ts";
 type Middleware<D> = (ctx: AppContext<D>, next: Next) => Promise<void>;
 
 /**
- * The table as the router knows it: paths are exact, so that no limit and no cache can be passed by another
+ * Registers the routes. Paths must match exactly, so that no limit or cache can be bypassed with another
  * spelling.
  */
 export function registerRoutes<D>(routes: readonly Route<D>[]): Router<AppState, AppExtras<D>> {
@@ -22,15 +22,14 @@ export function registerRoutes<D>(routes: readonly Route<D>[]): Router<AppState,
 }
 
 /**
- * Serves the route table; a known path with another method is 405 with `Allow`, and OPTIONS tells what there
- * is.
+ * Serves the route table. A known path with another method is 405 with `Allow`; OPTIONS describes the path.
  */
 export function createRouter<D>(routes: readonly Route<D>[]): Middleware<D> {
   const router = registerRoutes(routes);
   const dispatch = router.routes() as unknown as Middleware<D>;
   const search: Middleware<D> = async (ctx, next) => {
     const fitting = router.match(ctx.path, ctx.method).path;
-    // An address that is written out in the table is no parameter of another one.
+    // A literal path must not match the parameter of another one.
     const exact = fitting.filter((layer) => layer.path === ctx.path);
     const layers = exact.length > 0 ? exact : fitting;
     if (layers.length === 0 || layers.some(({ methods }) => methods.includes(ctx.method)))
@@ -49,7 +48,7 @@ export function createRouter<D>(routes: readonly Route<D>[]): Middleware<D> {
     }
     ctx.status = 204;
   };
-  // Most addresses have no parameters: they are found without a search.
+  // Most paths have no parameters and are found without a search.
   const fixed = new Map(
     routes.filter(({ path }) => !path.includes(":")).map((route) => [`${route.method} ${route.path}`, route]),
   );

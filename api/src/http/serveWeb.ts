@@ -11,7 +11,7 @@ interface WebFile {
   isHashed: boolean;
 }
 
-/** The built web app, by path: read once at start, so that no request's path ever reaches the file system. */
+/** The built web app, by path. It is read at the start, so that no request's path reaches the file system. */
 export type WebPages = ReadonlyMap<string, WebFile>;
 
 const pagePolicy = [
@@ -21,7 +21,7 @@ const pagePolicy = [
   "font-src 'self'",
   "connect-src 'self'",
   "manifest-src 'self'",
-  // Partners' pictures live anywhere on https.
+  // Partners' pictures can have any https origin.
   "img-src 'self' https: data:",
   "media-src 'self' blob:",
   "worker-src 'self' blob:",
@@ -30,10 +30,10 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** A client whose base URL ends with a slash requests //api/…. A page there would look like a success. */
+/** A client whose base URL ends with a slash requests //api/…. The app's page would look like a success. */
 const apiAddress = /^\/+api(?:\/|$)/;
 
-/** Reads all files below the web app's directory; throws when there is no page to serve. */
+/** Reads all files in the web app's directory. Throws when its page is missing. */
 export async function readWebPages(root: string): Promise<WebPages> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = await Promise.all(
@@ -52,9 +52,9 @@ export async function readWebPages(root: string): Promise<WebPages> {
 }
 
 /**
- * Serves files by their path, and a folder's index.html by the path of the folder, such as /docs. Every other
- * address gets the app's page, which has its own routes. Without the OpenAPI document there is no API
- * reference either.
+ * Serves files by path, and a folder's index.html by the path of the folder, such as /docs. Every other
+ * address gets the app's page, which routes on the client. Without the OpenAPI document there is no API
+ * reference.
  */
 export function serveWeb(
   allPages: WebPages,
@@ -87,7 +87,7 @@ export function serveWeb(
   };
 }
 
-/** Missing scripts and probe addresses must not get the page, which would look like a success. */
+/** Missing scripts and probed addresses must not get the page, which would look like a success. */
 function isPageAddress(path: string): boolean {
   return !/\.[A-Za-z0-9]+$/.test(path) && !/^\/+(?:assets|healthz|readyz|metrics)(?:\/|$)/i.test(path);
 }

@@ -6,22 +6,22 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { ServerErrors } from "./serverErrors.ts";
 
-/** What one server grants to all its clients. */
+/** Limits of a server for all its clients. */
 interface ServerLimits {
   connections: number;
-  /** From a request's first byte to the end of its headers. */
+  /** From the first byte of a request to the end of its headers. */
   headersTimeoutMs: number;
-  /** How long a client may take nothing of a response that waits for it. */
+  /** How long a client may leave a response unread. */
   stalledResponseMs: number;
-  /** Between looks at both. */
+  /** Interval of both checks. */
   checkingIntervalMs: number;
 }
 
 /** Configuration of a server. */
 interface ServerConfig {
-  /** Browsers use https. */
+  /** Whether browsers use https. */
   isSecure: boolean;
-  /** Name of the cookie that is a credential: it may be longer than other headers. */
+  /** Name of the credential cookie, which may be longer than other headers. */
   sessionCookie: string;
   http: ServerLimits;
 }
@@ -70,7 +70,7 @@ export function createHttpServer(handler: Handler, config: ServerConfig, logger:
   return server;
 }
 
-/** Resolves with the port once it listens. */
+/** Resolves with the port when the server listens. */
 export async function listen(server: Server, port: number, host?: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -83,7 +83,7 @@ export async function listen(server: Server, port: number, host?: string): Promi
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** Why no request should be sent to the server; undefined while it takes them. */
+/** Reason not to send requests to the server; undefined while it accepts them. */
 export function notReadyReason(
   { listening }: Pick<Server, "listening">,
   { isStopping }: { isStopping: boolean },
@@ -92,18 +92,18 @@ export function notReadyReason(
   return listening ? undefined : "The server does not listen yet.";
 }
 
-/** How long a server keeps serving after it was told to stop, in milliseconds. */
+/** Phases of a shutdown, in milliseconds. */
 interface DrainTimes {
-  /** Until every proxy knows of the end: before, the port must refuse no connection. */
+  /** Until every proxy has removed the server. Before that, the port must not refuse connections. */
   proxiesMs: number;
-  /** After that, at most, until the last client has asked once more. */
+  /** Maximum time after that for the last request of each client. */
   clientsMs: number;
 }
 
 /**
  * Resolves when proxies send no new connections and kept-alive connections are closed, within the given
- * times. Each is closed by the response to its next request, because closing an idle connection could drop a
- * request in flight. Resolves immediately if the server never listened.
+ * times. Each connection is closed by the response to its next request, because closing an idle connection
+ * could drop a request in flight. Resolves immediately if the server never listened.
  */
 export async function drain(
   server: Server,
@@ -124,7 +124,7 @@ function countConnections(server: Server): Promise<number> {
 /** Stops accepting connections, waits up to `graceMs` for running requests, then closes the rest. */
 export async function close(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A response that was begun before kept its connection alive: it is idle from the response's end on.
+  // A response that began earlier kept its connection alive; it becomes idle when the response ends.
   const idleCheck = setInterval(() => server.closeIdleConnections(), connectionCheckMs);
   const controller = new AbortController();
   await Promise.race([
@@ -137,21 +137,21 @@ export async function close(server: Server, graceMs: number): Promise<void> {
   await closed;
 }
 
-/** How long a request's head may be, apart from its credentials. */
+/** Maximum size of a request's head without its credentials. */
 const headBytes = 16 * 1024;
 /**
- * A credential that is far too long is still read, so the error is about the credential and not about the
- * headers.
+ * An overlong credential is still read, so that the error is about the credential and not about the headers.
  */
 const credentialBytes = 100 * 1024;
 /**
- * Only one of this many connections may send such a credential, which bounds the memory of all connections.
+ * Only one of this many connections may send an overlong credential, which bounds the memory of all
+ * connections.
  */
 const connectionsPerRoomyOne = 20;
 
 /**
  * Limits the size of request heads. Node reads the limit when a connection opens, so it can differ: the first
- * connections get the larger limit, later ones of many the smaller.
+ * connections get the larger limit, later ones the smaller.
  */
 function boundHeaders(server: Server, connectionsMax: number): void {
   const roomyMax = Math.ceil(connectionsMax / connectionsPerRoomyOne);
@@ -176,7 +176,7 @@ function isHeadTooLarge(
 }
 
 interface Progress {
-  /** Bytes that the client's side has taken. */
+  /** Bytes that the client has received. */
   taken: number;
   sinceMs: number;
 }
@@ -200,8 +200,8 @@ function cutStalledResponses(
       const taken = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength === 0 || taken !== progress.taken)
         connections.set(socket, { taken, sinceMs: nowMs });
-      // A plain end would leave the kernel to hold what it took of the response, and the client to read it
-      // for days.
+      // A graceful end would leave the sent part of the response to the kernel, and the client could take
+      // days to read it.
       else if (nowMs - progress.sinceMs >= stalledResponseMs) socket.resetAndDestroy();
     }
   }, checkingIntervalMs);

@@ -7,7 +7,7 @@ import { headersOfEveryResponse } from "./setSecurityHeaders.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { Logger } from "#runtime/logger.ts";
 
-/** How long a refused client may read the error. */
+/** How long a refused client has to read the error. */
 const lingerMs = 1_000;
 
 const codes: Readonly<Record<string, ErrorCode>> = {
@@ -22,7 +22,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 export class ServerErrors {
   readonly #config: { isSecure: boolean };
   readonly #logger: Logger;
-  /** By connection, the response that it is carrying, or the last one of several that wait for their turn. */
+  /** The current response by connection, or the last of several pipelined ones. */
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
   constructor(config: { isSecure: boolean }, logger: Logger) {
@@ -31,8 +31,8 @@ export class ServerErrors {
   }
 
   /**
-   * Notes whose response the connection is about to carry. It is forgotten at its end: a connection that
-   * waits would keep all of its last request.
+   * Records the response that the connection will carry. It is forgotten at its end; otherwise an idle
+   * connection would keep its last request in memory.
    */
   begin({ socket }: IncomingMessage, response: ServerResponse): void {
     this.#latest.set(socket, response);
@@ -42,12 +42,11 @@ export class ServerErrors {
   }
 
   /**
-   * Refuses bytes that are no request. The response is written by hand, because Node has made none that could
-   * be written to.
+   * Refuses bytes that are not a request. The response is written directly, because Node has created none.
    */
   refuseBytes(error: Error & { code?: string }, socket: Socket): void {
     const latest = this.#latest.get(socket);
-    // In the middle of a response another one would be taken for a part of it.
+    // During a response, another one would be read as part of its body.
     if (error.code === "ECONNRESET" || !socket.writable || latest?.headersSent === true) {
       socket.destroy();
       return;
@@ -55,7 +54,7 @@ export class ServerErrors {
     this.refuseConnection(codes[error.code ?? ""] ?? "invalid_request", socket);
   }
 
-  /** Refuses the connection for this reason, as refuseBytes does. */
+  /** Refuses the connection for this reason, like refuseBytes. */
   refuseConnection(code: ErrorCode, socket: Socket, headers: Record<string, string> = {}): void {
     const { status, body, all } = this.#make(code, undefined, { Date: new Date().toUTCString(), ...headers });
     const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -64,7 +63,7 @@ export class ServerErrors {
     socket.once("close", () => clearTimeout(timer));
   }
 
-  /** Refuses a request that could be read but must not be served. */
+  /** Refuses a request that was parsed but must not be served. */
   refuseRequest(code: ErrorCode, response: ServerResponse): void {
     const { status, body, all } = this.#make(code, pathOf(response.req));
     for (const [name, value] of all) response.setHeader(name, value);

@@ -5,7 +5,7 @@ import { playerHeader } from "#contracts/http/auth.ts";
 import { forbidden } from "../errors.ts";
 
 /**
- * Sets the headers of every response, including errors. A handler may override the cache rule or, for pages,
+ * Sets the headers of every response, including errors. A handler may override the cache rule and, for pages,
  * the policy.
  */
 export function setSecurityHeaders(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
@@ -67,8 +67,8 @@ const allowedHeaders = [
 const preflightSeconds = 600;
 
 /**
- * Allows CORS for ALLOWED_ORIGINS, by default for none. Partner routes never allow it, because partner keys
- * do not belong in pages.
+ * Allows CORS for ALLOWED_ORIGINS, by default for no origin. Partner routes never allow it, because partner
+ * keys do not belong in pages.
  */
 export function cors(ctx: AppContext<HttpDeps>, next: Next): Promise<void> {
   const { allowedOrigins, baseUrl } = ctx.deps.config;

@@ -54,9 +54,8 @@ export async function recordBaseline(
 }
 
 /**
- * Returns the differences between the current schema and that of the baseline. The baseline runs in a
- * scratch schema of a transaction that is rolled back, so the same server prints both schemas in the same
- * form.
+ * Returns the differences between the current schema and that of the baseline. The baseline runs in a scratch
+ * schema of a transaction that is rolled back, so the same server prints both schemas in the same form.
  */
 async function compareWithBaseline(client: pg.Client, { script }: Migration): Promise<string[]> {
   const actual = await describeSchema(client);

@@ -138,8 +138,8 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
 }
 
 /**
- * The Redis client listens only for a connection's first error. A connection that was rejected because of
- * its certificate has a second error, which would end the process.
+ * The Redis client listens only for a connection's first error. A connection that was rejected because of its
+ * certificate has a second error, which would end the process.
  */
 function ignoreMore(stream: Client["stream"] | undefined): void {
   stream?.on("error", () => undefined);
@@ -174,8 +174,8 @@ class ClosedAtOnce extends Error {
 }
 
 /**
- * Returns a sentence, without secrets, that describes a configuration problem of the Redis connection and
- * its fix; undefined for transient errors.
+ * Returns a sentence, without secrets, that describes a configuration problem of the Redis connection and its
+ * fix; undefined for transient errors.
  */
 export function redisSentence(error: unknown, url: string): string | undefined {
   const isTls = url.startsWith("rediss:");

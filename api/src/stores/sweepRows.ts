@@ -24,9 +24,9 @@ interface RowSweep<Row extends { id: string }> {
 }
 
 /**
- * Sweeps the rows that are due, and continues with the others when the object store fails to remove one
- * row's objects. No transaction waits for the object store, because Postgres would end an idle transaction
- * and release its locks. Unfinished work stays due.
+ * Sweeps the rows that are due, and continues with the others when the object store fails to remove one row's
+ * objects. No transaction waits for the object store, because Postgres would end an idle transaction and
+ * release its locks. Unfinished work stays due.
  */
 export async function sweepRows<Row extends { id: string }>(
   { postgres, refused }: { postgres: Postgres; refused: RefusedRows },

@@ -27,8 +27,7 @@ const Transaction = z.object({
 });
 
 /**
- * A sign-in at a provider in progress. The browser stores it encrypted, so it can be neither read nor
- * forged.
+ * A sign-in at a provider in progress. The browser stores it encrypted, so it can be neither read nor forged.
  */
 export type OAuthTransaction = z.infer<typeof Transaction>;
 
@@ -44,8 +43,8 @@ export class OAuthTransactions {
   }
 
   /**
-   * Returns the cookie's value and expiry. The cookie's name is sealed with it, so that no cookie can be
-   * used as another.
+   * Returns the cookie's value and expiry. The cookie's name is sealed with it, so that no cookie can be used
+   * as another.
    */
   seal(name: string, transaction: Omit<OAuthTransaction, "startedAt">): { value: string; expiresAt: Date } {
     const [newest] = this.#keys;

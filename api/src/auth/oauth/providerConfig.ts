@@ -42,8 +42,8 @@ const OidcProvider = z.strictObject({
 });
 
 /**
- * How to read the account's addresses if the profile does not say which are verified. The field names
- * default to GitHub's.
+ * How to read the account's addresses if the profile does not say which are verified. The field names default
+ * to GitHub's.
  */
 const Emails = z.strictObject({
   endpoint: address,
@@ -176,8 +176,8 @@ function sentencesOf({ issues }: z.ZodError): string {
 }
 
 /**
- * Returns whether a provider can be reached at this address: by https or, if allowed, by http on the
- * loopback interface.
+ * Returns whether a provider can be reached at this address: by https or, if allowed, by http on the loopback
+ * interface.
  */
 function isProviderAddress(url: URL, { allowInsecure }: { allowInsecure: boolean }): boolean {
   return url.protocol === "https:" || (allowInsecure && url.protocol === "http:" && isLoopback(url));

@@ -19,7 +19,7 @@ export interface DocumentConfig extends RateLimitConfig {
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
-/** The OpenAPI document of the routes as this configuration serves them. */
+/** Returns the OpenAPI document of the routes with this configuration. */
 export function buildDocument(routes: readonly Route[], config: DocumentConfig): OpenApiDocument {
   const shared: Shared = {
     headers: [],
@@ -73,12 +73,12 @@ export function buildDocument(routes: readonly Route[], config: DocumentConfig):
   );
 }
 
-/** The path as OpenAPI writes it: `/api/games/{slug}`. */
+/** Returns the path in OpenAPI's notation: `/api/games/{slug}`. */
 export function documentPath(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
 }
 
-/** How long a sign-in lasts that is not used, and the end of one that is, if there is one. */
+/** Describes the lifetime of an unused sign-in, and the maximum lifetime if one is configured. */
 function lifetimeOf({ auth: { tokenLifetimeSeconds, absoluteLifetimeSeconds } }: DocumentConfig): string {
   const lifetime = durationOf(tokenLifetimeSeconds);
   return absoluteLifetimeSeconds === undefined
@@ -94,8 +94,8 @@ const units = [
 ] as const;
 
 /**
- * Returns a time in the largest unit that it is a whole number of, such as "30 days". By hand: `Intl` would
- * keep 8 MB of a process for it.
+ * Returns a time in the largest unit that divides it, such as "30 days". `Intl` is not used because it would
+ * take 8 MB of memory.
  */
 function durationOf(seconds: number): string {
   const [unit, size] = units.find(([, inSeconds]) => seconds % inSeconds === 0) ?? ["second", 1];
@@ -103,10 +103,7 @@ function durationOf(seconds: number): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/**
- * Responses may grow: a client that refused fields it does not know would break, so the document does not
- * tell it to.
- */
+/** Additional properties are allowed, because responses may grow and clients must ignore unknown fields. */
 const options: CreateDocumentOptions = {
   override: ({
     zodSchema: {
@@ -145,7 +142,7 @@ const callers: Record<Route["access"], string> = {
   viewer: "player, and as many for who watches",
   partner: "API key",
 };
-/** Limits that are not counted by the route's caller. */
+/** Callers of limits that are not counted by the route's caller. */
 const ownCallers: Partial<Record<RateLimitName, string>> = {
   upload: "partner",
   pictureUpload: "partner",
@@ -154,7 +151,7 @@ const ownCallers: Partial<Record<RateLimitName, string>> = {
 };
 
 /**
- * Says a route's limits as this configuration sets them, such as "Limit: 120 requests a minute per player
+ * Returns a function that describes a route's limits, such as "Limit: 120 requests a minute per player
  * (`catalog`)."
  */
 function limitsDescriber(config: RateLimitConfig): (route: Route) => string | undefined {
@@ -173,18 +170,18 @@ function windowOf(seconds: number): string {
   return seconds === 3600 ? "an hour" : `in ${seconds / 60} minutes`;
 }
 
-/** A part of a JSON Schema that can name patterns. */
+/** A part of a JSON Schema that can contain patterns. */
 interface Patterned {
   pattern?: string | undefined;
   allOf?: unknown;
 }
 
-/** In every dialect of regular expressions: control characters, as Unicode's category Cc has them. */
+/** Control characters (Unicode category Cc) in every dialect of regular expressions. */
 const controls = "\\x00-\\x1f\\x7f-\\x9f";
 
 /**
- * Rewrites a schema's patterns so that any program's regular expressions read them: Unicode's categories are
- * written out. That a text is well-formed is left out, for hardly any client could send another.
+ * Rewrites a schema's patterns for regular expressions without Unicode support: categories are written out,
+ * and the check for well-formed text is dropped, because hardly any client could send ill-formed text.
  */
 function makePatternsPortable(schema: Patterned): void {
   if (Array.isArray(schema.allOf)) {

@@ -6,7 +6,7 @@ import { responseHeaders, type HeaderName } from "../headers.ts";
 
 type HeaderComponents = NonNullable<ZodOpenApiComponentsObject["headers"]>;
 
-/** Headers of one response: those that are always there, and those that may be. */
+/** Headers of one response: required and optional ones. */
 export interface HeaderSet {
   required: ReadonlySet<HeaderName>;
   optional: ReadonlySet<HeaderName>;
@@ -15,9 +15,9 @@ export interface HeaderSet {
 const everywhere: readonly HeaderName[] = ["API-Version", "X-Request-Id", "Cache-Control"];
 const limitHeaders: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
-/** Returns the headers of a response that is no error response. */
+/** Returns the headers of a success response. */
 export function successHeaders(route: Route, { headers, optionalHeaders }: RouteResponse): HeaderSet {
-  // A cookie whose sign-in has ended while the request was worked on is not renewed.
+  // The cookie is not renewed when its sign-in ended during the request.
   const cookie: HeaderName[] = route.access === "user" || route.access === "viewer" ? ["Set-Cookie"] : [];
   return headerSet([...everywhere, ...headers, ...limitsOf(route)], [...optionalHeaders, ...cookie]);
 }
@@ -25,7 +25,7 @@ export function successHeaders(route: Route, { headers, optionalHeaders }: Route
 /** Returns the headers of an error response. Errors before authentication or counting have fewer. */
 export function errorHeaders(route: Route, status: number): HeaderSet {
   const isBeforeCounting = route.access !== "public" && (status === 401 || status === 403);
-  // The router knows of methods before any route counts.
+  // The router answers unknown methods before any route counts.
   const isPerhapsCounted = status >= 500 || status === 405;
   const counted = limitsOf(route);
   const required = [
@@ -71,7 +71,7 @@ function headerSet(required: readonly HeaderName[], optional: readonly HeaderNam
   };
 }
 
-/** The headers as a response names them. */
+/** Returns references to the headers for a response. */
 export function headerReferences({ required, optional }: HeaderSet): Record<string, { $ref: string }> {
   const references = new Map<string, { $ref: string }>();
   for (const name of required) references.set(name, { $ref: `#/components/headers/${name}` });
@@ -79,7 +79,7 @@ export function headerReferences({ required, optional }: HeaderSet): Record<stri
   return Object.fromEntries(references);
 }
 
-/** The headers that the document's responses refer to. */
+/** Returns the components of all referenced headers. */
 export function headerComponents(used: readonly HeaderSet[]): HeaderComponents {
   const components: [string, HeaderComponents[string]][] = [];
   for (const name of new Set(used.flatMap(({ required }) => [...required])))

@@ -7,9 +7,9 @@ import type { AccessName, BodySizeConfig, Route } from "../route.ts";
 import { errorHeaders, headerReferences, successHeaders, type HeaderSet } from "./headers.ts";
 import { requestHeaders, type RequestHeaderName } from "../headers.ts";
 
-/** What operations share: each error response is described once. */
+/** State shared by operations: each error response is described once. */
 export interface Shared {
-  /** Of all responses so far. */
+  /** Headers of all responses so far. */
   headers: HeaderSet[];
   errorResponses: Map<string, ZodOpenApiResponseObject>;
   bodies: Map<string, z.ZodType>;
@@ -26,7 +26,7 @@ const securityOf: Record<AccessName, Record<string, string[]>[]> = {
   partner: [{ partnerKey: [] }],
 };
 
-/** The document's part for one route. */
+/** Returns the operation of one route. */
 export function describeOperation(route: Route, shared: Shared): ZodOpenApiOperationObject {
   const description = [route.description, shared.describeLimits(route)]
     .filter((part) => part !== undefined)
@@ -83,7 +83,10 @@ function requestBody(
   return { content: Object.fromEntries(types.map((type) => [type, { schema: body }])), required: true };
 }
 
-/** Of a body that is not JSON: text, or bytes in the form that generators of clients know for them. */
+/**
+ * Returns the schema of a body that is not JSON: text, or bytes in the format that client generators
+ * recognize.
+ */
 function plainSchema(type: string): { type: "string"; format?: "binary" } {
   return type.startsWith("text/") || type === "application/sdp"
     ? { type: "string" }
@@ -105,7 +108,7 @@ function successesOf(route: Route, shared: Shared): Record<`2${string}`, ZodOpen
 }
 
 function contentOf({ content }: RouteResponse): Pick<ZodOpenApiResponseObject, "content"> {
-  // Of events a schema would be each one's own, which this version of OpenAPI cannot say.
+  // Each event has its own schema, which this version of OpenAPI cannot express.
   const schemaOf = (type: string, shape: z.ZodType | string) =>
     typeof shape !== "string"
       ? { schema: shape }
@@ -125,7 +128,7 @@ function errorsOf(route: Route, shared: Shared): Record<`4${string}`, ZodOpenApi
   );
 }
 
-/** Returns the name of a response that routes share: those with other headers have another one. */
+/** Returns the name of a reusable response. Responses with different headers have different names. */
 function responseId({ access, limits }: Route, status: number, name: string): string {
   if (access === "public" && limits.length === 0) return `${name}Uncounted`;
   return access === "viewer" && status === 401 ? `Viewer${name}` : name;
@@ -154,19 +157,16 @@ function errorResponse(
   return response;
 }
 
-/**
- * The shape of an error response differs by who is refused: partners always get a message, forms always an
- * address.
- */
+/** Format of an error response: partners always get a message, forms always an address. */
 type ErrorKind = Exclude<AccessName, "viewer"> | "form";
 
-/** How the route refuses: by its credential, or as the sign-in client reads it. */
+/** Returns the format of the route's errors, which depends on its credential and on forms. */
 function errorKindOf({ access, schemas }: Route): ErrorKind {
   if (schemas.isForm === true) return "form";
   return access === "viewer" ? "user" : access;
 }
 
-/** Every code that the route can refuse with, those that all of its kind have included. */
+/** Returns every error code of the route, including those of all routes of its kind. */
 function errorCodesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>([...route.errors, ...accessCodes(route), "internal_error"]);
   if (route.limits.length > 0 || (route.innerLimits ?? []).length > 0) codes.add("rate_limited");
@@ -176,7 +176,7 @@ function errorCodesOf(route: Route): ErrorCode[] {
   return (Object.keys(errors) as ErrorCode[]).filter((code) => codes.has(code));
 }
 
-/** The same by status, as responses are. */
+/** Returns the route's error codes by status. */
 function errorCodesByStatus(route: Route): Map<number, ErrorCode[]> {
   return Map.groupBy(errorCodesOf(route), (code) => errors[code].status);
 }
@@ -223,17 +223,17 @@ function errorBody(kind: ErrorKind, codes: readonly ErrorCode[]): z.ZodType {
     .meta({ id: `${errorName(kind, codes).replace(/Error$/, "")}Error` });
 }
 
-/** Name of the reusable response, such as `PartnerNotFound`. */
+/** Returns the name of the reusable response, such as `PartnerNotFound`. */
 function errorName(kind: ErrorKind, codes: readonly ErrorCode[]): string {
   return kindNames[kind] + codes.map(pascalCase).join("Or");
 }
 
-/** Partners read the id from `X-Request-Id`; a fault of ours names it in every body. */
+/** Partners read the id from `X-Request-Id`; internal errors contain it in every body. */
 function hasRequestId(kind: ErrorKind, codes: readonly ErrorCode[]): boolean {
   return kind !== "partner" || codes.includes("internal_error");
 }
 
-/** Errors that name the fields, or the entry of an archive, that they are about. */
+/** Errors that name the invalid fields or the entry of an archive. */
 const detailed: ReadonlySet<ErrorCode> = new Set(["invalid_request", "invalid_archive"]);
 
 const kindNames: Record<ErrorKind, string> = { public: "Public", user: "", partner: "Partner", form: "Form" };
@@ -266,7 +266,7 @@ function pascalCase(code: string): string {
     .join("");
 }
 
-/** The document's chapters, by the beginnings of their paths; the first that fits counts. */
+/** The document's chapters with the prefixes of their paths; the first match counts. */
 export const tags = [
   {
     name: "Sign-in",
@@ -300,7 +300,7 @@ export const tags = [
   { name: "Service", prefix: "/", description: "For operators of the service." },
 ] as const;
 
-/** The chapter of a path. */
+/** Returns the chapter of a path. */
 export function tagOf(path: string): string {
   return tags.find(({ prefix }) => path.startsWith(prefix))?.name ?? "Service";
 }

@@ -10,9 +10,7 @@ const OpenApiResponse = z
   .looseObject({ openapi: z.string().meta({ examples: ["3.1.1"] }) })
   .meta({ id: "OpenApi", description: "The OpenAPI document of this service." });
 
-/**
- * Adds the route of the document of all routes, itself included; made once, for the table does not change.
- */
+/** Adds the route that serves the document of all routes, including itself. The document is built once. */
 export function withDocument<D extends HttpDeps>(
   routes: readonly Route<D>[],
   config: DocumentConfig,

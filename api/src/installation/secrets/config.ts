@@ -12,27 +12,30 @@ const Variables = z.object({
   TURN_SECRET_NAME: objectName.optional(),
 });
 
-/** Which secrets the chart's hook makes where they are missing. */
+/** The secrets that the chart's hook creates if they are missing. */
 export interface Config {
   release: string;
   namespace: string;
-  /** Of the API's own keys; undefined where an admin gives them. */
+  /** Secret of the API's own keys; undefined if an admin provides it. */
   apiSecret: string | undefined;
-  /** Of the operator's tickets to streamers; undefined where an admin gives it. */
+  /** Secret of the operator's tickets for streamers; undefined if an admin provides it. */
   operatorSecret: string | undefined;
   /**
-   * Of the API's tickets to connection tests; undefined where an admin gives it, or there is no such test.
+   * Secret of the API's tickets for connection tests; undefined if an admin provides it or connection tests
+   * are disabled.
    */
   connectionTestSecret: string | undefined;
-  /** Of the administrator of the bundled MinIO; undefined where no stores are bundled. */
+  /** Secret of the bundled MinIO's administrator; undefined if no stores are bundled. */
   minioSecret: string | undefined;
-  /** Of the relay's credentials; undefined where there is no relay, or an admin gives it. */
+  /**
+   * Secret of the relay's credentials; undefined if the relay is disabled or an admin provides the secret.
+   */
   turnSecret: string | undefined;
 }
 
 /**
- * Returns the configuration; throws one error that names every wrong variable. An empty one counts as not
- * set.
+ * Returns the configuration. An empty variable counts as not set. Throws an error that names every invalid
+ * variable.
  */
 export function readConfig(environment: Environment): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));

@@ -3,7 +3,7 @@ import type { ObjectRef } from "#kube/api/object.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { SecretPlan, SecretValues } from "./secretPlans.ts";
 
-/** What became of a secret: `completed` means that keys were missing and were added. */
+/** What happened to a secret: `completed` means that missing keys were added. */
 export type SecretOutcome = "created" | "completed" | "kept";
 
 /**
@@ -29,7 +29,7 @@ export async function ensureSecret(
   const kept = valuesOf(found);
   const missing = Object.fromEntries(Object.entries(complete(kept)).filter(([key]) => !(key in kept)));
   if (Object.keys(missing).length === 0) return "kept";
-  // The version makes a write in between a conflict instead of a loss.
+  // The resource version turns a concurrent write into a conflict instead of a loss.
   await secrets.mergePatch(
     { name, namespace },
     { metadata: { resourceVersion: found.metadata.resourceVersion }, stringData: missing },
@@ -59,7 +59,7 @@ export async function writeSecret(
   else await secrets.mergePatch(ref, { stringData, data: removed });
 }
 
-/** Labels of an object of the release that the release does not manage. */
+/** Returns the labels of an object that belongs to the release but is not managed by Helm. */
 export function labelsOf(release: string, component: string): Record<string, string> {
   return {
     "app.kubernetes.io/name": "joypod",

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import { ticketPublicKeyOf, ticketSigningKey } from "#contracts/streamTicket.ts";
 import type { Config } from "./config.ts";
 
-/** Values of a secret by their keys. */
+/** Values of a secret by key. */
 export type SecretValues = Readonly<Record<string, string>>;
 
 /** A secret that the release needs. */
 export interface SecretPlan {
   name: string;
-  /** The part of the release whose label it bears. */
+  /** Component label of the secret. */
   component: string;
   /** Returns the value of every key: existing values, derived values, and new random values for the rest. */
   complete: (kept: SecretValues) => SecretValues;
@@ -17,10 +17,7 @@ export interface SecretPlan {
 const bucket = "joypod";
 const region = "us-east-1";
 
-/**
- * Returns the secrets that the release makes itself; their formats are those of earlier versions of the
- * chart.
- */
+/** Returns the secrets that the release creates. Their formats are those of earlier chart versions. */
 export function secretPlans({
   release,
   namespace,
@@ -116,7 +113,7 @@ function storeKeyPlan(name: string, component: string, endpoint: string, accessK
   };
 }
 
-/** Consists of characters that need no escaping in a URL. */
+/** Returns a random password of characters that need no escaping in a URL. */
 function randomPassword(bytes: number): string {
   return randomBytes(bytes).toString("base64url");
 }

@@ -6,13 +6,13 @@ import { readEnvironment, type Environment } from "#runtime/program/readEnvironm
 import type { StoreUser, MinioAdminOptions } from "./minioAdmin.ts";
 
 /**
- * Without the line end after it in a secret that was made of files: the programs read their keys without it,
+ * Trimmed, because a secret that was created from files ends with a line break. The programs trim their keys,
  * too.
  */
 const some = z.string().trim().min(1);
-/** As MinIO reads it. */
+/** Untrimmed, as MinIO reads it. */
 const verbatim = z.string().min(1);
-/** Names separated by commas. */
+/** Comma-separated names. */
 const nameList = z
   .string()
   .default("")
@@ -61,36 +61,36 @@ export interface NodeAgentStore {
   "ca.crt": string | undefined;
 }
 
-/** Whose keys are handed out. */
+/** The keys to distribute. */
 export interface Config {
   release: string;
-  /** Where the node agents read their key. */
+  /** Secret from which the node agents read their key. */
   nodeAgentSecret: { name: string; namespace: string };
   /**
-   * What stands in there. Without an access key they have a web identity, and without an authority they trust
-   * the public ones.
+   * Content of that secret. Without an access key the node agents use a web identity; without a CA they trust
+   * the public CAs.
    */
   nodeAgentStore: NodeAgentStore;
   /**
-   * Where the responders of connection tests read the public key of the API's tickets, and that key;
-   * undefined where there are none.
+   * Secret from which the responders of connection tests read the public key of the API's tickets, with that
+   * key; undefined without responders.
    */
   connectionTest: { secret: { name: string; namespace: string }; publicKey: string } | undefined;
   /**
-   * Where the relay reads the secret of its credentials, and the secret; undefined where the chart runs no
+   * Secret from which the relay reads the secret of its credentials, with that secret; undefined without a
    * relay.
    */
   relay: { ref: { name: string; namespace: string }; secret: string } | undefined;
   /**
-   * Secrets by which pods of other namespaces pull their images, where they are, and where they are to be; no
-   * names where images need none.
+   * Image pull secrets for pods of other namespaces, with their source and target namespaces; empty if images
+   * need none.
    */
   pullSecrets: { names: string[]; from: string; to: string[] };
-  /** Undefined where the object store is not the bundled one. */
+  /** Undefined if the object store is not the bundled one. */
   minio: { admin: MinioAdminOptions; users: StoreUser[] } | undefined;
 }
 
-/** Returns the configuration; throws one error that names every wrong variable. */
+/** Returns the configuration. Throws an error that names every invalid variable. */
 export function readConfig(environment: Environment): Config {
   const env = readEnvironment(Variables, environment, "handing out of store keys");
   const nodeAgentStore = {

@@ -1,7 +1,7 @@
-// What the chart runs beside each installed or upgraded release: gives the programs their own keys of the
-// object store. The bundled MinIO gets a user for each, and the node agents' key goes to their namespace, as
-// does what the responders beside them check the API's tickets with. The relay's secret goes to its own,
-// where there is a relay. Pull secrets go to all namespaces with pods of ours.
+// Runs with each installation and upgrade of the chart: distributes the programs' own keys of the object
+// store. The bundled MinIO gets a user per program. The node agents' key, and the public key with which the
+// responders of connection tests verify the API's tickets, are copied to their namespace, and the relay's
+// secret to the relay's. Pull secrets are copied to all namespaces with our pods.
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { orExit } from "#runtime/program/program.ts";
 import { secrets } from "#kube/api/builtin.ts";
@@ -12,7 +12,7 @@ import { readConfig } from "./config.ts";
 import { copyPullSecrets } from "./copyPullSecrets.ts";
 import { createStoreUsers, MinioAdmin, whenAvailable } from "./minioAdmin.ts";
 
-/** A MinIO that is installed with this release may still be pulling its image. */
+/** The image of a MinIO that is installed with this release may still be downloading. */
 const minioWaitMs = 240_000;
 
 const config = orExit(() => readConfig(process.env));
@@ -20,7 +20,7 @@ const logger = createLogger({ program: "give-store-keys", level: "info" });
 const transport = KubeTransport.fromDefault({ userAgent: "joypod-give-store-keys" });
 try {
   const client = new ResourceClient(transport, secrets);
-  // First, because the pods there wait for them before all else.
+  // First, because the pods in those namespaces cannot start without them.
   const missing = await copyPullSecrets(client, config.pullSecrets, config.release);
   if (missing.length > 0)
     logger.warn(

@@ -9,13 +9,13 @@ export interface StoreKey {
   secretKey: string;
 }
 
-/** Where MinIO is, and its administrator's key. */
+/** Address of MinIO and its administrator's key. */
 export interface MinioAdminOptions extends StoreKey {
   endpoint: string;
   region: string;
 }
 
-/** MinIO did what it was asked not, and said why. */
+/** MinIO refused a request. */
 export class MinioRefused extends Error {
   readonly status: number;
 
@@ -39,18 +39,18 @@ export class MinioAdmin {
     this.#options = options;
   }
 
-  /** Makes the user, or gives it this secret key. */
+  /** Creates the user, or updates its secret key. */
   async putUser({ accessKey, secretKey }: StoreKey): Promise<void> {
     const body = encryptedBody(this.#options.secretKey, JSON.stringify({ secretKey, status: "enabled" }));
     await this.#put("make a user", "add-user", { accessKey }, body);
   }
 
-  /** Makes or replaces the policy. */
+  /** Creates or replaces the policy. */
   async putPolicy(name: string, policy: string): Promise<void> {
     await this.#put("make a policy", "add-canned-policy", { name }, Buffer.from(policy));
   }
 
-  /** Lets the user do what the policy says and nothing else. */
+  /** Replaces the user's policies with this one. */
   async setPolicy(user: string, policyName: string): Promise<void> {
     await this.#put(
       "give a user a policy",
@@ -90,15 +90,15 @@ export class MinioAdmin {
   }
 }
 
-/** A program's key, and what it may do with it. */
+/** A program's key and permissions. */
 export interface StoreUser extends StoreKey {
   /** Also the policy's name. */
   program: string;
-  /** A policy in S3's language, as JSON. */
+  /** An S3 policy as JSON. */
   policy: string;
 }
 
-/** Makes each program's user with its policy in MinIO, or brings it up to date. */
+/** Creates or updates each program's user with its policy in MinIO. */
 export async function createStoreUsers(admin: MinioAdmin, users: readonly StoreUser[]): Promise<void> {
   for (const { program, policy, accessKey, secretKey } of users) {
     await admin.putPolicy(program, policy);
@@ -107,14 +107,11 @@ export async function createStoreUsers(admin: MinioAdmin, users: readonly StoreU
   }
 }
 
-/**
- * MinIO tells by this byte how the key was derived and the body encrypted: PBKDF2 with SHA-256, then
- * AES-256-GCM.
- */
+/** MinIO's identifier of the algorithm: PBKDF2 with SHA-256, then AES-256-GCM. */
 const algorithm = Buffer.of(2);
 const iterations = 8192;
 const lastFragment = Buffer.of(0x80);
-/** Longer bodies would be several fragments. */
+/** Longer bodies would need several fragments. */
 const bodyBytesMax = 16 * 1024;
 
 /**
@@ -132,7 +129,7 @@ function encryptedBody(password: string, body: string): Buffer {
   const salt = randomBytes(32);
   const nonce = randomBytes(8);
   const key = pbkdf2Sync(password, salt, iterations, 32, "sha256");
-  // Each fragment vouches for the stream's first, empty one, so that fragments of two streams cannot be
+  // Each fragment authenticates the stream's first, empty one, so that fragments of two streams cannot be
   // mixed.
   const stream = seal(key, fragmentNonce(nonce, 0), Buffer.alloc(0));
   const fragment = seal(key, fragmentNonce(nonce, 1), plain, Buffer.concat([lastFragment, stream]));
