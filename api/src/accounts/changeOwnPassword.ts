@@ -28,7 +28,7 @@ export interface Player {
 
 /** The browser's new sign-in, and the number of other sign-ins that ended. */
 export interface ReplacedSignIns {
-  begun: NewAuthSession;
+  created: NewAuthSession;
   endedOthers: number;
 }
 
@@ -44,11 +44,11 @@ export async function changeOwnPassword(
 ): Promise<ReplacedSignIns> {
   await requirePassword(newPassword);
   const passwordHash = await deps.passwords.hash(newPassword);
-  const { begun, ended } = await deps.postgres.transaction(async (transaction) => {
+  const { created, ended } = await deps.postgres.transaction(async (transaction) => {
     await updatePasswordHash(transaction, player.id, passwordHash);
     return replaceAll(deps, transaction, player);
   });
-  return announced(deps, player, "user.passwordChanged", { begun, ended });
+  return announced(deps, player, "user.passwordChanged", { created, ended });
 }
 
 /**
@@ -88,7 +88,7 @@ async function announced(
   { authSessions, audit }: OwnSignInsDeps,
   { id, address, requestId }: Player,
   action: string,
-  { begun, ended }: { begun: NewAuthSession; ended: string[] },
+  { created, ended }: { created: NewAuthSession; ended: string[] },
 ): Promise<ReplacedSignIns> {
   await authSessions.announceRevoked(ended);
   const endedOthers = Math.max(0, ended.length - 1);
@@ -101,5 +101,5 @@ async function announced(
     requestId,
     details: { endedSignIns: endedOthers },
   });
-  return { begun, endedOthers };
+  return { created, endedOthers };
 }

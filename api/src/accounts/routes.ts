@@ -37,8 +37,8 @@ const setPassword = route({
   errors: ["common_password", "reauthentication_required", "locked"],
   handle: async ({ ctx, deps, user, body: { newPassword, currentPassword } }) => {
     await requireReauthentication(ctx, user, currentPassword);
-    const { begun, endedOthers } = await changeOwnPassword(deps, playerOf(ctx, user), newPassword);
-    giveAuthSession(ctx, user, begun);
+    const { created, endedOthers } = await changeOwnPassword(deps, playerOf(ctx, user), newPassword);
+    giveAuthSession(ctx, user, created);
     ctx.body = { endedSignIns: endedOthers };
   },
 });
@@ -125,8 +125,8 @@ const endSignIns = route({
   responses: { 200: EndedSignInsResponse },
   errors: [],
   handle: async ({ ctx, deps, user }) => {
-    const { begun, endedOthers } = await endOtherSignIns(deps, playerOf(ctx, user));
-    giveAuthSession(ctx, user, begun);
+    const { created, endedOthers } = await endOtherSignIns(deps, playerOf(ctx, user));
+    giveAuthSession(ctx, user, created);
     ctx.body = { endedSignIns: endedOthers };
   },
 });

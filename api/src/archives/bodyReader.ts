@@ -24,7 +24,7 @@ export class CutOff extends Error {
 interface Filling {
   memory: Buffer;
   filled: number;
-  filledUp: PromiseWithResolvers<number>;
+  completion: PromiseWithResolvers<number>;
 }
 
 /**
@@ -64,13 +64,13 @@ export class BodyReader {
    */
   async fill(memory: Buffer): Promise<number> {
     this.#signal.throwIfAborted();
-    const filledUp = Promise.withResolvers<number>();
-    this.#filling = { memory, filled: 0, filledUp };
+    const completion = Promise.withResolvers<number>();
+    this.#filling = { memory, filled: 0, completion };
     this.#idle.refresh();
     this.#sinceMs = performance.now();
     this.#copy();
     this.#continue();
-    return filledUp.promise;
+    return completion.promise;
   }
 
   /** Stops reading; the rest of the body can be read by others. */
@@ -131,12 +131,12 @@ export class BodyReader {
   }
 
   #settle(): void {
-    this.#filling?.filledUp.resolve(this.#filling.filled);
+    this.#filling?.completion.resolve(this.#filling.filled);
     this.#stop();
   }
 
   #fail(reason: unknown): void {
-    this.#filling?.filledUp.reject(reason);
+    this.#filling?.completion.reject(reason);
     this.#stop();
   }
 

@@ -62,7 +62,7 @@ function showSignIn(ctx: AuthContext): void {
   const query = new URLSearchParams(ctx.querystring);
   const error = word(query.get("error"));
   const code = word(query.get("code"));
-  const wished = query.get("callbackUrl") ?? undefined;
+  const requested = query.get("callbackUrl") ?? undefined;
   if (config.signInPageUrl !== undefined) {
     respondWithUrl(
       ctx,
@@ -70,7 +70,7 @@ function showSignIn(ctx: AuthContext): void {
       signInPageUrl(config, {
         error,
         code,
-        callbackUrl: wished === undefined ? undefined : callbackUrlOf(wished, config),
+        callbackUrl: requested === undefined ? undefined : callbackUrlOf(requested, config),
       }),
     );
     return;
@@ -79,7 +79,7 @@ function showSignIn(ctx: AuthContext): void {
     ctx,
     presentSignInPage({
       csrfToken: csrfTokenFor(ctx),
-      callbackUrl: callbackUrlOf(wished, config),
+      callbackUrl: callbackUrlOf(requested, config),
       sentence: error === undefined ? undefined : sentenceForSignIn(error, code ?? null),
       providers: [...oauthProviders.values()],
       formTargets: formTargetsOf(ctx),

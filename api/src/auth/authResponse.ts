@@ -20,12 +20,12 @@ function wantsJson(ctx: AppContext, form: AuthForm): boolean {
     form.json === "true" ||
     form.json === true ||
     ctx.get("x-auth-return-redirect") !== "" ||
-    acceptsJsonAlone(ctx)
+    acceptsOnlyJson(ctx)
   );
 }
 
 /** Many clients, such as axios, prefer JSON but accept anything. They are redirected. */
-function acceptsJsonAlone(ctx: AppContext): boolean {
+function acceptsOnlyJson(ctx: AppContext): boolean {
   return /^application\/json\s*(?:;[^,]*)?$/i.test(ctx.get("accept"));
 }
 

@@ -25,7 +25,7 @@ export interface AuthSessionRow {
  * deleted or, with `checkedHash`, has another password hash. A password change or a disable updates the
  * user's row before it revokes the existing sign-ins; the row lock orders it before or after this statement.
  */
-export async function insertAuthSessionOfUnchanged(
+export async function insertAuthSessionIfUnchanged(
   db: Queryable,
   { id, userId, startedAt, place }: NewAuthSessionRow,
   checkedHash: string | undefined,

@@ -13,7 +13,7 @@ import type { Redis } from "../stores/redis.ts";
 import {
   findAuthSessions,
   insertAuthSession,
-  insertAuthSessionOfUnchanged,
+  insertAuthSessionIfUnchanged,
   updateAuthSessionRevoked,
   updateAuthSessionSeen,
   updateAuthSessionsRevoked,
@@ -35,7 +35,7 @@ const cacheSeconds = 60;
  */
 const outageSeconds = 3600;
 /** Long enough for the Redis client to drop a connection after three timeouts and to reconnect. */
-const laterLooks = { count: 8, pauseMs: 250 };
+const redisRetries = { count: 8, pauseMs: 250 };
 /** Number of recently used sign-ins that one process remembers. */
 const rememberedMax = 10_000;
 const rememberedAgainMs = 10_000;
@@ -112,9 +112,9 @@ export class AuthSessions {
    * @throws unauthorized when the account is disabled or deleted
    */
   async create(userId: string, place?: SignInPlace): Promise<NewAuthSession> {
-    const begun = await this.#beginOfUnchanged(userId, place, undefined);
-    if (begun === undefined) throw unauthorized();
-    return begun;
+    const created = await this.#createIfUnchanged(userId, place, undefined);
+    if (created === undefined) throw unauthorized();
+    return created;
   }
 
   /**
@@ -126,7 +126,7 @@ export class AuthSessions {
     { id, passwordHash }: Pick<CheckedUser, "id" | "passwordHash">,
     place: SignInPlace,
   ): Promise<NewAuthSession | undefined> {
-    return this.#beginOfUnchanged(id, place, passwordHash);
+    return this.#createIfUnchanged(id, place, passwordHash);
   }
 
   /**
@@ -140,11 +140,11 @@ export class AuthSessions {
       place,
       startedAt = this.#clock.now(),
     }: { userId: string; place: SignInPlace; startedAt?: Date },
-  ): Promise<{ begun: NewAuthSession; ended: string[] }> {
+  ): Promise<{ created: NewAuthSession; ended: string[] }> {
     const ended = await updateAuthSessionsRevoked(transaction, userId);
-    const { row, begun } = this.#newAuthSession({ userId, place, startedAt });
+    const { row, created } = this.#newAuthSession({ userId, place, startedAt });
     await insertAuthSession(transaction, row);
-    return { begun, ended };
+    return { created, ended };
   }
 
   /** Returns the user's sign-ins that have not expired, most recently used first. */
@@ -177,13 +177,13 @@ export class AuthSessions {
       this.#remember(id, cached);
       return this.#admission(cached, counted.outcomes);
     }
-    let asked: Promise<number | undefined> | undefined;
+    let query: Promise<number | undefined> | undefined;
     const ask = (): Promise<number | undefined> =>
-      (asked ??= updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.()));
+      (query ??= updateAuthSessionSeen(this.#postgres.pool, id, userId, place?.()));
     const known = isCached ? cached : this.#remembered(id);
-    const mayBeKnown = known !== undefined || counted.gate === redisUnavailable;
-    const startedAt = mayBeKnown
-      ? await this.#databaseOutages.orElse(ask, async () => known ?? (await this.#lookAgain(gate.key, ask)))
+    const isPossiblyKnown = known !== undefined || counted.gate === redisUnavailable;
+    const startedAt = isPossiblyKnown
+      ? await this.#databaseOutages.orElse(ask, async () => known ?? (await this.#retryRedis(gate.key, ask)))
       : await ask();
     if (startedAt === undefined) {
       this.#admittedHere.delete(id);
@@ -225,14 +225,14 @@ export class AuthSessions {
    * Returns the start of the sign-in from Redis or, in the end, from the database; undefined when it has
    * ended.
    */
-  async #lookAgain(key: string, ask: () => Promise<number | undefined>): Promise<number | undefined> {
-    for (let look = 0; look < laterLooks.count; look++) {
+  async #retryRedis(key: string, ask: () => Promise<number | undefined>): Promise<number | undefined> {
+    for (let look = 0; look < redisRetries.count; look++) {
       try {
         const value = await this.#redis.get(key);
         if (value === null) return await ask();
         return value === revoked ? undefined : Number(value);
       } catch {
-        await this.#clock.sleep(laterLooks.pauseMs);
+        await this.#clock.sleep(redisRetries.pauseMs);
       }
     }
     return ask();
@@ -288,20 +288,20 @@ export class AuthSessions {
     return new Date((Math.floor(startedAtSeconds) + this.#absoluteLifetimeSeconds) * 1000);
   }
 
-  async #beginOfUnchanged(
+  async #createIfUnchanged(
     userId: string,
     place: SignInPlace | undefined,
     checkedHash: string | undefined,
   ): Promise<NewAuthSession | undefined> {
-    const { row, begun } = this.#newAuthSession({ userId, place, startedAt: this.#clock.now() });
-    return (await insertAuthSessionOfUnchanged(this.#postgres.pool, row, checkedHash)) ? begun : undefined;
+    const { row, created } = this.#newAuthSession({ userId, place, startedAt: this.#clock.now() });
+    return (await insertAuthSessionIfUnchanged(this.#postgres.pool, row, checkedHash)) ? created : undefined;
   }
 
-  #newAuthSession(of: Omit<NewAuthSessionRow, "id">): { row: NewAuthSessionRow; begun: NewAuthSession } {
+  #newAuthSession(of: Omit<NewAuthSessionRow, "id">): { row: NewAuthSessionRow; created: NewAuthSession } {
     const sid = createSid();
     return {
       row: { ...of, id: authSessionIdOf(sid) },
-      begun: { sid, endsAt: this.#endOf(of.startedAt.getTime() / 1000) },
+      created: { sid, endsAt: this.#endOf(of.startedAt.getTime() / 1000) },
     };
   }
 

@@ -24,11 +24,11 @@ export async function signInByPassword(
 ): Promise<void> {
   const { deps } = ctx;
   const credentials = { email, password, address: ctx.ip, requestId: ctx.state.requestId };
-  const { user, begun } = await signIn(deps, credentials, async (checked) => {
+  const { user, created } = await signIn(deps, credentials, async (checked) => {
     const session = await deps.authSessions.createByPassword(checked, signInPlaceOf(ctx));
-    return session === undefined ? undefined : { user: checked, begun: session };
+    return session === undefined ? undefined : { user: checked, created: session };
   });
-  await takeAuthSession(ctx, user, begun, "credentials");
+  await takeAuthSession(ctx, user, created, "credentials");
 }
 
 /**
@@ -37,7 +37,7 @@ export async function signInByPassword(
  * @throws OAuthFailure when the account was disabled or deleted in the meantime
  */
 export async function signInByProvider(ctx: AuthContext, user: User, provider: string): Promise<void> {
-  const begun = await ctx.deps.authSessions.create(user.id, signInPlaceOf(ctx)).catch((error: unknown) => {
+  const created = await ctx.deps.authSessions.create(user.id, signInPlaceOf(ctx)).catch((error: unknown) => {
     if (!(error instanceof DomainError) || error.code !== "unauthorized") throw error;
     throw new OAuthFailure(
       "AccessDenied",
@@ -46,20 +46,20 @@ export async function signInByProvider(ctx: AuthContext, user: User, provider: s
       user.email,
     );
   });
-  await takeAuthSession(ctx, user, begun, provider);
+  await takeAuthSession(ctx, user, created, provider);
 }
 
 /** Switches the browser to a new sign-in and revokes its previous one. */
 async function takeAuthSession(
   ctx: AuthContext,
   user: User,
-  begun: NewAuthSession,
+  created: NewAuthSession,
   provider: string,
 ): Promise<void> {
   const { tokens, authSessions, audit } = ctx.deps;
   const before = await tokens.verify(ctx);
   if (before !== undefined) await authSessions.revoke(authSessionIdOf(before.sid));
-  giveAuthSession(ctx, user, begun);
+  giveAuthSession(ctx, user, created);
   await audit.record({
     action: "signIn.succeeded",
     actor: { kind: "user", id: user.id },

@@ -5,19 +5,19 @@ const lengthMax = 2048;
  * otherwise the home page. Never throws.
  */
 export function callbackUrlOf(
-  wished: string | undefined,
+  requested: string | undefined,
   { baseUrl, allowedOrigins }: { baseUrl: string; allowedOrigins: ReadonlySet<string> },
 ): string {
   const home = `${baseUrl}/`;
   // Browsers read backslashes as slashes and drop control characters; no real address holds either.
   if (
-    wished === undefined ||
-    wished.length > lengthMax ||
-    !/^(?:https?:\/\/[^/]|\/(?!\/))[^\\\s\p{Cc}]*$/iu.test(wished)
+    requested === undefined ||
+    requested.length > lengthMax ||
+    !/^(?:https?:\/\/[^/]|\/(?!\/))[^\\\s\p{Cc}]*$/iu.test(requested)
   )
     return home;
-  if (!URL.canParse(wished, baseUrl)) return home;
-  const url = new URL(wished, baseUrl);
+  if (!URL.canParse(requested, baseUrl)) return home;
+  const url = new URL(requested, baseUrl);
   const isOurs = allowedOrigins.has(url.origin) && url.username === "" && url.password === "";
   return isOurs ? url.href : home;
 }

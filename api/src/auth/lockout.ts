@@ -26,7 +26,7 @@ export interface Attempt {
   /** The password was right. All failures are cleared. */
   succeeded(): Promise<void>;
   /** The password was not checked, so the attempt does not count. */
-  notMade(): Promise<void>;
+  cancelled(): Promise<void>;
 }
 
 /** A refused attempt, with the remaining time of the lock. */
@@ -100,7 +100,7 @@ export class Lockout {
         () => this.#redis.hdel(key, `u:${attempt}`),
       ),
       succeeded: reporting(() => this.#local.forget(subject), succeed),
-      notMade: reporting(
+      cancelled: reporting(
         () => this.#local.takeBack(subject, attempt),
         () => this.#redis.eval(takeBackScript, 1, key, attempt, rules.failures),
       ),
@@ -121,7 +121,7 @@ export class Lockout {
         ...bounds,
       );
       const [lockedMs, succeededAt] = reply as [number, number];
-      this.#local.succeedElsewhere(subject, attempt, succeededAt);
+      this.#local.recordRemoteSuccess(subject, attempt, succeededAt);
       return lockedMs < 0 ? undefined : lockedMs;
     } catch {
       return 0; // Redis is unavailable: only this process counts.
@@ -253,8 +253,8 @@ export class LocalLockout {
     subject.failures.delete(attempt);
     subject.undecided.delete(attempt);
     // Failures that caused a lock are kept until the first attempt after it, and none are added before.
-    const hasLedToLock = at !== undefined && at <= subject.lockedAt;
-    if (!hasLedToLock || subject.failures.size >= this.#rules.failures) return;
+    const causedLock = at !== undefined && at <= subject.lockedAt;
+    if (!causedLock || subject.failures.size >= this.#rules.failures) return;
     subject.level -= 1;
     subject.lockedAt = -1;
     subject.lockedUntil = 0;
@@ -265,7 +265,7 @@ export class LocalLockout {
    * Records a success at another process before `attempt` began. Clears the failures, the level and the lock
    * up to that time. The attempt still counts, and locks only if there are enough later failures.
    */
-  succeedElsewhere(name: string, attempt: string, at: number): void {
+  recordRemoteSuccess(name: string, attempt: string, at: number): void {
     const subject = this.#subjects.get(name);
     if (subject === undefined || at <= subject.succeededAt) return;
     subject.succeededAt = at;

@@ -61,10 +61,7 @@ const quickMs = 1_000;
  * Otherwise the old cookie could replace that of a newer sign-in, for example after a password change, and
  * sign the player out.
  */
-export async function renewingWhileValid(
-  ctx: AppContext<UserDeps>,
-  work: () => Promise<void>,
-): Promise<void> {
+export async function runWithRenewal(ctx: AppContext<UserDeps>, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } finally {
@@ -152,5 +149,5 @@ export function userRouteFor<D>() {
 
 /** Wraps a route: a late response renews the cookie only if the sign-in is still active. */
 export function withValidRenewal<D extends UserDeps>(route: Route<D>): Route<D> {
-  return { ...route, handle: (ctx) => renewingWhileValid(ctx, () => route.handle(ctx)) };
+  return { ...route, handle: (ctx) => runWithRenewal(ctx, () => route.handle(ctx)) };
 }

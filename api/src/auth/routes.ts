@@ -14,7 +14,7 @@ import {
 import { limits } from "#contracts/limits.ts";
 import { callbackUrlOf } from "./callbackUrl.ts";
 import { clearCookie, sessionCookieName } from "./cookies.ts";
-import { findUser, renewingWhileValid, userRouteFor } from "./requireUser.ts";
+import { findUser, runWithRenewal, userRouteFor } from "./requireUser.ts";
 import {
   type AuthContext,
   type AuthDeps,
@@ -40,7 +40,7 @@ const session = route({
   limits: ["authReads"],
   responses: { 200: json(AuthSessionResponse, undefined, { optionalHeaders: ["Set-Cookie"] }) },
   errors: ["unavailable"],
-  handle: ({ ctx }) => renewingWhileValid(ctx, () => respondWithSession(ctx)),
+  handle: ({ ctx }) => runWithRenewal(ctx, () => respondWithSession(ctx)),
 });
 
 /** Not strict, like the forms, because pages add parameters of their own. */
@@ -74,7 +74,7 @@ const updateSession = route({
   errors: ["csrf", "unavailable"],
   handle: async ({ ctx, body }) => {
     requireCsrf(ctx, body);
-    await renewingWhileValid(ctx, () => respondWithSession(ctx));
+    await runWithRenewal(ctx, () => respondWithSession(ctx));
   },
 });
 

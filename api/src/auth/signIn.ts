@@ -63,14 +63,14 @@ export async function signIn<T extends SignedInUser>(
   const { metrics, audit } = deps;
   const email = normalizeEmail(credentials.email);
   const attempt = await beginAttempt(deps, email, credentials);
-  let begun: T | undefined;
+  let created: T | undefined;
   try {
-    begun = await beginChecked(deps, email, credentials.password, begin);
+    created = await beginChecked(deps, email, credentials.password, begin);
   } catch (error) {
-    await attempt.notMade();
+    await attempt.cancelled();
     throw error;
   }
-  if (begun === undefined) {
+  if (created === undefined) {
     metrics.signInDone("failed");
     await Promise.all([
       attempt.failed(),
@@ -82,7 +82,7 @@ export async function signIn<T extends SignedInUser>(
   }
   await attempt.succeeded();
   metrics.signInDone("succeeded");
-  return begun;
+  return created;
 }
 
 /**
@@ -106,7 +106,7 @@ async function beginAttempt(deps: SignInDeps, email: string, credentials: Creden
     isAllowed: true,
     failed: reporting((attempt) => attempt.failed()),
     succeeded: reporting((attempt) => attempt.succeeded()),
-    notMade: reporting((attempt) => attempt.notMade()),
+    cancelled: reporting((attempt) => attempt.cancelled()),
   };
 }
 
@@ -120,16 +120,16 @@ async function beginAtBoth(
   subject: string,
   credentials: Credentials,
 ): Promise<Attempt[] | undefined> {
-  const ofPlace = await admitPlace(deps, await deps.signInFailures.begin(place), credentials);
-  if (ofPlace === undefined) return undefined;
-  let ofSubject: Attempt | undefined;
+  const placeAttempt = await admitPlace(deps, await deps.signInFailures.begin(place), credentials);
+  if (placeAttempt === undefined) return undefined;
+  let subjectAttempt: Attempt | undefined;
   try {
-    ofSubject = await admit(deps, await deps.lockout.begin(subject), credentials);
+    subjectAttempt = await admit(deps, await deps.lockout.begin(subject), credentials);
   } finally {
     // No password is checked: a locked address must not lock out the rest of its network.
-    if (ofSubject === undefined) await ofPlace.notMade();
+    if (subjectAttempt === undefined) await placeAttempt.cancelled();
   }
-  return ofSubject === undefined ? undefined : [ofPlace, ofSubject];
+  return subjectAttempt === undefined ? undefined : [placeAttempt, subjectAttempt];
 }
 
 async function admitPlace(
@@ -191,8 +191,8 @@ async function beginChecked<T extends SignedInUser>(
     const checked = await checkedUser(deps, email, password);
     if (checked === undefined) return undefined;
     const user = checked.shouldRehash ? await rehashed(deps, checked.user, password) : checked.user;
-    const begun = user === undefined ? undefined : await begin(user);
-    if (begun !== undefined) return begun;
+    const created = user === undefined ? undefined : await begin(user);
+    if (created !== undefined) return created;
   }
   throw tooManySignIns();
 }

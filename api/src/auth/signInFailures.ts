@@ -59,8 +59,8 @@ export class SignInFailures {
       const { consumedPoints, msBeforeNext } = await this.#local.penalty(place);
       return overLimit(consumedPoints === points + 1, msBeforeNext);
     }
-    const underWay = this.#undecided.get(place)?.size ?? 0;
-    return failures + underWay >= points ? undefined : this.#attempt(place, attempt);
+    const inFlight = this.#undecided.get(place)?.size ?? 0;
+    return failures + inFlight >= points ? undefined : this.#attempt(place, attempt);
   }
 
   #attempt(place: string, attempt: string): Attempt {
@@ -84,7 +84,7 @@ export class SignInFailures {
         () => this.#local.penalty(place),
       ),
       succeeded: notCounted,
-      notMade: notCounted,
+      cancelled: notCounted,
     };
   }
 }

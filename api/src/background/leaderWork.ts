@@ -8,7 +8,7 @@ import { relayGameSessions } from "../gameSessions/recording/relay.ts";
 import { sweepIdle, sweepOverlong } from "../gameSessions/sessions/stopIdleSessions.ts";
 import { sweepVersions } from "../games/sweepVersions.ts";
 import { syncGameCaches, LostGameCaches } from "../games/syncGameCaches.ts";
-import { scrubSaves, tellUnreadableSaves } from "../saves/scrubSaves.ts";
+import { scrubSaves, reportUnreadableSaves } from "../saves/scrubSaves.ts";
 import { sweepSaves } from "../saves/sweepSaves.ts";
 import { sweepUploads } from "../games/upload/uploadLease.ts";
 import { sweepPictures } from "../games/pictures/storePicture.ts";
@@ -112,7 +112,7 @@ export class LeaderWork implements BackgroundJob {
         repeated("pictures", remains, () => sweepPictures(deps, refused)),
         repeated("saves", remains, () => sweepSaves(deps, undefined, refused)),
         repeated("save checks", remains, () => scrubSaves(deps, signal)),
-        repeated("unreadable saves", remains, () => tellUnreadableSaves(deps)),
+        repeated("unreadable saves", remains, () => reportUnreadableSaves(deps)),
         repeated("idempotency keys", remains, () => sweepIdempotencyKeys(deps)),
         repeated("sign-ins", remains, () => sweepAuthSessions(deps)),
       ]);

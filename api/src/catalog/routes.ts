@@ -9,7 +9,7 @@ import {
 import { notFound, DomainError } from "../errors.ts";
 import { presentGame, presentGames } from "./present.ts";
 import { respondCacheable, respondCacheableText } from "../http/respondCacheable.ts";
-import { remembering } from "../http/idempotency.ts";
+import { createRemember } from "../http/idempotency.ts";
 import { cacheable } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { userRouteFor } from "../auth/requireUser.ts";
@@ -84,7 +84,7 @@ const favorite = route({
   errors: ["not_found"],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body: { gameId } }) => {
-    const toggled = await toggleFavorite(deps.postgres, user.id, gameId, remembering(ctx, 200));
+    const toggled = await toggleFavorite(deps.postgres, user.id, gameId, createRemember(ctx, 200));
     if (toggled === undefined) throw notFound("This game does not exist.");
     ctx.body = toggled;
   },

@@ -69,7 +69,7 @@ function addKeyCommands(command: AddCommand, partner: Command, environment: CliE
       const keys = await listPartnerKeys(environment.stores(), nameOrId);
       environment.print(
         { keys },
-        keys.length === 0 ? "No keys." : keys.map(sentenceOf).join("\n"),
+        keys.length === 0 ? "No keys." : keys.map(describeKey).join("\n"),
         options.json === true,
       );
     });
@@ -81,7 +81,7 @@ function addKeyCommands(command: AddCommand, partner: Command, environment: CliE
     });
 }
 
-function sentenceOf({ keyId, createdAt, expiresAt, revokedAt, lastUsedAt }: ListedKey): string {
+function describeKey({ keyId, createdAt, expiresAt, revokedAt, lastUsedAt }: ListedKey): string {
   const end =
     revokedAt !== null
       ? `revoked ${revokedAt}`

@@ -9,7 +9,7 @@ import { notFound } from "../errors.ts";
 import { restoreSave } from "../saves/changeSlot.ts";
 import { downloadSave } from "../saves/readableVersion.ts";
 import { presentSaves, presentSlot, saveAuditEvent } from "../saves/present.ts";
-import type { SlotsOf } from "../saves/playerSlotQueries.ts";
+import type { PlayerGameRef } from "../saves/playerSlotQueries.ts";
 import { listUnreadable, type UnreadableSave } from "../saves/saveVersionQueries.ts";
 import { currentVersion, noSuchSlot, findGameSaves, type SlotHistory } from "../saves/slotHistory.ts";
 import { uploadSave } from "../saves/uploadSave.ts";
@@ -21,7 +21,7 @@ import { realpath, rename, rm, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
 /** The player's address and the game's slug. */
-interface Whose extends Json {
+interface SaveOptions extends Json {
   user: string;
   game: string;
 }
@@ -35,37 +35,41 @@ export function addSaveCommands(command: AddCommand, program: Command, environme
     command(save, name, description)
       .requiredOption("--user <address>", "the player's e-mail address")
       .requiredOption("--game <slug>");
-  about("list", "list a player's saves of a game with their versions").action(async (options: Whose) => {
-    const saves = environment.saves();
-    const shown = presentSaves(
-      await findGameSaves(saves, saves.postgres.pool, await slotsOf(saves, options)),
-    );
-    environment.print({ ...shown }, shown.slots.map(sentenceOf).join("\n"), options.json === true);
-  });
+  about("list", "list a player's saves of a game with their versions").action(
+    async (options: SaveOptions) => {
+      const saves = environment.saves();
+      const shown = presentSaves(
+        await findGameSaves(saves, saves.postgres.pool, await resolveGame(saves, options)),
+      );
+      environment.print({ ...shown }, shown.slots.map(describeSlot).join("\n"), options.json === true);
+    },
+  );
   about("restore", "restore a version of a save; exit code 5 while a session owns the slot")
     .requiredOption("--slot <number>", "the slot", toSlotNumber)
     .requiredOption("--version <id>", "a version id from the list")
-    .action(async ({ slot: number, version, ...options }: Whose & { slot: number; version: string }) => {
-      const saves = environment.saves();
-      const whose = await offeredSlotsOf(saves, options);
-      const { id } = await slotNumbered(saves, whose, number);
-      const slot = await restoreSave(saves, { ...whose, slotId: id }, version);
-      await done(
-        environment,
-        "save.restored",
-        whose,
-        slot,
-        `Slot ${number} continues with version ${version}.`,
-        options,
-      );
-    });
+    .action(
+      async ({ slot: number, version, ...options }: SaveOptions & { slot: number; version: string }) => {
+        const saves = environment.saves();
+        const whose = await resolveListedGame(saves, options);
+        const { id } = await findSlotByNumber(saves, whose, number);
+        const slot = await restoreSave(saves, { ...whose, slotId: id }, version);
+        await done(
+          environment,
+          "save.restored",
+          whose,
+          slot,
+          `Slot ${number} continues with version ${version}.`,
+          options,
+        );
+      },
+    );
   addTransferCommands(about, environment);
   command(save, "unreadable", `list missing or damaged saves, at most ${unreadableShown}`).action(
     async (options: Json) => {
       const unreadable = await listUnreadable(environment.stores().postgres.pool, unreadableShown);
       environment.print(
         { unreadable },
-        unreadable.length === 0 ? "No unreadable saves." : unreadable.map(unreadableSentence).join("\n"),
+        unreadable.length === 0 ? "No unreadable saves." : unreadable.map(describeUnreadable).join("\n"),
         options.json === true,
       );
     },
@@ -86,10 +90,10 @@ function addTransferCommands(
         version: versionId,
         output,
         ...options
-      }: Whose & { slot: number; version?: string; output: string }) => {
+      }: SaveOptions & { slot: number; version?: string; output: string }) => {
         const saves = environment.saves();
-        const whose = await slotsOf(saves, options);
-        const slot = await slotNumbered(saves, whose, number);
+        const whose = await resolveGame(saves, options);
+        const slot = await findSlotByNumber(saves, whose, number);
         const wanted = versionId ?? currentVersion(slot)?.id;
         if (wanted === undefined) throw notFound("This save slot has no save yet.");
         const { version, stream } = await downloadSave(saves, whose.userId, slot, wanted);
@@ -112,10 +116,10 @@ function addTransferCommands(
     );
   about("import", "import an archive from standard input into a slot, by default the lowest empty one")
     .option("--slot <number>", "a slot in use", toSlotNumber)
-    .action(async ({ slot: number, ...options }: Whose & { slot?: number }) => {
+    .action(async ({ slot: number, ...options }: SaveOptions & { slot?: number }) => {
       const saves = environment.saves();
-      const whose = await offeredSlotsOf(saves, options);
-      const slotId = number === undefined ? undefined : (await slotNumbered(saves, whose, number)).id;
+      const whose = await resolveListedGame(saves, options);
+      const slotId = number === undefined ? undefined : (await findSlotByNumber(saves, whose, number)).id;
       const slot = await uploadSave(saves, { ...whose, slotId }, () => bodyOf(environment));
       await done(
         environment,
@@ -131,7 +135,7 @@ function addTransferCommands(
 async function done(
   environment: CliEnvironment,
   action: string,
-  { slug }: SlotsOf,
+  { slug }: PlayerGameRef,
   slot: SlotHistory,
   sentence: string,
   { json }: Json,
@@ -140,7 +144,10 @@ async function done(
   environment.print({ ...presentSlot(slot) }, sentence, json === true);
 }
 
-async function slotsOf({ postgres }: CliSaves, { user, game: slug }: Whose): Promise<SlotsOf> {
+async function resolveGame(
+  { postgres }: CliSaves,
+  { user, game: slug }: SaveOptions,
+): Promise<PlayerGameRef> {
   const email = normalizeEmail(user);
   const userId = await findUserId(postgres.pool, email);
   if (userId === undefined) throw notFound(`There is no user ${email}.`);
@@ -151,15 +158,15 @@ async function slotsOf({ postgres }: CliSaves, { user, game: slug }: Whose): Pro
  * Returns the slots of an available game. Unlike players, admins can restore a deleted game, so the error
  * explains how.
  */
-async function offeredSlotsOf(saves: CliSaves, options: Whose): Promise<SlotsOf> {
-  const whose = await slotsOf(saves, options);
+async function resolveListedGame(saves: CliSaves, options: SaveOptions): Promise<PlayerGameRef> {
+  const whose = await resolveGame(saves, options);
   const { game } = await findGameSaves(saves, saves.postgres.pool, whose);
   if (game.isListed) return whose;
   const remedy = `Its partner can restore a deleted game within ${deletedGameKeptDays} days; \`joypod save export\` works without that.`;
   throw notFound(`The game ${game.slug} is no longer available. ${remedy}`);
 }
 
-async function slotNumbered(saves: CliSaves, whose: SlotsOf, number: number): Promise<SlotHistory> {
+async function findSlotByNumber(saves: CliSaves, whose: PlayerGameRef, number: number): Promise<SlotHistory> {
   const slot = (await findGameSaves(saves, saves.postgres.pool, whose)).slots.find(
     (one) => one.number === number,
   );
@@ -171,7 +178,7 @@ function bodyOf(environment: CliEnvironment): ArchiveBody {
   return { open: () => environment.input(), expectedDigests: {} };
 }
 
-function sentenceOf({ slotNumber, label, state, versions }: SaveSlotHistory): string {
+function describeSlot({ slotNumber, label, state, versions }: SaveSlotHistory): string {
   const lines = versions.map(
     ({ id, savedAt, bytes, kind, isCurrent, isReadable }) =>
       `  ${id}: ${kind}, ${savedAt}, ${bytes} bytes${isCurrent ? ", the slot's own" : ""}${isReadable ? "" : ", UNREADABLE"}`,
@@ -179,7 +186,7 @@ function sentenceOf({ slotNumber, label, state, versions }: SaveSlotHistory): st
   return [`Slot ${slotNumber}: ${label === null ? "empty" : `${label}, ${state}`}`, ...lines].join("\n");
 }
 
-function unreadableSentence({
+function describeUnreadable({
   email,
   slug,
   slotNumber,

@@ -96,7 +96,7 @@ interface UnusedVersion {
 }
 
 /** Retention of versions. */
-interface VersionReprieve {
+interface VersionRetention {
   /** Retention after the version was superseded. */
   graceSeconds: number;
   /** Retention after the deletion of the game, plus an hour for restorations in progress. */
@@ -110,7 +110,7 @@ interface VersionReprieve {
  */
 export async function findUnusedVersion(
   db: Queryable,
-  { graceSeconds, deletedDays, except }: VersionReprieve,
+  { graceSeconds, deletedDays, except }: VersionRetention,
 ): Promise<UnusedVersion | undefined> {
   const { rows } = await db.query<UnusedVersion>({
     name: "find-unused-version",

@@ -31,11 +31,11 @@ export async function registerGame(
   { postgres, audit, config }: RegisterGameDeps,
   partner: PartnerPrincipal,
   { slug: wanted, ...request }: RegisterGameRequest,
-  alsoWithin?: (game: InsertedGame, transaction: Queryable) => Promise<void>,
+  inTransaction?: (game: InsertedGame, transaction: Queryable) => Promise<void>,
 ): Promise<InsertedGame> {
   checkNetwork(config, request);
   checkResources(config, request);
-  const slug = wanted ?? slugOf(request.title);
+  const slug = wanted ?? deriveSlug(request.title);
   if (slug === undefined)
     throw invalidRequest("No slug can be derived from this title. Specify one.", [
       { path: "slug", message: "is required for this title" },
@@ -46,7 +46,7 @@ export async function registerGame(
     const inserted = await insertPartnerGame(transaction, partner.id, { slug, ...metadataOf(request) });
     if (inserted === undefined)
       throw new DomainError("conflict", { message: `The slug ${slug} is taken. Choose another one.` });
-    await alsoWithin?.(inserted, transaction);
+    await inTransaction?.(inserted, transaction);
     return inserted;
   });
   await audit.record(gameAuditEvent("game.registered", partner, game.id));
@@ -85,7 +85,7 @@ const maxLength = 63;
  * Returns a slug derived from a title: its ASCII letters and digits, with dashes for the rest; undefined when
  * too little is left.
  */
-export function slugOf(title: string): string | undefined {
+export function deriveSlug(title: string): string | undefined {
   const words = title
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")

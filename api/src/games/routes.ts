@@ -32,8 +32,8 @@ import {
 import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { partnerRouteFor, type PartnerDeps, type PartnerPrincipal } from "../partners/requirePartner.ts";
-import { applyRateLimits, giveBackRateLimit } from "../http/applyRateLimits.ts";
-import { remembering } from "../http/idempotency.ts";
+import { applyRateLimits, refundRateLimit } from "../http/applyRateLimits.ts";
+import { createRemember } from "../http/idempotency.ts";
 import { respondCacheable, respondTagged } from "../http/respondCacheable.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
@@ -81,7 +81,7 @@ const register = route({
   responses: { 201: json(RegisterGameResponse, undefined, { optionalHeaders: ["Location"] }) },
   errors: ["conflict"],
   handle: async ({ ctx, deps, partner, body }) => {
-    const remember = remembering(ctx, 201);
+    const remember = createRemember(ctx, 201);
     const locationOf = ({ slug }: { slug: string }): string => `${deps.config.baseUrl}${gamesPath}/${slug}`;
     const game = await registerGame(
       deps,
@@ -182,7 +182,7 @@ const upload = route({
     ).catch(async (error: unknown) => {
       // Nothing was read. A client that follows Retry-After must not run out of uploads.
       if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined)
-        await giveBackRateLimit(ctx, "upload");
+        await refundRateLimit(ctx, "upload");
       throw error instanceof DomainError && error.code === "payload_too_large"
         ? archiveTooLarge(uploadMaxBytes)
         : error;

@@ -67,11 +67,11 @@ export function siteResourcesOf(env: Variables & StreamMaximum): SiteResources {
 
 /** Adds an issue for each default above its maximum. */
 export function checkSiteResources(env: Variables, context: z.RefinementCtx): void {
-  const above = [
+  const pairs = [
     ["GAME_MEMORY_MB", "GAME_MEMORY_MB_MAX"],
     ["GAME_CPUS", "GAME_CPUS_MAX"],
   ] as const;
-  for (const [normal, most] of above) {
+  for (const [normal, most] of pairs) {
     if (env[normal] > env[most])
       context.addIssue({
         code: "custom",

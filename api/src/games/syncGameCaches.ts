@@ -162,7 +162,7 @@ export class LostGameCaches {
   async pass(): Promise<void> {
     const { postgres, cluster, clock, logger } = this.#deps;
     if (!cluster.gameCaches.hasSynced || clock.monotonicMs() < this.#dueMs) return;
-    const formerlyDueMs = this.#dueMs;
+    const previousDueMs = this.#dueMs;
     this.#dueMs = clock.monotonicMs() + comparisonIntervalMs;
     try {
       const slugs = await updateLostCachesOutdated(
@@ -175,7 +175,7 @@ export class LostGameCaches {
           "The cluster has lost changes of GameCaches; the API makes them again.",
         );
     } catch (error) {
-      this.#dueMs = formerlyDueMs;
+      this.#dueMs = previousDueMs;
       throw error;
     }
   }

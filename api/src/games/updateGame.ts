@@ -90,12 +90,12 @@ function checkAgainstArchive(
   if (currentVersion === null) return;
   const { rootFiles, rootDirectories } = currentVersion;
   if (launcher !== undefined && !rootFiles.includes(launcher))
-    throw notAtRoot(`file ${launcher}`, rootFiles, "the launcher");
+    throw missingAtRoot(`file ${launcher}`, rootFiles, "the launcher");
   if (engineDir !== undefined && !rootDirectories.includes(engineDir))
-    throw notAtRoot(`directory ${engineDir}`, rootDirectories, "engineDir");
+    throw missingAtRoot(`directory ${engineDir}`, rootDirectories, "engineDir");
 }
 
-function notAtRoot(what: string, known: readonly string[], field: string): DomainError {
+function missingAtRoot(what: string, known: readonly string[], field: string): DomainError {
   const { rootNames } = limits.archive;
   const message =
     known.length < rootNames

@@ -46,13 +46,13 @@ export function countedUnder(ctx: AppContext, name: RateLimitName): RateLimitOut
 }
 
 /** Refunds the request to a limit that it was counted against, and updates the headers. */
-export async function giveBackRateLimit(
+export async function refundRateLimit(
   ctx: AppContext<{ rateLimits: RateLimits }>,
   name: RateLimitName,
 ): Promise<void> {
   const counted = countedUnder(ctx, name);
   if (counted === undefined) return;
-  await ctx.deps.rateLimits.giveBack(name, counted.key);
+  await ctx.deps.rateLimits.refund(name, counted.key);
   const outcomes = ctx.state.rateLimitOutcomes ?? [];
   tell(
     ctx,

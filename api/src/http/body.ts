@@ -169,7 +169,7 @@ function isDeeper(value: unknown, depth: number): boolean {
 }
 
 /** The body of a refused request is discarded as long as it arrives at this rate, within these bounds. */
-const lookMs = 1_000;
+const checkMs = 1_000;
 const bytesBetweenLooks = 64 * 1024;
 const discardMs = 5_000;
 const discardBytes = 64 * 2 ** 20;
@@ -201,12 +201,12 @@ export async function discardBody(ctx: AppContext<HttpDeps>): Promise<void> {
     bytes += piece.length;
     if (bytes >= discardBytes) stop();
   };
-  const look = (): void => {
+  const check = (): void => {
     if (bytes - bytesBefore < bytesBetweenLooks || clock.monotonicMs() >= endMs) stop();
     bytesBefore = bytes;
-    timer = clock.setTimer(lookMs, look);
+    timer = clock.setTimer(checkMs, check);
   };
-  let timer = clock.setTimer(lookMs, look);
+  let timer = clock.setTimer(checkMs, check);
   req.once("end", stop).once("close", stop).on("data", count).resume();
   await done.promise;
   timer.cancel();

@@ -16,10 +16,10 @@ import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 
 /** The stores that the API needs. */
 export interface Readiness {
-  database: StoreLook;
-  objectStore: StoreLook;
+  database: StoreCheck;
+  objectStore: StoreCheck;
   /** Optional: requests are served without it. */
-  redis: StoreLook;
+  redis: StoreCheck;
 }
 
 /** Dependencies of the health checks; `keptMs` is how long a result is reused. */
@@ -105,7 +105,7 @@ export function createReadiness({
   keptMs,
 }: ReadinessOptions): Readiness {
   return {
-    database: new StoreLook({
+    database: new StoreCheck({
       clock,
       keptMs,
       logger,
@@ -113,7 +113,7 @@ export function createReadiness({
       explain: databaseSentence,
       message: "The database does not respond.",
     }),
-    objectStore: new StoreLook({
+    objectStore: new StoreCheck({
       clock,
       keptMs,
       logger,
@@ -121,7 +121,7 @@ export function createReadiness({
       explain: objectStoreSentence,
       message: "The object store does not respond, or is not set up.",
     }),
-    redis: new StoreLook({
+    redis: new StoreCheck({
       // The connection itself logs its failures.
       clock,
       keptMs,
@@ -134,7 +134,7 @@ export function createReadiness({
 }
 
 /** Configuration of a store's check. */
-interface StoreLookOptions {
+interface StoreCheckOptions {
   clock: Clock;
   /** How long a result is reused. */
   keptMs: number;
@@ -147,19 +147,19 @@ interface StoreLookOptions {
   logger: Logger;
 }
 
-const lookMs = 2_000;
+const checkTimeoutMs = 2_000;
 
 /** Checks a store once for all concurrent and recent callers, so that many requests cost the store little. */
-export class StoreLook {
-  readonly #options: StoreLookOptions;
+export class StoreCheck {
+  readonly #options: StoreCheckOptions;
   /** Continues after the check times out, so a hanging store does not get a new request from each check. */
-  #question: Promise<void> | undefined;
-  #look: Promise<void> | undefined;
+  #request: Promise<void> | undefined;
+  #check: Promise<void> | undefined;
   #freshUntilMs = 0;
   /** Reason of the last failure that was logged; undefined after a success. */
-  #told: string | undefined;
+  #loggedReason: string | undefined;
 
-  constructor(options: StoreLookOptions) {
+  constructor(options: StoreCheckOptions) {
     this.#options = options;
   }
 
@@ -170,28 +170,29 @@ export class StoreLook {
    */
   check(): Promise<void> {
     const { clock } = this.#options;
-    if (this.#look !== undefined && clock.monotonicMs() < this.#freshUntilMs) return this.#look;
+    if (this.#check !== undefined && clock.monotonicMs() < this.#freshUntilMs) return this.#check;
     this.#freshUntilMs = Infinity;
-    const look = this.#begin().finally(
+    const check = this.#begin().finally(
       () => (this.#freshUntilMs = clock.monotonicMs() + this.#options.keptMs),
     );
-    look.catch(() => undefined); // Callers get the rejection.
-    return (this.#look = look);
+    check.catch(() => undefined); // Callers get the rejection.
+    return (this.#check = check);
   }
 
   async #begin(): Promise<void> {
     const { clock, ask, message, explain, logger } = this.#options;
-    const question = (this.#question ??= ask().finally(() => (this.#question = undefined)));
+    const request = (this.#request ??= ask().finally(() => (this.#request = undefined)));
     try {
-      await withDeadline({ clock, ms: lookMs, what: "A health check" }, (signal) =>
-        orAborted(question, signal),
+      await withDeadline({ clock, ms: checkTimeoutMs, what: "A health check" }, (signal) =>
+        orAborted(request, signal),
       );
-      if (this.#told !== undefined) logger.info({ former: this.#told }, "A store can be used again.");
-      this.#told = undefined;
+      if (this.#loggedReason !== undefined)
+        logger.info({ former: this.#loggedReason }, "A store can be used again.");
+      this.#loggedReason = undefined;
     } catch (cause) {
       const reason = explain(cause) ?? message;
-      if (reason !== this.#told) logger.warn({ err: cause, reason }, "A store cannot be used.");
-      this.#told = reason;
+      if (reason !== this.#loggedReason) logger.warn({ err: cause, reason }, "A store cannot be used.");
+      this.#loggedReason = reason;
       throw unavailable(reason, cause);
     }
   }

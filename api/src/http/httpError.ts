@@ -1,6 +1,6 @@
 import { errors, type ErrorCode, type ErrorBody } from "#contracts/http/errors.ts";
 import { DomainError, wholeSeconds, type DomainErrorOptions } from "../errors.ts";
-import { isDatabaseUnavailable, isTransactionSacrificed } from "../stores/databaseFailure.ts";
+import { isDatabaseUnavailable, isTransactionConflict } from "../stores/databaseFailure.ts";
 
 /** Options of an error response beyond those of a DomainError. */
 export interface HttpErrorOptions extends DomainErrorOptions {
@@ -34,7 +34,7 @@ export class HttpError extends DomainError {
   with(extra: Readonly<Record<string, string>>): HttpError {
     const { code, headers } = this;
     return new HttpError(code, {
-      ...wordsOf(this),
+      ...copyOptions(this),
       headers,
       extra: { ...this.extra, ...extra },
       cause: this,
@@ -45,7 +45,7 @@ export class HttpError extends DomainError {
 /** Translates any error to an HttpError; unexpected ones become internal_error. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  if (error instanceof DomainError) return new HttpError(error.code, { ...wordsOf(error), cause: error });
+  if (error instanceof DomainError) return new HttpError(error.code, { ...copyOptions(error), cause: error });
   if (isDatabaseUnavailable(error)) {
     return new HttpError("unavailable", {
       message: "The service is unavailable right now. Try again in a moment.",
@@ -53,7 +53,7 @@ export function toHttpError(error: unknown): HttpError {
       cause: error,
     });
   }
-  if (isTransactionSacrificed(error)) {
+  if (isTransactionConflict(error)) {
     return new HttpError("unavailable", {
       message: "The request conflicted with another one. Try again in a moment.",
       retryAfterSeconds: 1,
@@ -85,7 +85,7 @@ export function unsupportedEncoding(accepted: readonly string[]): HttpError {
 }
 
 /** Returns the options that copy an error. */
-function wordsOf({
+function copyOptions({
   message,
   hasMessage,
   details,

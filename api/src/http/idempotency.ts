@@ -110,7 +110,7 @@ type Remember = (body: unknown, transaction: Queryable, location?: string) => Pr
  * Returns a function that stores the handler's response in the transaction that does its work, so the
  * response is known even if the process dies right after the commit. Undefined for a request without a key.
  */
-export function remembering(ctx: AppContext, status: number): Remember | undefined {
+export function createRemember(ctx: AppContext, status: number): Remember | undefined {
   const turn = turns.get(ctx);
   if (turn === undefined) return undefined;
   return async (body, transaction, location) => {
@@ -135,7 +135,7 @@ async function doOnce(
   const turn = { attempt, isRemembered: false };
   turns.set(ctx, turn);
   try {
-    await keepingLease(ctx, attempt, work);
+    await holdLease(ctx, attempt, work);
   } catch (error) {
     const known = error instanceof DomainError ? toHttpError(error) : undefined;
     await settle(ctx, () =>
@@ -159,7 +159,7 @@ async function doOnce(
 /**
  * Renews the lease while the work runs, so that a retry does not start the work again during a slow request.
  */
-async function keepingLease(
+async function holdLease(
   { deps: { clock, postgres, logger }, state }: AppContext<HttpDeps>,
   attempt: IdempotentAttempt,
   work: () => Promise<void> | void,

@@ -176,15 +176,15 @@ export class RateLimits {
   /**
    * Refunds one request that should not count, together with all refused ones: the next request is allowed.
    */
-  async giveBack(name: RateLimitName, key: string): Promise<void> {
+  async refund(name: RateLimitName, key: string): Promise<void> {
     const limit = this.#limitOf(name);
-    await giveBackScript
+    await refundScript
       .run(this.#redis, [limit.keyPrefix + key], [limit.points])
-      .catch(() => this.#giveBackHere(limit, key));
+      .catch(() => this.#refundLocally(limit, key));
   }
 
   /** Sequential, because each refund depends on the current count. */
-  #giveBackHere({ local, points }: Limit, key: string): Promise<void> {
+  #refundLocally({ local, points }: Limit, key: string): Promise<void> {
     return (this.#givenBackHere = this.#givenBackHere.then(async () => {
       const found = await local.get(key);
       if (found === null || found.msBeforeNext <= 0 || found.consumedPoints <= 0) return;
@@ -267,6 +267,6 @@ return reply`);
  * otherwise the refused requests of a burst would block the limit until the window ends. An expired counter
  * is not recreated, because it would never expire.
  */
-const giveBackScript = new RedisScript(`
+const refundScript = new RedisScript(`
 local count = tonumber(redis.call('GET', KEYS[1]) or '0')
 if count > 0 then return redis.call('DECRBY', KEYS[1], 1 + math.max(0, count - tonumber(ARGV[1]))) end`);

@@ -5,7 +5,7 @@ import { readInput, type Input, type InputSchemas } from "./input.ts";
 import type { RequestHeaderName } from "./headers.ts";
 import type { RateLimitName } from "./rateLimits.ts";
 import type { Responses } from "./responses.ts";
-import { applyRateLimits, countedUnder, giveBackRateLimit } from "./applyRateLimits.ts";
+import { applyRateLimits, countedUnder, refundRateLimit } from "./applyRateLimits.ts";
 import { toHttpError } from "./httpError.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -103,7 +103,7 @@ export function toRoute<D extends HttpDeps, Caller extends object, Params, Query
     schemas,
     handle: async (ctx) => {
       const caller = await access.admit(ctx, definition.limits);
-      await countingRetries(ctx, description, async () => {
+      await runWithRetryLimits(ctx, description, async () => {
         const reading = checkedInput(ctx, definition, access);
         const input = await (refuseInput === undefined
           ? reading
@@ -160,7 +160,7 @@ interface RetryLimits {
    * Limits that are refunded when the error response has `Retry-After`, so clients that obey it are not
    * limited.
    */
-  limitsGivenBack?: readonly RateLimitName[];
+  refundedLimits?: readonly RateLimitName[];
   /**
    * A retry of a request in progress, by its `Idempotency-Key`, counts against `countAs` instead of
    * `insteadOf`, which is a limit of the route.
@@ -169,16 +169,16 @@ interface RetryLimits {
 }
 
 /** Runs the work of a counted request and refunds the limits that must not count. */
-async function countingRetries(
+async function runWithRetryLimits(
   ctx: AppContext<HttpDeps>,
-  { limitsGivenBack = [], repeats }: RetryLimits,
+  { refundedLimits = [], repeats }: RetryLimits,
   work: () => Promise<void>,
 ): Promise<void> {
   try {
-    await (repeats === undefined ? work() : countingRepeats(ctx, repeats, work));
+    await (repeats === undefined ? work() : runWithRepeatLimit(ctx, repeats, work));
   } catch (error) {
     if (toHttpError(error).retryAfterSeconds !== undefined) {
-      for (const name of limitsGivenBack) await giveBackRateLimit(ctx, name);
+      for (const name of refundedLimits) await refundRateLimit(ctx, name);
     }
     throw error;
   }
@@ -188,7 +188,7 @@ async function countingRetries(
  * Counts a retry of a request in progress under `countAs` instead of `insteadOf`. A retry over `countAs` is
  * refused and stays counted under `insteadOf`.
  */
-async function countingRepeats(
+async function runWithRepeatLimit(
   ctx: AppContext<HttpDeps>,
   { countAs, insteadOf }: NonNullable<RetryLimits["repeats"]>,
   work: () => Promise<void>,
@@ -199,7 +199,7 @@ async function countingRepeats(
     const counted = countedUnder(ctx, insteadOf);
     if (error instanceof StillRunningError && counted !== undefined) {
       await applyRateLimits(ctx, [countAs], counted.key);
-      await giveBackRateLimit(ctx, insteadOf);
+      await refundRateLimit(ctx, insteadOf);
     }
     throw error;
   }

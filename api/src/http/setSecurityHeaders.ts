@@ -17,7 +17,7 @@ type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 const hstsSeconds = 365 * 24 * 3600;
 
-const everywhere: HeaderPairs = Object.entries({
+const commonHeaders: HeaderPairs = Object.entries({
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -27,8 +27,8 @@ const everywhere: HeaderPairs = Object.entries({
   "API-Version": apiVersion,
 });
 
-const everywhereSecure: HeaderPairs = [
-  ...everywhere,
+const secureHeaders: HeaderPairs = [
+  ...commonHeaders,
   ["Strict-Transport-Security", `max-age=${hstsSeconds}; includeSubDomains`],
 ];
 
@@ -37,7 +37,7 @@ const everywhereSecure: HeaderPairs = [
  * browsers use https.
  */
 export function headersOfEveryResponse({ isSecure }: { isSecure: boolean }): HeaderPairs {
-  return isSecure ? everywhereSecure : everywhere;
+  return isSecure ? secureHeaders : commonHeaders;
 }
 
 const exposedHeaders = [

@@ -89,7 +89,7 @@ async function findUnknownKey(
   const outcome = await rateLimits.consume("unknownKeys", place);
   if (!outcome.isAllowed) enforceRateLimits(ctx, [outcome]);
   const key = await findRightKey(ctx, presented);
-  if (key !== undefined) await rateLimits.giveBack("unknownKeys", place);
+  if (key !== undefined) await rateLimits.refund("unknownKeys", place);
   return key;
 }
 
@@ -200,9 +200,9 @@ export class KnownPartnerKeys {
    */
   async check<T>(presented: PresentedPartnerKey, first: () => Promise<T>): Promise<T | "checked"> {
     const name = `${presented.keyId} ${presented.secretHash}`;
-    const underWay = this.#checks.get(name);
-    if (underWay !== undefined) {
-      await underWay.catch(() => undefined);
+    const inFlight = this.#checks.get(name);
+    if (inFlight !== undefined) {
+      await inFlight.catch(() => undefined);
       return "checked";
     }
     const check = first();

@@ -1,7 +1,7 @@
-import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
+import { requireReadableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
 import {
   isCurrentVersion,
-  versionOf,
+  requireVersion,
   requireListed,
   findSlotHistory,
   type SlotHistory,
@@ -16,10 +16,10 @@ import { insertSlotVersion, lockSlot } from "./saveVersionQueries.ts";
 import {
   deleteSlotRow,
   updateSlotLabel,
-  type SlotOf,
+  type SlotRef,
   lockLaunches,
   type SavesGame,
-  type SlotsOf,
+  type PlayerGameRef,
 } from "./playerSlotQueries.ts";
 import { backOffMs } from "#runtime/scheduling/backOff.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
@@ -39,28 +39,29 @@ export type RestoreDeps = SlotChangeDeps & ReadableVersionDeps;
  */
 export async function restoreSave(
   deps: RestoreDeps,
-  slotOf: SlotOf,
+  slotRef: SlotRef,
   versionId: string,
-  alsoWithin?: AlsoWithin,
+  inTransaction?: InTransaction,
 ): Promise<SlotHistory> {
-  const { game, slot: before } = await findSlotHistory(deps, deps.postgres.pool, slotOf);
+  const { game, slot: before } = await findSlotHistory(deps, deps.postgres.pool, slotRef);
   requireListed(game);
-  if (!isReadableCurrent(before, versionId)) await readableVersion(deps, slotOf.userId, before, versionId);
-  return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
+  if (!isReadableCurrent(before, versionId))
+    await requireReadableVersion(deps, slotRef.userId, before, versionId);
+  return withFreeSlot(deps, slotRef, async (transaction, { slot }) => {
     // It may have been swept in the meantime.
-    const version = versionOf(slot, versionId);
+    const version = requireVersion(slot, versionId);
     // The slot may already have this object, through another version that was restored from it.
     if (version.objectKey !== slot.objectKey)
       await insertSlotVersion(transaction, slot.id, { ...version, kind: "restored" });
-    const { slot: after } = await findSlotHistory(deps, transaction, slotOf);
-    await alsoWithin?.(after, transaction);
+    const { slot: after } = await findSlotHistory(deps, transaction, slotRef);
+    await inTransaction?.(after, transaction);
     return after;
   });
 }
 
 /** Returns whether the version is current and not known to be unreadable. */
 function isReadableCurrent(slot: SlotHistory, versionId: string): boolean {
-  const version = versionOf(slot, versionId);
+  const version = requireVersion(slot, versionId);
   return isCurrentVersion(slot, version) && version.unreadableAt === null;
 }
 
@@ -69,11 +70,15 @@ function isReadableCurrent(slot: SlotHistory, versionId: string): boolean {
  *
  * @throws not_found
  */
-export async function renameSlot(deps: SlotChangeDeps, slotOf: SlotOf, label: string): Promise<SlotHistory> {
+export async function renameSlot(
+  deps: SlotChangeDeps,
+  slotRef: SlotRef,
+  label: string,
+): Promise<SlotHistory> {
   const { pool } = deps.postgres;
-  const { slot } = await findSlotHistory(deps, pool, slotOf);
+  const { slot } = await findSlotHistory(deps, pool, slotRef);
   await updateSlotLabel(pool, slot.id, label === "" ? null : label);
-  return (await findSlotHistory(deps, pool, slotOf)).slot;
+  return (await findSlotHistory(deps, pool, slotRef)).slot;
 }
 
 /**
@@ -81,8 +86,8 @@ export async function renameSlot(deps: SlotChangeDeps, slotOf: SlotOf, label: st
  *
  * @throws not_found, slot_in_use
  */
-export async function deleteSlot(deps: SlotChangeDeps, slotOf: SlotOf): Promise<SlotHistory> {
-  return withFreeSlot(deps, slotOf, async (transaction, { slot }) => {
+export async function deleteSlot(deps: SlotChangeDeps, slotRef: SlotRef): Promise<SlotHistory> {
+  return withFreeSlot(deps, slotRef, async (transaction, { slot }) => {
     await deleteSlotRow(transaction, slot.id);
     return slot;
   });
@@ -95,7 +100,7 @@ export interface SlotChangeDeps extends SlotHistoryDeps {
 }
 
 /** Called with the changed slot in the transaction that changes it. */
-export type AlsoWithin = ((slot: SlotHistory, transaction: Queryable) => Promise<void> | void) | undefined;
+export type InTransaction = ((slot: SlotHistory, transaction: Queryable) => Promise<void> | void) | undefined;
 
 /** A slot that is locked against changes, launches and sweeps until the transaction ends. */
 interface HeldSlot {
@@ -117,10 +122,10 @@ const lockBackOff = { baseMs: 100, maxMs: 2_000 };
  *
  * @throws not_found, slot_in_use
  */
-export async function withFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work: SlotWork<T>): Promise<T> {
+export async function withFreeSlot<T>(deps: SlotChangeDeps, slotRef: SlotRef, work: SlotWork<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await tryWithFreeSlot(deps, slotOf, work);
+      return await tryWithFreeSlot(deps, slotRef, work);
     } catch (error) {
       if (!isLockedByAnother(error)) throw error;
       if (tries === lockTriesMax) throw slotBusy(error);
@@ -133,10 +138,10 @@ export async function withFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work
  * Fails immediately if the slot is locked. The sweeper can hold the slot as long as it waits for the object
  * store, and all launches would wait for a transaction that waits for the sweeper.
  */
-function tryWithFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work: SlotWork<T>): Promise<T> {
+function tryWithFreeSlot<T>(deps: SlotChangeDeps, slotRef: SlotRef, work: SlotWork<T>): Promise<T> {
   return deps.postgres.transaction(async (transaction) => {
-    if ((await lockSlot(transaction, slotOf.slotId, { waits: false })) === undefined) throw noSuchSlot();
-    const held = await findSlotHistory(deps, transaction, slotOf);
+    if ((await lockSlot(transaction, slotRef.slotId, { waits: false })) === undefined) throw noSuchSlot();
+    const held = await findSlotHistory(deps, transaction, slotRef);
     requireFree(held.slot);
     return work(transaction, held);
   }, lockLaunches);
@@ -149,11 +154,11 @@ function tryWithFreeSlot<T>(deps: SlotChangeDeps, slotOf: SlotOf, work: SlotWork
  */
 export async function withGameSaves<T>(
   deps: SlotChangeDeps,
-  slotsOf: SlotsOf,
+  gameRef: PlayerGameRef,
   work: (transaction: Queryable, saves: GameSaves) => Promise<T>,
 ): Promise<T> {
   return deps.postgres.transaction(async (transaction) => {
-    const saves = await findGameSaves(deps, transaction, slotsOf);
+    const saves = await findGameSaves(deps, transaction, gameRef);
     requireListed(saves.game);
     return work(transaction, saves);
   }, lockLaunches);

@@ -2,19 +2,19 @@ import { randomUUID } from "node:crypto";
 import { saveKey } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { DomainError } from "../errors.ts";
-import { isTransactionSacrificed } from "../stores/databaseFailure.ts";
+import { isTransactionConflict } from "../stores/databaseFailure.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import {
   deleteNewSlotSweep,
   insertNewSlotSweep,
   insertSlot,
-  type SlotsOf,
-  type SlotOf,
+  type PlayerGameRef,
+  type SlotRef,
 } from "./playerSlotQueries.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
 import { insertSlotVersion, type NamedSave } from "./saveVersionQueries.ts";
-import { withFreeSlot, withGameSaves, type AlsoWithin, type SlotChangeDeps } from "./changeSlot.ts";
+import { withFreeSlot, withGameSaves, type InTransaction, type SlotChangeDeps } from "./changeSlot.ts";
 import {
   emptySlotNumber,
   requireListed,
@@ -24,7 +24,7 @@ import {
   requireFree,
 } from "./slotHistory.ts";
 import { limits } from "#contracts/limits.ts";
-import { readableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
+import { requireReadableVersion, type ReadableVersionDeps } from "./readableVersion.ts";
 
 /** Dependencies of importing a save into a slot. */
 export interface ImportDeps extends SlotChangeDeps {
@@ -43,26 +43,26 @@ export type StoreSave = (objectKey: string) => Promise<Omit<NamedSave, "objectKe
  */
 export async function importIntoNewSlot(
   deps: ImportDeps,
-  slotsOf: SlotsOf,
+  gameRef: PlayerGameRef,
   customLabel: string | null,
   store: StoreSave,
-  alsoWithin?: AlsoWithin,
+  inTransaction?: InTransaction,
 ): Promise<SlotHistory> {
   const { pool } = deps.postgres;
   const id = randomUUID();
   await insertNewSlotSweep(pool, id);
   return importSave(deps, newSaveKey(id, 1), store, (save) =>
-    withGameSaves(deps, slotsOf, async (transaction, { game, slots }) => {
+    withGameSaves(deps, gameRef, async (transaction, { game, slots }) => {
       await insertSlot(transaction, {
         id,
-        userId: slotsOf.userId,
+        userId: gameRef.userId,
         gameId: game.id,
         number: emptySlotNumber(slots),
         customLabel,
       });
       await deleteNewSlotSweep(transaction, id);
       await insertSlotVersion(transaction, id, { ...save, kind: "imported" });
-      return answered(deps, transaction, { ...slotsOf, slotId: id }, alsoWithin);
+      return finishImport(deps, transaction, { ...gameRef, slotId: id }, inTransaction);
     }),
   );
 }
@@ -74,17 +74,17 @@ export async function importIntoNewSlot(
  */
 export async function importIntoSlot(
   deps: ImportDeps,
-  slotsOf: SlotsOf,
+  gameRef: PlayerGameRef,
   before: SlotHistory,
   store: StoreSave,
-  alsoWithin?: AlsoWithin,
+  inTransaction?: InTransaction,
 ): Promise<SlotHistory> {
-  const slotOf = { ...slotsOf, slotId: before.id };
+  const slotRef = { ...gameRef, slotId: before.id };
   return importSave(deps, newSaveKey(before.id, before.generation + 1), store, (save) =>
-    withFreeSlot(deps, slotOf, async (transaction, { game }) => {
+    withFreeSlot(deps, slotRef, async (transaction, { game }) => {
       requireListed(game);
       await insertSlotVersion(transaction, before.id, { ...save, kind: "imported" });
-      return answered(deps, transaction, slotOf, alsoWithin);
+      return finishImport(deps, transaction, slotRef, inTransaction);
     }),
   );
 }
@@ -101,7 +101,7 @@ async function importSave(
   } catch (error) {
     // After any other error it is unknown whether the slot has the save. A leftover is swept, or becomes a
     // conflict copy.
-    if (!(error instanceof DomainError) && !isTransactionSacrificed(error)) throw error;
+    if (!(error instanceof DomainError) && !isTransactionConflict(error)) throw error;
     await new SaveObjectStore(deps.objectStore).remove([objectKey]).catch((cause: unknown) => {
       deps.logger.warn(
         { err: cause, objectKey },
@@ -112,14 +112,14 @@ async function importSave(
   }
 }
 
-async function answered(
+async function finishImport(
   deps: ImportDeps,
   transaction: Queryable,
-  slotOf: SlotsOf & { slotId: string },
-  alsoWithin: AlsoWithin,
+  slotRef: PlayerGameRef & { slotId: string },
+  inTransaction: InTransaction,
 ): Promise<SlotHistory> {
-  const { slot } = await findSlotHistory(deps, transaction, slotOf);
-  await alsoWithin?.(slot, transaction);
+  const { slot } = await findSlotHistory(deps, transaction, slotRef);
+  await inTransaction?.(slot, transaction);
   return slot;
 }
 
@@ -138,26 +138,26 @@ const suffix = " (copy)";
  */
 export async function copySlot(
   deps: ImportDeps & ReadableVersionDeps,
-  slotOf: SlotOf,
-  alsoWithin?: AlsoWithin,
+  slotRef: SlotRef,
+  inTransaction?: InTransaction,
 ): Promise<SlotHistory> {
-  const { game, slot, slots } = await findSlotHistory(deps, deps.postgres.pool, slotOf);
+  const { game, slot, slots } = await findSlotHistory(deps, deps.postgres.pool, slotRef);
   requireListed(game);
   requireFree(slot);
   emptySlotNumber(slots);
   const current = currentVersion(slot);
   if (current === undefined)
     throw new DomainError("conflict", { message: "This save slot has no save yet." });
-  const { objectKey, ...save } = await readableVersion(deps, slotOf.userId, slot, current.id);
+  const { objectKey, ...save } = await requireReadableVersion(deps, slotRef.userId, slot, current.id);
   return importIntoNewSlot(
     deps,
-    slotOf,
+    slotRef,
     labelOfCopy(slot.label),
     async (copyKey) => {
       await new SaveObjectStore(deps.objectStore).copy(objectKey, copyKey);
       return save;
     },
-    alsoWithin,
+    inTransaction,
   );
 }
 

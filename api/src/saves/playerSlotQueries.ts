@@ -30,13 +30,13 @@ export interface PlayerSlot {
 }
 
 /** The player and the game whose slots are meant. */
-export interface SlotsOf {
+export interface PlayerGameRef {
   userId: string;
   slug: string;
 }
 
 /** One slot of a player's game. */
-export interface SlotOf extends SlotsOf {
+export interface SlotRef extends PlayerGameRef {
   slotId: string;
 }
 
@@ -57,7 +57,7 @@ const slotColumns = `
 /** Returns a game that is in the catalogue or of which the player has saves; undefined otherwise. */
 export async function findSavesGame(
   db: Queryable,
-  { userId, slug }: SlotsOf,
+  { userId, slug }: PlayerGameRef,
 ): Promise<SavesGame | undefined> {
   const { rows } = await db.query<SavesGame>({
     name: "find-saves-game",

@@ -2,7 +2,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { checkSave, createDigestGate, openSave } from "./savedObject.ts";
-import { unreadableSave, versionOf, type SlotHistory } from "./slotHistory.ts";
+import { unreadableSave, requireVersion, type SlotHistory } from "./slotHistory.ts";
 import { updateObjectReadable, type SaveVersion } from "./saveVersionQueries.ts";
 import { SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { DomainError, unavailable } from "../errors.ts";
@@ -23,13 +23,13 @@ export interface ReadableVersionDeps {
  * @throws unreadable_save, which names the version before it, not_found, conflict during too many reads of
  *   the player, unavailable
  */
-export async function readableVersion(
+export async function requireReadableVersion(
   { logger, postgres, objectStore, saveReads }: ReadableVersionDeps,
   userId: string,
   slot: SlotHistory,
   versionId: string,
 ): Promise<SaveVersion> {
-  const version = versionOf(slot, versionId);
+  const version = requireVersion(slot, versionId);
   const found = await saveReads.run(userId, () => checkSave(objectStore, version));
   await updateObjectReadable(postgres.pool, version, found === "whole");
   if (found === "whole") return version;
@@ -86,7 +86,7 @@ export async function downloadSave(
   slot: SlotHistory,
   versionId: string,
 ): Promise<SaveDownload> {
-  const version = await readableVersion(deps, userId, slot, versionId);
+  const version = await requireReadableVersion(deps, userId, slot, versionId);
   const source = await openSave(deps.objectStore, version);
   if (source === undefined) throw unreadableSave(slot, version);
   return { version, stream: gated(deps.logger, source, version) };

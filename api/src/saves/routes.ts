@@ -15,7 +15,7 @@ import { type UserDeps, userRouteFor } from "../auth/requireUser.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { clientGoneSignal } from "../http/body.ts";
-import { remembering } from "../http/idempotency.ts";
+import { createRemember } from "../http/idempotency.ts";
 import { respondCacheable } from "../http/respondCacheable.ts";
 import { cacheable, empty, json, media } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
@@ -49,7 +49,7 @@ const uploadErrors = [
 ] as const;
 
 /** Returns the player as the actor of a change, with the request. */
-function byPlayer({ ip, state }: AppContext, { id }: { id: string }): SaveChange {
+function playerChange({ ip, state }: AppContext, { id }: { id: string }): SaveChange {
   return { actor: { kind: "user", id }, address: ip, requestId: state.requestId };
 }
 
@@ -89,7 +89,7 @@ const uploadNew = route({
   handle: async ({ ctx, deps, user, params: { slug } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const slot = await receiveSave(ctx, deps, { userId: user.id, slug });
-    deps.audit.recordLater(saveAuditEvent("save.uploaded", byPlayer(ctx, user), slug, slot));
+    deps.audit.recordLater(saveAuditEvent("save.uploaded", playerChange(ctx, user), slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
   },
@@ -112,7 +112,7 @@ const upload = route({
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
     const slot = await receiveSave(ctx, deps, { userId: user.id, slug, slotId });
-    deps.audit.recordLater(saveAuditEvent("save.uploaded", byPlayer(ctx, user), slug, slot));
+    deps.audit.recordLater(saveAuditEvent("save.uploaded", playerChange(ctx, user), slug, slot));
     ctx.body = presentSlot(slot);
   },
 });
@@ -140,14 +140,14 @@ const restore = route({
   isIdempotent: true,
   handle: async ({ ctx, deps, user, params: { slug, slotId }, body: { versionId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
-    const remember = remembering(ctx, 200);
+    const remember = createRemember(ctx, 200);
     const slot = await restoreSave(
       deps,
       { userId: user.id, slug, slotId },
       versionId,
       remember && ((after, transaction) => remember(presentSlot(after), transaction)),
     );
-    deps.audit.recordLater(saveAuditEvent("save.restored", byPlayer(ctx, user), slug, slot));
+    deps.audit.recordLater(saveAuditEvent("save.restored", playerChange(ctx, user), slug, slot));
     ctx.body = presentSlot(slot);
   },
 });
@@ -165,13 +165,13 @@ const copy = route({
   isIdempotent: true,
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     await applyRateLimits(ctx, ["saveTransfers"], user.id);
-    const remember = remembering(ctx, 201);
+    const remember = createRemember(ctx, 201);
     const slot = await copySlot(
       deps,
       { userId: user.id, slug, slotId },
       remember && ((made, transaction) => remember(presentSlot(made), transaction)),
     );
-    deps.audit.recordLater(saveAuditEvent("save.copied", byPlayer(ctx, user), slug, slot));
+    deps.audit.recordLater(saveAuditEvent("save.copied", playerChange(ctx, user), slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
   },
@@ -203,7 +203,7 @@ const remove = route({
   errors: ["slot_in_use"],
   handle: async ({ ctx, deps, user, params: { slug, slotId } }) => {
     const slot = await deleteSlot(deps, { userId: user.id, slug, slotId });
-    deps.audit.recordLater(saveAuditEvent("saveSlot.deleted", byPlayer(ctx, user), slug, slot));
+    deps.audit.recordLater(saveAuditEvent("saveSlot.deleted", playerChange(ctx, user), slug, slot));
     ctx.status = 204;
   },
 });

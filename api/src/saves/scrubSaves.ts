@@ -49,7 +49,7 @@ export async function scrubSaves(deps: ScrubSavesDeps, signal: AbortSignal): Pro
 /**
  * Reports the number of missing or damaged saves. A pass may take hours, during which the leader may change.
  */
-export async function tellUnreadableSaves({
+export async function reportUnreadableSaves({
   postgres: { pool },
   metrics,
 }: Pick<ScrubSavesDeps, "postgres" | "metrics">): Promise<void> {

@@ -6,8 +6,8 @@ import {
   listPlayerSlots,
   type PlayerSlot,
   type SavesGame,
-  type SlotOf,
-  type SlotsOf,
+  type SlotRef,
+  type PlayerGameRef,
 } from "./playerSlotQueries.ts";
 import { listSaveVersions, type SaveVersion } from "./saveVersionQueries.ts";
 import { isOngoing } from "#contracts/crd/sessionState.ts";
@@ -37,9 +37,9 @@ export interface GameSaves {
 export async function findGameSaves(
   deps: SlotHistoryDeps,
   db: Queryable,
-  slotsOf: SlotsOf,
+  gameRef: PlayerGameRef,
 ): Promise<GameSaves> {
-  const saves = await findSaves(deps, db, slotsOf);
+  const saves = await findSaves(deps, db, gameRef);
   if (saves === undefined) throw notFound("This game does not exist.");
   return saves;
 }
@@ -47,11 +47,11 @@ export async function findGameSaves(
 async function findSaves(
   { config }: SlotHistoryDeps,
   db: Queryable,
-  slotsOf: SlotsOf,
+  gameRef: PlayerGameRef,
 ): Promise<GameSaves | undefined> {
-  const game = await findSavesGame(db, slotsOf);
+  const game = await findSavesGame(db, gameRef);
   if (game === undefined) return undefined;
-  const slots = await listPlayerSlots(db, slotsOf.userId, game.id);
+  const slots = await listPlayerSlots(db, gameRef.userId, game.id);
   const versions =
     slots.length === 0
       ? []
@@ -77,10 +77,10 @@ async function findSaves(
 export async function findSlotHistory(
   deps: SlotHistoryDeps,
   db: Queryable,
-  slotOf: SlotOf,
+  slotRef: SlotRef,
 ): Promise<GameSaves & { slot: SlotHistory }> {
-  const saves = await findSaves(deps, db, slotOf);
-  const slot = saves?.slots.find(({ id }) => id === slotOf.slotId);
+  const saves = await findSaves(deps, db, slotRef);
+  const slot = saves?.slots.find(({ id }) => id === slotRef.slotId);
   if (saves === undefined || slot === undefined) throw noSuchSlot();
   return { ...saves, slot };
 }
@@ -170,7 +170,7 @@ export function currentVersion(slot: SlotHistory): SaveVersion | undefined {
  *
  * @throws not_found
  */
-export function versionOf({ versions }: SlotHistory, versionId: string): SaveVersion {
+export function requireVersion({ versions }: SlotHistory, versionId: string): SaveVersion {
   const version = versions.find(({ id }) => id === versionId);
   if (version === undefined) throw notFound("There is no such version of this save.");
   return version;

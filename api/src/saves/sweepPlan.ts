@@ -35,15 +35,15 @@ interface SweepPlan {
  */
 export function planSweep(objects: readonly StoredSaveObject[], record: SlotRecord, now: Date): SweepPlan {
   const names = new Set([record.objectKey, ...record.versions.map(({ objectKey }) => objectKey)]);
-  const unnamed = objects.filter(({ key }) => !names.has(key));
-  const old = unnamed.filter(({ storedAt }) => isPast(storedAt, now));
-  const ofAgents = namedSaves(old);
-  const superseded = ofAgents.filter((save) => isSuperseded(save, record, now));
+  const unreferenced = objects.filter(({ key }) => !names.has(key));
+  const old = unreferenced.filter(({ storedAt }) => isPast(storedAt, now));
+  const agentSaves = namedSaves(old);
+  const superseded = agentSaves.filter((save) => isSuperseded(save, record, now));
   const foreign = old.filter(({ key }) => parseSaveKey(key) === undefined);
   const removed = new Set([...superseded, ...foreign].map(({ key }) => key));
-  const unrecorded = [...new Set(ofAgents.map(({ gameSession }) => gameSession))]
+  const unrecorded = [...new Set(agentSaves.map(({ gameSession }) => gameSession))]
     .filter((id) => id !== record.owner)
-    .flatMap((id) => newestSaveOf(ofAgents, id) ?? [])
+    .flatMap((id) => newestSaveOf(agentSaves, id) ?? [])
     .filter(
       (save) =>
         !removed.has(save.key) &&
@@ -53,7 +53,9 @@ export function planSweep(objects: readonly StoredSaveObject[], record: SlotReco
     superseded: [...removed],
     unrecorded: unrecorded.toSorted((a, b) => a.storedAt.getTime() - b.storedAt.getTime()),
     unfinished: new Set(
-      unnamed.filter(({ key }) => !removed.has(key)).map(({ key }) => parseSaveKey(key)?.gameSession ?? ""),
+      unreferenced
+        .filter(({ key }) => !removed.has(key))
+        .map(({ key }) => parseSaveKey(key)?.gameSession ?? ""),
     ),
   };
 }
@@ -69,8 +71,8 @@ function isSuperseded(save: NamedSaveObject, { versions, seenKey }: SlotRecord, 
 }
 
 function recordedPositions({ gameSession }: NamedSaveObject, record: SlotRecord): SavePosition[] {
-  const ofVersions = record.versions.filter((version) => version.gameSession === gameSession);
-  return record.savedBySession === gameSession ? [...ofVersions, record] : ofVersions;
+  const versions = record.versions.filter((version) => version.gameSession === gameSession);
+  return record.savedBySession === gameSession ? [...versions, record] : versions;
 }
 
 function isPast(time: Date, now: Date): boolean {

@@ -167,8 +167,8 @@ async function sweepHistory(
   }
   if (plan.unfinished.size > 0) return updateSweepDue(pool, sweep, later(now, graceMs), slot.objectKey);
   // Versions expire, so the slot is swept again while it has more than its current save.
-  const mayGetSaves = now.getTime() - Date.parse(slot.lastPlayedAt) < absentNodeMs;
-  await (kept > 1 || mayGetSaves
+  const canReceiveSaves = now.getTime() - Date.parse(slot.lastPlayedAt) < absentNodeMs;
+  await (kept > 1 || canReceiveSaves
     ? updateSweepDue(pool, sweep, later(now, dayMs), slot.objectKey)
     : deleteSweep(pool, sweep));
 }

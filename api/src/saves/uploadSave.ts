@@ -6,7 +6,7 @@ import { receiveArchive, toReceptionError } from "../archives/receiveArchive.ts"
 import { DomainError, unavailable } from "../errors.ts";
 import { fileMemory, SaveObjectStore } from "./saveObjectStore.ts";
 import { importIntoNewSlot, importIntoSlot, type ImportDeps, type StoreSave } from "./importedSave.ts";
-import type { SavesGame, SlotsOf } from "./playerSlotQueries.ts";
+import type { SavesGame, PlayerGameRef } from "./playerSlotQueries.ts";
 import {
   saveBytesMaxOf,
   emptySlotNumber,
@@ -25,7 +25,7 @@ export interface UploadSaveDeps extends ImportDeps {
 }
 
 /** Target of an upload: the slot with that id, or a new one. */
-export interface UploadTarget extends SlotsOf {
+export interface UploadTarget extends PlayerGameRef {
   slotId?: string | undefined;
 }
 
@@ -53,16 +53,16 @@ export function packedBytesMaxOf(game: Pick<SavesGame, "saveLimitMb">): number {
  */
 export async function uploadSave(
   deps: UploadSaveDeps,
-  { slotId, ...slotsOf }: UploadTarget,
+  { slotId, ...gameRef }: UploadTarget,
   bodyFor: (game: SavesGame) => ArchiveBody,
   signal = new AbortController().signal,
 ): Promise<SlotHistory> {
-  const { game, slots, slot } = await findTarget(deps, { ...slotsOf, slotId });
+  const { game, slots, slot } = await findTarget(deps, { ...gameRef, slotId });
   requireListed(game);
   if (slot === undefined) emptySlotNumber(slots);
   else requireFree(slot);
   const body = bodyFor(game);
-  return deps.saveUploads.run(slotsOf.userId, () => {
+  return deps.saveUploads.run(gameRef.userId, () => {
     const store = storeOf(
       deps,
       body,
@@ -71,21 +71,21 @@ export async function uploadSave(
     );
     // The client may disconnect while the end of the archive is checked and stored, when the body is no
     // longer read.
-    const stillWanted = (): void => signal.throwIfAborted();
+    const requireConnected = (): void => signal.throwIfAborted();
     return slot === undefined
-      ? importIntoNewSlot(deps, slotsOf, null, store, stillWanted)
-      : importIntoSlot(deps, slotsOf, slot, store, stillWanted);
+      ? importIntoNewSlot(deps, gameRef, null, store, requireConnected)
+      : importIntoSlot(deps, gameRef, slot, store, requireConnected);
   });
 }
 
 async function findTarget(
   deps: UploadSaveDeps,
-  { slotId, ...slotsOf }: UploadTarget,
+  { slotId, ...gameRef }: UploadTarget,
 ): Promise<GameSaves & { slot?: SlotHistory }> {
   const { pool } = deps.postgres;
   return slotId === undefined
-    ? findGameSaves(deps, pool, slotsOf)
-    : findSlotHistory(deps, pool, { ...slotsOf, slotId });
+    ? findGameSaves(deps, pool, gameRef)
+    : findSlotHistory(deps, pool, { ...gameRef, slotId });
 }
 
 function storeOf(

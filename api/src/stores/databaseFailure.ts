@@ -61,9 +61,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
  * Returns whether the database rolled back a transaction in favour of another one, for example to resolve a
  * deadlock. A retry can succeed immediately.
  */
-export function isTransactionSacrificed(error: unknown): boolean {
+export function isTransactionConflict(error: unknown): boolean {
   for (const { code } of databaseCausesOf(error)) {
-    if (sacrificeCodes.test(code)) return true;
+    if (conflictCodes.test(code)) return true;
   }
   return false;
 }
@@ -80,7 +80,7 @@ export function isLockedByAnother(error: unknown): boolean {
  * Returns whether the database did not respond to a statement in time: its connection will not respond to the
  * next statement either.
  */
-export function isUnanswered(error: unknown): boolean {
+export function isTimeout(error: unknown): boolean {
   for (const { message } of databaseCausesOf(error)) {
     if (message === "Query read timeout") return true;
   }
@@ -128,7 +128,7 @@ const unavailableCodes =
 const unavailableMessages =
   /^(?:timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error)/;
 /** A deadlock, a serialization failure, and Prisma's code for both. */
-const sacrificeCodes = /^(?:40P01|40001|P2034)$/;
+const conflictCodes = /^(?:40P01|40001|P2034)$/;
 
 /** Time limit of the database for queries with a fallback. */
 const patienceMs = 1_000;
@@ -152,14 +152,14 @@ export class DatabaseOutages {
   }
 
   /**
-   * Returns the result of `ask`. If the database does not respond, returns the result of `instead`, which
+   * Returns the result of `ask`. If the database does not respond, returns the result of `fallback`, which
    * gets the reason as `unavailable` and can throw it. Other errors of `ask` are thrown. A query that timed
    * out may still take effect.
    */
-  async orElse<T>(ask: () => Promise<T>, instead: (unavailable: DomainError) => T | Promise<T>): Promise<T> {
+  async orElse<T>(ask: () => Promise<T>, fallback: (unavailable: DomainError) => T | Promise<T>): Promise<T> {
     const outage = this.#outage;
     if (outage !== undefined) {
-      if (this.#clock.monotonicMs() < outage.nextTryMs) return instead(outage.cause);
+      if (this.#clock.monotonicMs() < outage.nextTryMs) return fallback(outage.cause);
       outage.nextTryMs = this.#clock.monotonicMs() + retryMs;
     }
     try {
@@ -168,7 +168,7 @@ export class DatabaseOutages {
       return response;
     } catch (error) {
       if (!(error instanceof DeadlineExceeded) && !isDatabaseUnavailable(error)) throw error;
-      return instead(this.#begin(error));
+      return fallback(this.#begin(error));
     }
   }
 

@@ -3,7 +3,7 @@ import pg from "pg";
 import type { Logger } from "#runtime/logger.ts";
 import { toError } from "#runtime/errors.ts";
 import { PrismaClient } from "../generated/client.ts";
-import { isUnanswered } from "./databaseFailure.ts";
+import { isTimeout } from "./databaseFailure.ts";
 
 /** The connections to the database. */
 export interface Postgres {
@@ -79,7 +79,7 @@ async function transaction<T>(
     return result;
   } catch (error) {
     // A connection that cannot roll back is not returned to the pool. When it closes, the server rolls back.
-    broken = isUnanswered(error)
+    broken = isTimeout(error)
       ? toError(error)
       : await client.query("ROLLBACK").then(() => undefined, toError);
     throw error;

@@ -108,21 +108,21 @@ function tlsOf(url: string, ca: string[] | undefined): { tls?: { ca?: string[]; 
  */
 function followFailures(client: Client, url: string, logger: Logger): () => Error | undefined {
   let failure: Error | undefined;
-  let told: string | undefined;
+  let loggedReason: string | undefined;
   const fail = (error: Error): void => {
     failure = error;
     const reason = redisSentence(error, url) ?? "Redis does not answer.";
-    if (reason !== told)
+    if (reason !== loggedReason)
       logger.warn(
         { err: error, reason },
         "Redis is unavailable; limits and lockout are counted in this process meanwhile.",
       );
-    told = reason;
+    loggedReason = reason;
   };
   let isAnswered = false;
   client.on("connect", () => (isAnswered = false));
   client.on("error", (error: Error) => {
-    ignoreMore(client.stream);
+    ignoreLaterErrors(client.stream);
     fail(!isAnswered && isClosed(error) ? new ClosedAtOnce(error) : error);
   });
   client.on("close", () => {
@@ -132,7 +132,7 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
     isAnswered = true;
     if (failure !== undefined) logger.info({}, "Redis is available again.");
     failure = undefined;
-    told = undefined;
+    loggedReason = undefined;
   });
   return () => failure;
 }
@@ -141,7 +141,7 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
  * The Redis client listens only for a connection's first error. A connection that was rejected because of its
  * certificate has a second error, which would end the process.
  */
-function ignoreMore(stream: Client["stream"] | undefined): void {
+function ignoreLaterErrors(stream: Client["stream"] | undefined): void {
   stream?.on("error", () => undefined);
 }
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { scrubSaves, tellUnreadableSaves } from "#api/saves/scrubSaves.ts";
+import { scrubSaves, reportUnreadableSaves } from "#api/saves/scrubSaves.ts";
 import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { aGame, aUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -35,7 +35,7 @@ describe("scrubSaves", function () {
     );
   }
 
-  const tell = (): Promise<void> => tellUnreadableSaves(fixture.api.deps);
+  const tell = (): Promise<void> => reportUnreadableSaves(fixture.api.deps);
 
   async function metric(name: string): Promise<string[]> {
     return (await fixture.api.deps.metrics.registry.metrics())

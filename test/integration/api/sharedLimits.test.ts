@@ -72,15 +72,15 @@ describe("limits shared by clients", function () {
         const consume = (): Promise<RateLimitOutcome> => rateLimits.consume("unknownKeys", key);
         const burst = await Promise.all(Array.from({ length: points + 5 }, consume));
         expect(burst.filter(({ isAllowed }) => isAllowed)).to.have.lengthOf(points);
-        await Promise.all(Array.from({ length: points }, () => rateLimits.giveBack("unknownKeys", key)));
-        await rateLimits.giveBack("unknownKeys", key);
+        await Promise.all(Array.from({ length: points }, () => rateLimits.refund("unknownKeys", key)));
+        await rateLimits.refund("unknownKeys", key);
         expect((await consume()).remaining).to.equal(points - 1);
       }
     });
 
     it("begin with a request, not with what is given back", async () => {
       const key = randomBytes(8).toString("hex");
-      await one.deps.rateLimits.giveBack("unknownKeys", key);
+      await one.deps.rateLimits.refund("unknownKeys", key);
       expect(await one.deps.redis.exists(`joypod:limit:unknownKeys:${key}`)).to.equal(0);
     });
 

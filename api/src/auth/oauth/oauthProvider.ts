@@ -66,7 +66,7 @@ export class OAuthProvider {
    * reason.
    */
   async issuer(): Promise<string | undefined> {
-    if (!mayCallItselfOtherwise(this.#config)) return this.#config.issuer;
+    if (!canIssuerDiffer(this.#config)) return this.#config.issuer;
     const configuration = await this.#client().catch(() => undefined);
     return configuration?.serverMetadata().issuer;
   }
@@ -84,11 +84,11 @@ export class OAuthProvider {
    *
    * @throws OAuthSignin when the provider is unavailable
    */
-  async authorizationUrl({ state, nonce, verifier }: Proof, wished: URLSearchParams): Promise<string> {
+  async authorizationUrl({ state, nonce, verifier }: Proof, requested: URLSearchParams): Promise<string> {
     try {
       const parameters = new URLSearchParams();
       for (const name of extraParameters) {
-        const value = wished.get(name);
+        const value = requested.get(name);
         if (value !== null) parameters.set(name, value.slice(0, 254));
       }
       if (this.#config.scopes.length > 0) parameters.set("scope", this.#config.scopes.join(" "));
@@ -216,7 +216,7 @@ export class OAuthProvider {
  * them when the address is that of the metadata document, nor for Microsoft's two services, whose issuers
  * contain a tenant's id.
  */
-function mayCallItselfOtherwise({ type, issuer }: ProviderConfig): boolean {
+function canIssuerDiffer({ type, issuer }: ProviderConfig): boolean {
   if (type !== "oidc") return false;
   const { href, origin, hostname } = new URL(issuer);
   return (
@@ -308,7 +308,7 @@ const wordPattern = /^[a-z_]{1,40}$/;
  * Returns the error's message for the log. The libraries' errors also contain responses and addresses with
  * secrets.
  */
-export function sentenceOf(error: unknown): string {
+export function describeError(error: unknown): string {
   const sentences: string[] = [];
   for (let cause = error; cause instanceof Error && sentences.length < 5; cause = cause.cause) {
     const word =

@@ -2,7 +2,7 @@ import { playerHeader, ProviderForm, ProviderParams, RedirectResponse } from "#c
 import { accountHashOf } from "../tokens.ts";
 import { callbackUrlOf, signInPageUrl } from "../callbackUrl.ts";
 import { clearCookie, cookiesWithPrefix, setCookie, transactionCookiePrefix } from "../cookies.ts";
-import { OAuthFailure, sentenceOf, type OAuthProvider } from "./oauthProvider.ts";
+import { OAuthFailure, describeError, type OAuthProvider } from "./oauthProvider.ts";
 import { transactionIdOf, type OAuthTransaction } from "./oauthTransactions.ts";
 import { signInWithIdentity } from "../signInWithIdentity.ts";
 import { notFound, unauthorized, unavailable } from "../../errors.ts";
@@ -15,7 +15,7 @@ import {
   type AuthDeps,
   signInByProvider,
 } from "../browserSignIn.ts";
-import { isForPlayer, findUser, renewingWhileValid, type UserPrincipal } from "../requireUser.ts";
+import { isForPlayer, findUser, runWithRenewal, type UserPrincipal } from "../requireUser.ts";
 import { json, redirect } from "../../http/responses.ts";
 import { HttpError } from "../../http/httpError.ts";
 import { publicRouteFor } from "../../http/route.ts";
@@ -48,7 +48,7 @@ const startSignIn = route({
   errors: ["unauthorized", "csrf", "not_found", "reauthentication_required", "locked", "unavailable"],
   handle: async ({ ctx, deps, params, body: form }) => {
     // A provider may take seconds to return its metadata.
-    await renewingWhileValid(ctx, () =>
+    await runWithRenewal(ctx, () =>
       respondToForm(ctx, form, async (isJson) => {
         const query = new URLSearchParams(ctx.querystring);
         const callbackUrl = callbackUrlOf(
@@ -233,7 +233,7 @@ async function reportFailure(ctx: AuthContext, provider: string, failure: OAuthF
   const { config, logger, audit, metrics } = ctx.deps;
   const { requestId } = ctx.state;
   logger.warn(
-    { provider, reason: failure.reason, why: sentenceOf(failure), requestId },
+    { provider, reason: failure.reason, why: describeError(failure), requestId },
     "The API refused a sign-in through a provider.",
   );
   metrics.signInDone("failed");

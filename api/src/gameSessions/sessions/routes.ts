@@ -23,7 +23,7 @@ import {
   currentStatus,
 } from "./present.ts";
 import { eventStream, empty } from "../../http/responses.ts";
-import { remembering } from "../../http/idempotency.ts";
+import { createRemember } from "../../http/idempotency.ts";
 import type { Route } from "../../http/route.ts";
 import { userRouteFor } from "../../auth/requireUser.ts";
 import { listActiveGameSessions, findDatedGameSession } from "./gameSessionQueries.ts";
@@ -41,7 +41,7 @@ const launch = route({
     "A refused launch counts towards the limits, but towards the hourly limit only if the response has no `Retry-After`. A retry of a" +
     " launch in progress, with the same `Idempotency-Key`, counts as a `poll` instead.",
   limits: ["launch", "launchHourly"],
-  limitsGivenBack: ["launchHourly"],
+  refundedLimits: ["launchHourly"],
   repeats: { countAs: "poll", insteadOf: "launch" },
   body: LaunchRequest,
   responses: { 202: LaunchResponse },
@@ -56,7 +56,7 @@ const launch = route({
   ],
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
-    const remember = remembering(ctx, 202);
+    const remember = createRemember(ctx, 202);
     const sessionId = await launchGame(deps, user.id, body, (id, transaction) =>
       remember?.(presentLaunch(id), transaction),
     );

@@ -97,7 +97,7 @@ export async function updateCurrentPicture(
 }
 
 /** Retention of pictures. */
-export interface PictureReprieve {
+export interface PictureRetention {
   /** Retention after the picture was replaced. */
   graceSeconds: number;
   /** Retention after the deletion of the game, plus an hour for restorations in progress. */
@@ -111,7 +111,7 @@ export interface PictureReprieve {
  */
 export async function findUnusedPicture(
   db: Queryable,
-  { graceSeconds, deletedDays, except }: PictureReprieve,
+  { graceSeconds, deletedDays, except }: PictureRetention,
 ): Promise<StoredPicture | undefined> {
   const { rows } = await db.query<StoredPicture>({
     name: "find-unused-picture",

@@ -30,11 +30,11 @@ export class ArchiveObjectStore {
    */
   async isAsStored({ objectKey, sizeBytes, createdAt }: StoredArchive): Promise<boolean> {
     const { client, bucket, timeoutMs } = this.#objectStore;
-    const looking = client.statObject(bucket, objectKey).catch((error: unknown) => {
+    const request = client.statObject(bucket, objectKey).catch((error: unknown) => {
       if (error instanceof Error && "code" in error && error.code === "NotFound") return undefined;
       throw error;
     });
-    const found = await callObjectStore(looking, timeoutMs, "Looking for an archive");
+    const found = await callObjectStore(request, timeoutMs, "Looking for an archive");
     return (
       found?.size === sizeBytes && found.lastModified.getTime() <= createdAt.getTime() + clockToleranceMs
     );

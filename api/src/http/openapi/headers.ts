@@ -12,31 +12,31 @@ export interface HeaderSet {
   optional: ReadonlySet<HeaderName>;
 }
 
-const everywhere: readonly HeaderName[] = ["API-Version", "X-Request-Id", "Cache-Control"];
+const commonHeaders: readonly HeaderName[] = ["API-Version", "X-Request-Id", "Cache-Control"];
 const limitHeaders: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
 /** Returns the headers of a success response. */
 export function successHeaders(route: Route, { headers, optionalHeaders }: RouteResponse): HeaderSet {
   // The cookie is not renewed when its sign-in ended during the request.
   const cookie: HeaderName[] = route.access === "user" || route.access === "viewer" ? ["Set-Cookie"] : [];
-  return headerSet([...everywhere, ...headers, ...limitsOf(route)], [...optionalHeaders, ...cookie]);
+  return headerSet([...commonHeaders, ...headers, ...limitsOf(route)], [...optionalHeaders, ...cookie]);
 }
 
 /** Returns the headers of an error response. Errors before authentication or counting have fewer. */
 export function errorHeaders(route: Route, status: number): HeaderSet {
   const isBeforeCounting = route.access !== "public" && (status === 401 || status === 403);
   // The router answers unknown methods before any route counts.
-  const isPerhapsCounted = status >= 500 || status === 405;
+  const mayBeCounted = status >= 500 || status === 405;
   const counted = limitsOf(route);
   const required = [
-    ...everywhere,
+    ...commonHeaders,
     ...statusHeaders(route, status),
-    ...(isBeforeCounting || isPerhapsCounted ? [] : counted),
+    ...(isBeforeCounting || mayBeCounted ? [] : counted),
   ];
   const cookie: HeaderName[] = route.access === "partner" ? [] : ["Set-Cookie"];
   const challenge: HeaderName[] = route.access === "viewer" && status === 401 ? ["WWW-Authenticate"] : [];
   return headerSet(required, [
-    ...(isPerhapsCounted ? counted : []),
+    ...(mayBeCounted ? counted : []),
     ...cookie,
     ...challenge,
     ...(optionalStatusHeaders[status] ?? []),

@@ -38,18 +38,18 @@ async function copySecret(
     ...(type === undefined ? {} : { type }),
     ...(data === undefined ? {} : { data }),
   };
-  const there = await secrets.find({ name, namespace });
-  if (there === undefined) {
+  const existing = await secrets.find({ name, namespace });
+  if (existing === undefined) {
     await secrets.create(copy);
     return;
   }
-  if (!isCopy(there, labels)) return;
-  if (there.type === type) {
+  if (!isCopy(existing, labels)) return;
+  if (existing.type === type) {
     await secrets.mergePatch({ name, namespace }, { data });
     return;
   }
   // The type of a secret is immutable, so the original was also recreated.
-  await secrets.delete({ name, namespace }, { uid: there.metadata.uid });
+  await secrets.delete({ name, namespace }, { uid: existing.metadata.uid });
   await secrets.create(copy);
 }
 

@@ -192,7 +192,7 @@ describe("lockout", () => {
 
     it("is taken back when the attempts before the one that locked were not made", async () => {
       const attempts = await beginFive();
-      for (const attempt of attempts.slice(0, 4)) await attempt.notMade();
+      for (const attempt of attempts.slice(0, 4)) await attempt.cancelled();
       await attempts[4]?.failed();
       await (await begin(new Lockout(api.deps.redis, clock))).failed();
       for (let failures = 2; failures < 5; failures += 1) await (await begin()).failed();
@@ -205,7 +205,7 @@ describe("lockout", () => {
     it("is taken back once, however many attempts were not made", async () => {
       for (const attempt of await beginFive()) await attempt.failed();
       await clock.advance(minuteMs);
-      for (const attempt of await beginFive()) await attempt.notMade();
+      for (const attempt of await beginFive()) await attempt.cancelled();
       for (const attempt of await beginFive()) await attempt.failed();
       for (const locked of [await lockout.begin(email), await elsewhere()])
         expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
@@ -215,7 +215,7 @@ describe("lockout", () => {
       const attempts = await beginFive();
       await clock.advance(minuteMs);
       await (await begin()).failed();
-      await attempts[0]?.notMade();
+      await attempts[0]?.cancelled();
       for (let failures = 1; failures < 5; failures += 1) await (await begin()).failed();
       for (const locked of [await lockout.begin(email), await elsewhere()])
         expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });

@@ -95,7 +95,7 @@ describe("LocalLockout", () => {
     expect(begin(1)).to.equal(99);
     for (const now of [100, 100]) begin(now);
     expect(lockout.begin("a", "last", 120), "and locks here").to.equal(0);
-    lockout.succeedElsewhere("a", "last", 110);
+    lockout.recordRemoteSuccess("a", "last", 110);
     lockout.fail("a", "last");
     expect(
       [begin(130), begin(130), begin(130)],
@@ -106,23 +106,23 @@ describe("LocalLockout", () => {
   it("stays locked by enough failures since a success elsewhere", () => {
     begin(0);
     for (const now of [20, 20]) begin(now);
-    lockout.succeedElsewhere("a", "of another replica", 10);
+    lockout.recordRemoteSuccess("a", "of another replica", 10);
     expect(begin(21), "locked by an earlier attempt").to.equal(99);
     for (const now of [130, 130]) begin(now);
     lockout.begin("a", "last", 130);
-    lockout.succeedElsewhere("a", "last", 125);
+    lockout.recordRemoteSuccess("a", "last", 125);
     lockout.fail("a", "last");
     expect(begin(131), "locked by the attempt that has found out").to.be.above(0);
   });
 
   it("takes each success elsewhere into account once", () => {
     lockout.begin("a", "first", 0);
-    lockout.succeedElsewhere("a", "first", 0);
+    lockout.recordRemoteSuccess("a", "first", 0);
     lockout.fail("a", "first");
     for (const now of [0, 0]) begin(now);
-    lockout.succeedElsewhere("a", "another", 0);
+    lockout.recordRemoteSuccess("a", "another", 0);
     expect(begin(1)).to.equal(99);
-    lockout.succeedElsewhere("unknown", "x", 5);
+    lockout.recordRemoteSuccess("unknown", "x", 5);
   });
 
   it("keeps a bounded number of subjects, dropping the longest unused", () => {

@@ -1,22 +1,22 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { slug } from "#contracts/http/text.ts";
-import { slugOf } from "#api/games/registerGame.ts";
+import { deriveSlug } from "#api/games/registerGame.ts";
 
-describe("slugOf", () => {
+describe("deriveSlug", () => {
   it("keeps letters and digits and joins them with dashes", () => {
-    expect(slugOf("The Question!")).to.equal("the-question");
-    expect(slugOf("  Émile's  Ünïcode — 2  ")).to.equal("emiles-unicode-2");
+    expect(deriveSlug("The Question!")).to.equal("the-question");
+    expect(deriveSlug("  Émile's  Ünïcode — 2  ")).to.equal("emiles-unicode-2");
   });
 
   it("returns undefined when too little is left", () => {
-    for (const title of ["", "!", "日本語", "x"]) expect(slugOf(title), title).to.be.undefined;
+    for (const title of ["", "!", "日本語", "x"]) expect(deriveSlug(title), title).to.be.undefined;
   });
 
   it("returns a valid slug or none, whatever the title", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), (title) => {
-        const made = slugOf(title);
+        const made = deriveSlug(title);
         return made === undefined || slug.safeParse(made).success;
       }),
     );

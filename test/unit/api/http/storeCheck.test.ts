@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { DomainError } from "#api/errors.ts";
-import { StoreLook } from "#api/http/health.ts";
+import { StoreCheck } from "#api/http/health.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
-describe("StoreLook", () => {
+describe("StoreCheck", () => {
   let clock: FakeClock;
   let questions: PromiseWithResolvers<undefined>[];
-  let look: StoreLook;
+  let look: StoreCheck;
   let lines: string[];
   const refusedKey = new Error("refused");
   const told = (fields: Record<string, unknown>, sentence: string): void =>
@@ -18,7 +18,7 @@ describe("StoreLook", () => {
     clock = new FakeClock();
     questions = [];
     lines = [];
-    look = new StoreLook({
+    look = new StoreCheck({
       clock,
       keptMs: 1_000,
       message: "It does not answer.",
