@@ -50,7 +50,7 @@ export class BodyReader {
     this.#body = body;
     this.#pace = pace;
     this.#signal = signal;
-    this.#idle = setTimeout(() => this.#fail(new TooSlow("The upload fell silent; try again.")), pace.idleMs);
+    this.#idle = setTimeout(() => this.#fail(new TooSlow("The upload stalled. Try again.")), pace.idleMs);
     this.#unfollow = finished(body, { writable: false }, this.#end);
     body.on("data", this.#take).pause();
     signal.addEventListener("abort", this.#abort, { once: true });
@@ -109,14 +109,14 @@ export class BodyReader {
     this.#sinceMs = nowMs;
     if (this.#waitedMs < this.#pace.windowMs) return;
     if (this.#windowBytes < this.#pace.minBytesPerWindow)
-      this.#fail(new TooSlow("The upload is too slow; try again over a faster line."));
+      this.#fail(new TooSlow("The upload is too slow. Try again over a faster connection."));
     this.#waitedMs = 0;
     this.#windowBytes = 0;
   }
 
   readonly #end = (error?: Error | null): void => {
     this.#outcome = error
-      ? { cutOff: new CutOff("The body was cut off: send it again.", { cause: error }) }
+      ? { cutOff: new CutOff("The body was cut off. Send it again.", { cause: error }) }
       : {};
     this.#continue();
   };

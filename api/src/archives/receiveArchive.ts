@@ -86,7 +86,7 @@ export async function receiveArchive({
     const digest = sha256.digest();
     const mismatch = digests.mismatch(digest);
     if (mismatch !== undefined)
-      throw new DigestMismatch(`The body's ${mismatch} is not the announced one; send it again.`);
+      throw new DigestMismatch(`The body's ${mismatch} does not match the announced one. Send it again.`);
     return { ...(await inspection.finish()), sizeBytes, sha256: digest };
   } finally {
     reader.close();

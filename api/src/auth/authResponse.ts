@@ -38,7 +38,7 @@ export function respondWithUrl(ctx: AppContext, isJson: boolean, url: string): v
   ctx.status = 302;
   ctx.set("Location", url);
   ctx.type = "text";
-  ctx.body = `Go on at ${url}`;
+  ctx.body = `Continue at ${url}`;
 }
 
 /** Description of the responses of form routes. */

@@ -89,7 +89,7 @@ async function resolveInTransaction(
   if (decision.kind === "refuse")
     throw new OAuthFailure(
       decision.reason,
-      "The identity may not sign in as anybody here.",
+      "The identity is not allowed to sign in.",
       undefined,
       profile.email,
     );

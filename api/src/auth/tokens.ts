@@ -149,7 +149,7 @@ export class Tokens {
 
   #sign(claims: TokenClaims): string {
     const key = this.#keys.get(this.#signingKid);
-    if (key === undefined) throw new Error("The signing key is gone.");
+    if (key === undefined) throw new Error("The signing key is missing.");
     return jsonwebtoken.sign(claims, key, { algorithm: "HS256", keyid: this.#signingKid });
   }
 

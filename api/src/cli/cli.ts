@@ -60,11 +60,11 @@ const program = createProgram({
   },
   passwords: () =>
     (passwords ??= new Passwords({
-      pepper: pepperOr("it must be the API's own, or the password will not be accepted."),
+      pepper: pepperOr("set it to the API's value, or the password will not be accepted."),
       cost: readCliConfig(process.env).bcryptCost,
       workers: 1,
     })),
-  pepper: () => pepperOr("it must be the API's own, or failed sign-ins will not be found."),
+  pepper: () => pepperOr("set it to the API's value, or failed sign-ins will not be found."),
   announce: async (authSessionIds) => {
     const { redis, tokenLifetimeSeconds } = readCliConfig(process.env);
     return (

@@ -126,7 +126,7 @@ function addTransferCommands(
         "save.imported",
         whose,
         slot,
-        `Slot ${slot.number} goes on with the imported save.`,
+        `Slot ${slot.number} continues with the imported save.`,
         options,
       );
     });
@@ -162,7 +162,7 @@ async function resolveListedGame(saves: CliSaves, options: SaveOptions): Promise
   const whose = await resolveGame(saves, options);
   const { game } = await findGameSaves(saves, saves.postgres.pool, whose);
   if (game.isListed) return whose;
-  const remedy = `Its partner can restore a deleted game within ${deletedGameKeptDays} days; \`joypod save export\` works without that.`;
+  const remedy = `Its partner can restore a deleted game within ${deletedGameKeptDays} days; \`joypod save export\` works without restoring it.`;
   throw notFound(`The game ${game.slug} is no longer available. ${remedy}`);
 }
 
@@ -181,7 +181,7 @@ function bodyOf(environment: CliEnvironment): ArchiveBody {
 function describeSlot({ slotNumber, label, state, versions }: SaveSlotHistory): string {
   const lines = versions.map(
     ({ id, savedAt, bytes, kind, isCurrent, isReadable }) =>
-      `  ${id}: ${kind}, ${savedAt}, ${bytes} bytes${isCurrent ? ", the slot's own" : ""}${isReadable ? "" : ", UNREADABLE"}`,
+      `  ${id}: ${kind}, ${savedAt}, ${bytes} bytes${isCurrent ? ", current" : ""}${isReadable ? "" : ", UNREADABLE"}`,
   );
   return [`Slot ${slotNumber}: ${label === null ? "empty" : `${label}, ${state}`}`, ...lines].join("\n");
 }
@@ -194,7 +194,7 @@ function describeUnreadable({
   objectKey,
   unreadableAt,
 }: UnreadableSave): string {
-  const whose = email === null ? "a slot that is gone" : `${email}, ${slug}, slot ${slotNumber}`;
+  const whose = email === null ? "a deleted slot" : `${email}, ${slug}, slot ${slotNumber}`;
   return `${versionId}: ${whose}; found ${unreadableAt.toISOString()}: ${objectKey}`;
 }
 

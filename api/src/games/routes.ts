@@ -142,9 +142,9 @@ const upload = route({
   params,
   description:
     "The new archive replaces the old one immediately. Running sessions keep theirs. " +
-    "An archive is sent whole: an upload that was cut cannot be continued. " +
-    "Of a partner's archives, four are received at a time by a replica; further ones wait some seconds for their turn. " +
-    "A failed upload changes nothing, and counts, except one that is refused with `Retry-After` before it begins.",
+    "An archive is sent as a whole: an interrupted upload cannot be resumed. " +
+    "Each replica receives four archives of a partner at a time; further uploads wait up to some seconds. " +
+    "A failed upload changes nothing but counts against the rate limit, unless it is refused with `Retry-After` before it begins.",
   innerLimits: ["upload"],
   headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: {
@@ -217,7 +217,7 @@ const remove = route({
   description:
     "Running sessions continue, but no new one can start. The game can be restored for 90 days; its slug stays reserved for that time.",
   headers: ["If-Match"],
-  responses: { 204: empty("The game is gone.") },
+  responses: { 204: empty("The game is deleted.") },
   errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
     await deleteGame(deps, partner, slug, gamePreconditionOf(ctx));

@@ -37,7 +37,7 @@ export async function sweepVersions(
       logRefused: ({ id }, error) =>
         logger.error(
           { err: error, version: id },
-          "The sweeper could not remove a superseded archive; it tries again.",
+          "The sweeper could not remove a superseded archive; it will retry.",
         ),
     },
   );

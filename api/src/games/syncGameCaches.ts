@@ -81,7 +81,7 @@ async function syncUnlessRefused(deps: SyncGameCachesDeps, game: OutdatedGame): 
     if (!isRefused(error)) throw error;
     deps.logger.warn(
       { err: error, game: game.slug },
-      "The cluster refuses the change of a game's GameCache; the API tries again.",
+      "The cluster rejected a change to a game's GameCache; the API will retry.",
     );
     return false;
   }
@@ -172,7 +172,7 @@ export class LostGameCaches {
       if (slugs.length > 0)
         logger.warn(
           { games: slugs.length, first: slugs.slice(0, 10) },
-          "The cluster has lost changes of GameCaches; the API makes them again.",
+          "The cluster has lost changes to GameCaches; the API will repeat them.",
         );
     } catch (error) {
       this.#dueMs = previousDueMs;

@@ -99,8 +99,8 @@ function missingAtRoot(what: string, known: readonly string[], field: string): D
   const { rootNames } = limits.archive;
   const message =
     known.length < rootNames
-      ? `The game's archive has no ${what} at its root: upload one that has, or keep ${field}.`
-      : `The game's archive has no ${what} among the first ${rootNames} at its root, which are all that is known of it: pack that one before them and upload it again, or keep ${field}.`;
+      ? `The game's archive has no ${what} at its root: upload an archive that has it, or keep ${field}.`
+      : `The game's archive has no ${what} among the first ${rootNames} at its root, and only these are recorded: pack it before the others and upload the archive again, or keep ${field}.`;
   return new DomainError("invalid_archive", { message });
 }
 
@@ -185,7 +185,7 @@ export async function deleteGame(
   await syncGameCache(deps, id).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, game: slug },
-      "The API could not remove the GameCache of a deleted game yet; it tries again.",
+      "The API could not remove the GameCache of a deleted game yet; it will retry.",
     );
   });
 }
@@ -223,7 +223,7 @@ export async function restoreGame(
   await syncGameCache(deps, restoredId).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, game: slug },
-      "The API could not write the GameCache of a restored game yet; it tries again.",
+      "The API could not write the GameCache of a restored game yet; it will retry.",
     );
   });
   return game;

@@ -80,7 +80,7 @@ export async function uploadArchive(
   await syncGameCache(deps, game.id).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, game: game.slug },
-      "The API could not update a game's GameCache yet; it tries again.",
+      "The API could not update a game's GameCache yet; it will retry.",
     );
   });
   return received;
@@ -123,7 +123,7 @@ async function storeArchive(
     await archives.remove(lease.objectKey).catch((cause: unknown) => {
       deps.logger.warn(
         { err: cause, upload: lease.id },
-        "The API could not remove a refused archive; the sweeper tries again.",
+        "The API could not remove a refused archive; the sweeper will retry.",
       );
     });
     throw error;

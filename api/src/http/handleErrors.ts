@@ -41,7 +41,7 @@ export function handleErrors<D extends HttpDeps>({
 function logFault(ctx: AppContext<HttpDeps>, { code }: HttpError, thrown: unknown): void {
   const keys = { err: thrown, requestId: ctx.state.requestId, route: ctx.state.route ?? ctx.method };
   if (code === "internal_error") ctx.deps.logger.error(keys, "A request failed.");
-  else ctx.deps.logger.warn(keys, "A request needed something that is unavailable.");
+  else ctx.deps.logger.warn(keys, "A request failed because a dependency is unavailable.");
 }
 
 /** Returns the path of a request; undefined when the target is invalid, such as `http://[::1`. */

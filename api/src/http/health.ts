@@ -187,11 +187,11 @@ export class StoreCheck {
         orAborted(request, signal),
       );
       if (this.#loggedReason !== undefined)
-        logger.info({ former: this.#loggedReason }, "A store can be used again.");
+        logger.info({ former: this.#loggedReason }, "A store is available again.");
       this.#loggedReason = undefined;
     } catch (cause) {
       const reason = explain(cause) ?? message;
-      if (reason !== this.#loggedReason) logger.warn({ err: cause, reason }, "A store cannot be used.");
+      if (reason !== this.#loggedReason) logger.warn({ err: cause, reason }, "A store is unavailable.");
       this.#loggedReason = reason;
       throw unavailable(reason, cause);
     }

@@ -74,7 +74,7 @@ export async function onceForKey(
   if (header === undefined) return work();
   const { principal } = ctx.state;
   if (principal === undefined)
-    throw new Error("A route that takes an Idempotency-Key must know whom it serves.");
+    throw new Error("A route with an Idempotency-Key must authenticate its caller.");
   const key = parseIdempotencyKey(String(header));
   const request = {
     principal: `${principal.kind}:${principal.id}`,
@@ -171,7 +171,7 @@ async function holdLease(
     const isHeld = await updateIdempotencyLease(postgres.pool, attempt).catch((error: unknown) => {
       logger.warn(
         { err: error, requestId: state.requestId },
-        "The lease of an Idempotency-Key could not be renewed; the API tries again.",
+        "The lease of an Idempotency-Key could not be renewed; the API will retry.",
       );
       return true;
     });
@@ -203,7 +203,7 @@ async function settle(ctx: AppContext<HttpDeps>, write: () => Promise<unknown>):
   } catch (error) {
     ctx.deps.logger.warn(
       { err: error, requestId: ctx.state.requestId },
-      "A response could not be kept for its Idempotency-Key.",
+      "A response could not be stored for its Idempotency-Key.",
     );
   }
 }

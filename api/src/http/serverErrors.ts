@@ -78,10 +78,7 @@ export class ServerErrors {
     const { status } = errors[code];
     const requestId = randomBase32(20);
     const body = JSON.stringify(errorBodyOf({ path, requestId }, new DomainError(code)));
-    this.#logger.debug(
-      { requestId, status, reason: code },
-      "A connection sent no request that can be served.",
-    );
+    this.#logger.debug({ requestId, status, reason: code }, "A connection did not send a valid request.");
     const own = {
       "X-Request-Id": requestId,
       "Content-Type": "application/json; charset=utf-8",

@@ -40,7 +40,7 @@ export async function issuePartnerKey(
       );
     const live = await listLivePartnerKeyIds(transaction, partner.id);
     if (live.length >= limits.partner.liveKeys) {
-      const message = `${partner.name} has ${live.length} live keys already (${live.join(", ")}): revoke one with 'joypod partner key revoke --key …'.`;
+      const message = `${partner.name} has ${live.length} valid keys (${live.join(", ")}): revoke one with 'joypod partner key revoke --key …'.`;
       throw new DomainError("conflict", { message, extra: { partner: partner.id } });
     }
     const expiresAt = await insertPartnerKey(transaction, {

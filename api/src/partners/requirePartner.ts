@@ -144,7 +144,7 @@ async function noteUse(
   try {
     await updatePartnerKeyUsed(postgres.pool, keyId);
   } catch (error) {
-    logger.warn({ err: error, partnerKey: keyId }, "The API could not note the use of a partner's key.");
+    logger.warn({ err: error, partnerKey: keyId }, "The API could not record the use of a partner's key.");
   }
 }
 

@@ -105,7 +105,7 @@ async function importSave(
     await new SaveObjectStore(deps.objectStore).remove([objectKey]).catch((cause: unknown) => {
       deps.logger.warn(
         { err: cause, objectKey },
-        "The API could not remove a refused save; the sweeper does.",
+        "The API could not remove a refused save; the sweeper will.",
       );
     });
     throw error;

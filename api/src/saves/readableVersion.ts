@@ -97,7 +97,7 @@ function gated(logger: Logger, source: Readable, version: SaveVersion): Readable
   pipeline(source, gate, (error) => {
     // Clients that disconnect are not reported.
     if (error && error.code !== "ERR_STREAM_PREMATURE_CLOSE")
-      logger.warn({ err: error, objectKey: version.objectKey }, "A download of a save was cut.");
+      logger.warn({ err: error, objectKey: version.objectKey }, "A download of a save was interrupted.");
   });
   return gate;
 }

@@ -77,13 +77,13 @@ async function scrubSave(
     metrics.saveChecked(found);
     const hasChanged = await updateObjectReadable(pool, save, found === "whole");
     if (hasChanged) {
-      if (found === "whole") logger.info({ slot, objectKey }, "A save that was unreadable is whole again.");
+      if (found === "whole") logger.info({ slot, objectKey }, "An unreadable save is intact again.");
       else logger.error({ slot, objectKey, found }, "A save is unreadable.");
     }
     await updateCheckDue(pool, save, intervalSeconds);
   } catch (error) {
     if (signal.aborted) return;
-    logger.warn({ err: error, slot, objectKey }, "A save could not be read to check it; it is tried again.");
+    logger.warn({ err: error, slot, objectKey }, "A save could not be checked; the API will retry.");
     await updateCheckDue(pool, save, Math.min(retrySeconds, intervalSeconds));
   }
 }

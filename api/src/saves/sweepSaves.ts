@@ -78,7 +78,7 @@ export async function sweepSaves(
       (error) => {
         logger.error(
           { err: error, slot: sweep.slotId },
-          "The sweeper could not look through the saves of a slot; it tries again.",
+          "The sweeper could not sweep the saves of a slot; it will retry.",
         );
       },
     );
@@ -97,7 +97,7 @@ async function sweepSlot(deps: SweepSavesDeps, sweep: SaveSweep, now: Date): Pro
   if (swept.deletedAt !== null) return sweepDeleted(deps, sweep, swept.deletedAt, now);
   logger.error(
     { slot: sweep.slotId },
-    "A slot is missing that nobody removed: its saves are left alone, as a restored database may lack their slot for a while.",
+    "A slot is missing although nobody deleted it. Its saves are kept, because a restored database may lack the slot for a while.",
   );
   await updateSweepDue(pool, sweep, later(now, dayMs), null);
 }
@@ -118,7 +118,7 @@ async function sweepDeleted(
   if (saves.length > 0)
     logger.info(
       { slot: sweep.slotId, removed: saves.length },
-      "The sweeper removed the saves of a removed slot.",
+      "The sweeper removed the saves of a deleted slot.",
     );
   const againAt = emptiedAgainMs.map((ms) => later(deletedAt, ms)).find((at) => now < at);
   await (againAt === undefined ? deleteSweep(pool, sweep) : updateSweepDue(pool, sweep, againAt, null));
@@ -162,7 +162,7 @@ async function sweepHistory(
         versionsKept: kept,
         adopted,
       },
-      "The sweeper removed saves that nobody needs.",
+      "The sweeper removed saves that are no longer needed.",
     );
   }
   if (plan.unfinished.size > 0) return updateSweepDue(pool, sweep, later(now, graceMs), slot.objectKey);
@@ -239,10 +239,10 @@ async function adoptUnrecordedSaves(
       metrics.saveConflictStored();
       logger.warn(
         { ...keys, kind: "conflict", unpackedBytes: inspected.unpackedBytes },
-        "The sweeper found a save that nobody had recorded, and keeps it as a version.",
+        "The sweeper found an unrecorded save and keeps it as a version.",
       );
     } catch (error) {
-      logger.error({ err: error, ...keys }, "The sweeper cannot read a save that nobody has recorded.");
+      logger.error({ err: error, ...keys }, "The sweeper cannot read an unrecorded save.");
     }
   }
   return adopted;

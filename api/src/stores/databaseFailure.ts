@@ -40,8 +40,8 @@ const sentences: Readonly<Record<string, string | ((message: string) => string)>
   "28P01": "The database refuses the user or the password in DATABASE_URL: correct them.",
   "28000": (message) =>
     message.includes("no encryption")
-      ? "The database takes no connection without TLS: add sslmode=verify-full to DATABASE_URL, and the certificate of its authority as DATABASE_CA_FILE (the chart's postgres.caSecret)."
-      : "The database does not let the user in DATABASE_URL in from here: look into its pg_hba.conf.",
+      ? "The database requires TLS: add sslmode=verify-full to DATABASE_URL and set DATABASE_CA_FILE to the certificate of its authority (the chart's postgres.caSecret)."
+      : "The database rejects the user in DATABASE_URL from this host: check its pg_hba.conf.",
   "3D000":
     "The database that DATABASE_URL names does not exist on its server: create it, or correct the name.",
 };
@@ -177,7 +177,7 @@ export class DatabaseOutages {
     if (this.#outage === undefined)
       this.#logger.warn(
         { err: error },
-        "The database is unavailable; sessions that run are kept alive by their objects in the cluster meanwhile.",
+        "The database is unavailable. Until it is back, running sessions are kept alive through their objects in the cluster.",
       );
     this.#outage = { cause, nextTryMs: this.#clock.monotonicMs() + retryMs };
     return cause;

@@ -18,6 +18,6 @@ export async function pingDatabase(db: Queryable): Promise<void> {
  */
 export async function findDatabaseNow(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>({ name: "database-now", text: `SELECT now() AS "now"` });
-  if (rows[0] === undefined) throw new Error("The database does not know the time.");
+  if (rows[0] === undefined) throw new Error("The database did not return its time.");
   return rows[0].now;
 }

@@ -111,11 +111,11 @@ function followFailures(client: Client, url: string, logger: Logger): () => Erro
   let loggedReason: string | undefined;
   const fail = (error: Error): void => {
     failure = error;
-    const reason = redisSentence(error, url) ?? "Redis does not answer.";
+    const reason = redisSentence(error, url) ?? "Redis does not respond.";
     if (reason !== loggedReason)
       logger.warn(
         { err: error, reason },
-        "Redis is unavailable; limits and lockout are counted in this process meanwhile.",
+        "Redis is unavailable. Until it is back, limits and lockouts are counted per process.",
       );
     loggedReason = reason;
   };
@@ -168,7 +168,7 @@ const words: ServerWords = {
 /** A server closed the connection before its first response. */
 class ClosedAtOnce extends Error {
   constructor(cause?: Error) {
-    super("The server closed the connection before it answered.", { cause });
+    super("The server closed the connection before its first response.", { cause });
     this.name = "ClosedAtOnce";
   }
 }
@@ -185,13 +185,13 @@ export function redisSentence(error: unknown, url: string): string | undefined {
   if (/^(?:WRONGPASS|ERR invalid password)/.test(error.message))
     return "Redis refuses the user or the password in REDIS_URL: correct them.";
   if (error.message.startsWith("NOAUTH"))
-    return "Redis asks for a password, and REDIS_URL has none: write rediss://:PASSWORD@HOST:PORT.";
+    return "Redis requires a password, but REDIS_URL has none: use rediss://:PASSWORD@HOST:PORT.";
   if (error.message.startsWith("NOPERM"))
-    return "Redis does not let the user in REDIS_URL do what is needed: let it use all commands on keys and channels.";
+    return "The user in REDIS_URL lacks permissions in Redis: allow it all commands on keys and channels.";
   if (!isTls && error instanceof ClosedAtOnce)
-    return "Redis closes the connection at once: where it takes TLS alone, REDIS_URL must begin with rediss://.";
+    return "Redis closes the connection immediately: if it requires TLS, REDIS_URL must begin with rediss://.";
   if (isTls && error.message === "connect ETIMEDOUT")
-    return "Redis does not answer with TLS: where it has none, turn it on there; otherwise open the way to its port.";
+    return "Redis does not respond with TLS: enable TLS there, or check that its port is reachable.";
   return undefined;
 }
 

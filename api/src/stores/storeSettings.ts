@@ -23,7 +23,7 @@ export function checkDatabaseAuthority(
     code: "custom",
     path: ["DATABASE_CA_FILE"],
     message:
-      "is set, and DATABASE_URL asks for a connection that would not be checked against it: take ssl and sslmode out of the address, or say sslmode=verify-full",
+      "is set, but DATABASE_URL disables verification: remove ssl and sslmode from the URL, or use sslmode=verify-full",
   });
 }
 
@@ -36,7 +36,7 @@ export function checkRedisAuthority(
   context.addIssue({
     code: "custom",
     path: ["REDIS_CA_FILE"],
-    message: "is set, and REDIS_URL asks for no TLS: begin that with rediss://",
+    message: "is set, but REDIS_URL does not use TLS: it must begin with rediss://",
   });
 }
 

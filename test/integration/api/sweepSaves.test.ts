@@ -284,7 +284,7 @@ describe("sweepSaves", function () {
       ["conflict", lost],
     ]);
     expect(await saves()).to.include.members([lost, own1, awaited]);
-    expect(hasLogged("The sweeper found a save that nobody had recorded")).to.be.true;
+    expect(hasLogged("The sweeper found an unrecorded save")).to.be.true;
     await own();
     await sweep(4 * hourMs);
     expect((await versions()).map(({ kind, name }) => [kind, name])).to.have.deep.members([
@@ -384,7 +384,7 @@ describe("sweepSaves", function () {
     );
     await sweep(30 * dayMs);
     expect(await saves()).to.deep.equal(kept);
-    expect(hasLogged("A slot is missing that nobody removed")).to.be.true;
+    expect(hasLogged("A slot is missing although nobody deleted it")).to.be.true;
     expect(await findSweep(), "it is looked at again").to.not.be.null;
   });
 

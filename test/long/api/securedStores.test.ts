@@ -210,12 +210,12 @@ describe("stores behind TLS", function () {
           REDIS_URL: redis.url.replace("127.0.0.1", "localhost"),
           REDIS_CA_FILE: authority.certificateFile,
         }),
-        /^Redis asks for a password/,
+        /^Redis requires a password/,
       ],
       [
         "no TLS",
         () => ({ REDIS_URL: withPassword(redis.url, password).replace("rediss:", "redis:") }),
-        /^Redis closes the connection at once: where it takes TLS alone/,
+        /^Redis closes the connection immediately: if it requires TLS/,
       ],
     ] as const) {
       it(`is done without and warned of with ${title}, in a sentence of its own`, async () => {
@@ -230,7 +230,7 @@ describe("stores behind TLS", function () {
         REDIS_URL: (await sharedRedis()).url.replace("redis:", "rediss:"),
         REDIS_CA_FILE: authority.certificateFile,
       });
-      expect(words).to.match(/^Redis does not answer with TLS/);
+      expect(words).to.match(/^Redis does not respond with TLS/);
     });
   });
 

@@ -101,7 +101,7 @@ export class OAuthProvider {
       requireProviderAddress(url, this.#config);
       return url.href;
     } catch (cause) {
-      throw new OAuthFailure("OAuthSignin", "The provider cannot be asked.", cause);
+      throw new OAuthFailure("OAuthSignin", "The provider is unavailable.", cause);
     }
   }
 

@@ -71,7 +71,7 @@ function primaryEmailOf(
   response: unknown,
 ): Pick<Profile, "email" | "isEmailVerified"> {
   const addresses: unknown = list === undefined ? response : fieldAt(response, list);
-  if (!Array.isArray(addresses)) throw new TypeError("The provider's list of addresses is none.");
+  if (!Array.isArray(addresses)) throw new TypeError("The provider's list of addresses is not a list.");
   const entry: unknown = addresses.find((address: unknown) => fieldAt(address, primary) === true);
   return emailOf(fieldAt(entry, email), fieldAt(entry, verified));
 }

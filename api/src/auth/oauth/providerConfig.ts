@@ -117,7 +117,7 @@ function checkedAddresses(provider: ProviderConfig): ProviderConfig {
   for (const text of called) {
     const url = new URL(text);
     if (url.username !== "" || url.hash !== "")
-      throw new Error(`has an address with more than it should have, for ${provider.id}: ${url.origin}`);
+      throw new Error(`has an address with a user name or a fragment for ${provider.id}: ${url.origin}`);
     if (isProviderAddress(url, provider)) continue;
     throw new Error(
       `has a plain http address for ${provider.id}: ${url.origin} must be https (allowInsecure is for 127.0.0.1 and localhost only)`,
@@ -164,7 +164,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error("does not hold valid JSON");
+    throw new Error("is not valid JSON");
   }
 }
 

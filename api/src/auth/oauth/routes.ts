@@ -32,7 +32,7 @@ const startSignIn = route({
   description:
     "Returns the provider's URL and sets a cookie that the callback needs. A user who is already signed in links " +
     "the provider's account to theirs, for which they need their password, or a sign-in younger than 5 minutes; a page that links sends " +
-    "`Joypod-Player`, so that nobody else is signed in or linked. `prompt`, `login_hint`, `ui_locales` and `display` of the query are passed on. " +
+    "`Joypod-Player`, so that no other player is signed in or linked. The query parameters `prompt`, `login_hint`, `ui_locales` and `display` are passed on. " +
     jsonInstead,
   ...formRoute,
   headers: [...formRoute.headers, playerHeader],
@@ -129,7 +129,10 @@ async function begin(
   const signedIn = await findUser(ctx);
   if (!isForPlayer(ctx, signedIn?.user)) {
     throw unauthorized({
-      cause: new OAuthFailure("SessionRequired", "Who wanted to go to the provider is signed in no more."),
+      cause: new OAuthFailure(
+        "SessionRequired",
+        "The player who started the sign-in is no longer signed in.",
+      ),
     });
   }
   const mayLink =
@@ -187,7 +190,10 @@ async function finish(ctx: AuthContext, providerId: string): Promise<string> {
   const transaction = takeTransaction(ctx);
   const provider = oauthProviders.get(providerId);
   if (transaction === undefined || provider === undefined || transaction.provider !== providerId) {
-    throw new OAuthFailure("OAuthCallback", "This browser began no such sign-in, or too long ago.");
+    throw new OAuthFailure(
+      "OAuthCallback",
+      "This browser did not start this sign-in, or started it too long ago.",
+    );
   }
   const { state, nonce, verifier, callbackUrl } = transaction;
   const profile = await provider.profileOf(ctx.querystring, { state, nonce, verifier });
@@ -224,7 +230,10 @@ async function linkTargetOf(ctx: AuthContext, { linkTo }: OAuthTransaction): Pro
   if (linkTo === undefined) return undefined;
   const signedIn = await findUser(ctx);
   if (signedIn?.user.authSessionId !== linkTo)
-    throw new OAuthFailure("SessionRequired", "Who wanted the identity linked is signed in no more.");
+    throw new OAuthFailure(
+      "SessionRequired",
+      "The player who asked to link the identity is no longer signed in.",
+    );
   return signedIn.user.id;
 }
 

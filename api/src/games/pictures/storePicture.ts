@@ -210,12 +210,11 @@ export async function sweepPictures(
         }),
       remove: ({ gameId, id }) => pictures.remove(pictureKey(gameId, id)),
       note: deletePicture,
-      logRemoved: ({ id }) =>
-        logger.info({ picture: id }, "The sweeper removed a picture that no game shows."),
+      logRemoved: ({ id }) => logger.info({ picture: id }, "The sweeper removed an unused picture."),
       logRefused: ({ id }, error) =>
         logger.error(
           { err: error, picture: id },
-          "The sweeper could not remove a picture that no game shows; it tries again.",
+          "The sweeper could not remove an unused picture; it will retry.",
         ),
     },
   );

@@ -80,6 +80,6 @@ export class GameUploads {
 }
 
 function tooManyOfPartner(): DomainError {
-  const message = `${gameUploadsOfPartnerMax} archives of yours are being uploaded, or about to be, and others wait: upload the next one when they are done.`;
+  const message = `${gameUploadsOfPartnerMax} of your archives are being uploaded or about to be, and others are waiting. Upload the next one when they are done.`;
   return new DomainError("upload_in_progress", { message, retryAfterSeconds: 10 });
 }

@@ -58,7 +58,7 @@ export async function holdUploadLease<T>(deps: LeaseDeps, upload: LeasedUpload<T
     await updateUploadAbandoned(pool, lease).catch((cause: unknown) => {
       deps.logger.warn(
         { err: cause, upload: lease.id },
-        "The API could not abandon a failed upload; its lease expires by itself.",
+        "The API could not abandon a failed upload; its lease will expire.",
       );
     });
     throw error;
@@ -86,7 +86,7 @@ async function renew(
     else
       logger.warn(
         { err: error, upload: lease.id },
-        "The API could not renew an upload's lease; it tries again.",
+        "The API could not renew an upload's lease; it will retry.",
       );
   }
 }
@@ -116,7 +116,7 @@ export async function sweepUploads(
       logRefused: ({ id }, error) =>
         logger.error(
           { err: error, upload: id },
-          "The sweeper could not remove the remains of an upload; it tries again.",
+          "The sweeper could not remove the remains of an upload; it will retry.",
         ),
     },
   );

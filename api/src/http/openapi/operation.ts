@@ -205,7 +205,7 @@ function errorBody(kind: ErrorKind, codes: readonly ErrorCode[]): z.ZodType {
     .string()
     .min(1)
     .meta({
-      description: "What is wrong and what to do, for people.",
+      description: "Explains the error and what to do.",
       examples: [errors[codes[0] ?? "invalid_request"].meaning],
     });
   const isBare = kind !== "partner" && codes.every((code) => code === "unauthorized");

@@ -15,7 +15,7 @@ try {
   const client = new ResourceClient(transport, secrets);
   for (const plan of secretPlans(config)) {
     const outcome = await ensureSecret(client, config, plan);
-    logger.info({ name: plan.name, outcome }, "A secret of the release is there.");
+    logger.info({ name: plan.name, outcome }, "A secret of the release exists.");
   }
 } catch (error) {
   logger.error(

@@ -25,21 +25,21 @@ try {
   if (missing.length > 0)
     logger.warn(
       { missing, namespace: config.pullSecrets.from },
-      "Pull secrets that imagePullSecrets names are missing; make them, and upgrade the release.",
+      "Some pull secrets in imagePullSecrets do not exist. Create them and upgrade the release.",
     );
   await writeSecret(client, config.nodeAgentSecret, labelsOf(config.release, "node-agent"), {
     ...config.nodeAgentStore,
   });
   logger.info(
     { name: config.nodeAgentSecret.name, namespace: config.nodeAgentSecret.namespace },
-    "The node agents have their key.",
+    "The key of the node agents is stored.",
   );
   if (config.connectionTest !== undefined) {
     const { secret, publicKey } = config.connectionTest;
     await writeSecret(client, secret, labelsOf(config.release, "connection-test"), { publicKey });
     logger.info(
       { name: secret.name, namespace: secret.namespace },
-      "The responders of connection tests have the public key.",
+      "The public key for connection tests is stored.",
     );
   }
   if (config.relay !== undefined) {
@@ -48,16 +48,19 @@ try {
     });
     logger.info(
       { name: config.relay.ref.name, namespace: config.relay.ref.namespace },
-      "The relay has its secret.",
+      "The secret of the relay is stored.",
     );
   }
   if (config.minio !== undefined) {
     const { admin, users } = config.minio;
     await whenAvailable(() => createStoreUsers(new MinioAdmin(admin), users), minioWaitMs);
-    logger.info({ users: users.map(({ accessKey }) => accessKey) }, "MinIO has the programs' users.");
+    logger.info(
+      { users: users.map(({ accessKey }) => accessKey) },
+      "The programs' users in MinIO are up to date.",
+    );
   }
 } catch (error) {
-  logger.error({ err: error }, "The keys of the object store could not be given out.");
+  logger.error({ err: error }, "The keys of the object store could not be distributed.");
   process.exitCode = 1;
 } finally {
   await transport.close();

@@ -20,7 +20,7 @@ export class MinioRefused extends Error {
   readonly status: number;
 
   constructor(what: string, status: number, text: string) {
-    super(`MinIO answered ${status} when asked to ${what}: ${text.slice(0, 300)}`);
+    super(`MinIO responded with ${status} to the request to ${what}: ${text.slice(0, 300)}`);
     this.name = "MinioRefused";
     this.status = status;
   }
@@ -124,7 +124,7 @@ function encryptedBody(password: string, body: string): Buffer {
   const plain = Buffer.from(body);
   if (plain.length > bodyBytesMax)
     throw new Error(
-      `A body of MinIO's administration interface may have ${bodyBytesMax} bytes, not ${plain.length}.`,
+      `A body for MinIO's administration interface can have ${bodyBytesMax} bytes, not ${plain.length}.`,
     );
   const salt = randomBytes(32);
   const nonce = randomBytes(8);

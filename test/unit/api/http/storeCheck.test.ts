@@ -93,9 +93,9 @@ describe("StoreCheck", () => {
       expect(thrown instanceof DomainError ? thrown.message : thrown).to.equal(message);
     }
     expect(lines).to.deep.equal([
-      "A store cannot be used. It does not answer.",
-      "A store cannot be used. It refuses the key.",
-      "A store can be used again. It refuses the key.",
+      "A store is unavailable. It does not answer.",
+      "A store is unavailable. It refuses the key.",
+      "A store is available again. It refuses the key.",
     ]);
   });
 });

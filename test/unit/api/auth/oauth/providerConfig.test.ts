@@ -49,7 +49,7 @@ describe("readProviders", () => {
   });
 
   const wrong: [string, unknown, RegExp][] = [
-    ["no JSON", "{ secret", /does not hold valid JSON/],
+    ["no JSON", "{ secret", /is not valid JSON/],
     ["no list", {}, /providers/],
     ["an unknown field", { providers: [{ ...oidc, isuer: "x" }] }, /providers\.0: .*isuer/],
     ["an unknown type", { providers: [{ ...oidc, type: "saml" }] }, /providers\.0\.type/],
@@ -93,7 +93,7 @@ describe("readProviders", () => {
     [
       "credentials in an address",
       { providers: [{ ...oidc, issuer: "https://u:p@id.example" }] },
-      /more than it should/,
+      /user name or a fragment/,
     ],
     ["one id twice", { providers: [oidc, { ...oauth, id: "example" }] }, /example twice/],
     ["the id of the password form", { providers: [{ ...oidc, id: "credentials" }] }, /sign-in by password/],
