@@ -115,7 +115,7 @@ describe("a player's account", () => {
     expectErrorResponse(await browser.get("/api/account/sign-ins"), 401, "unauthorized");
   }
 
-  describe("asks an old sign-in for the password", () => {
+  describe("asks for the password on an old sign-in", () => {
     const changes: [
       what: string,
       change: (browser: ApiClient, fields: Record<string, string>) => Promise<ApiResponse>,
@@ -155,7 +155,7 @@ describe("a player's account", () => {
       });
     }
 
-    it("and changes nothing meanwhile", async () => {
+    it("and changes nothing in the meantime", async () => {
       expect((await visit(await signedIn())).headers.get("location")).to.equal(`${api.url}/account`);
       const browser = await longSignedIn();
       const before = await passwordHash();
@@ -165,7 +165,7 @@ describe("a player's account", () => {
       expect(await linkedTo()).to.equal(1);
     });
 
-    it("as rarely as at the sign-in: wrong ones there and here lock it", async () => {
+    it("and counts wrong passwords together with those of the sign-in, towards the same lock", async () => {
       const browser = await longSignedIn();
       for (let failures = 0; failures < 3; failures += 1)
         await setPassword(browser, { currentPassword: `wrong ${failures}` });
@@ -179,7 +179,7 @@ describe("a player's account", () => {
       expectErrorResponse(await postSignIn(api.anonymous(), user), 429, "locked");
     });
 
-    it("of whom a plain form's page leads to the sign-in page with the reason", async () => {
+    it("and redirects a plain form to the sign-in page with the reason", async () => {
       const response = await postProviderSignIn(await longSignedIn(), "example", {});
       expect(response.headers.get("location")).to.equal(
         `${api.url}/api/auth/signin?error=ReauthenticationRequired`,
@@ -188,7 +188,7 @@ describe("a player's account", () => {
   });
 
   describe("with a new password", () => {
-    it("leaves only this browser signed in, by a cookie of its own", async () => {
+    it("leaves only this browser signed in, with a new cookie", async () => {
       const [browser, elsewhere] = [await signedIn(), await signedIn()];
       const copy = thiefOf(browser);
       expect((await setPassword(browser)).json()).to.deep.equal({ endedSignIns: 1 });
@@ -202,14 +202,14 @@ describe("a player's account", () => {
       expect(event).to.deep.include({ subjectId: user.id, details: { endedSignIns: 1 } });
     });
 
-    it("lets a player of a provider sign in by e-mail", async () => {
+    it("lets a player who signed in with a provider sign in by e-mail", async () => {
       const browser = await playerOfProvider();
       const { email } = (await browser.get("/api/auth/session")).json<{ user: TestUser }>().user;
       expect((await setPassword(browser)).status).to.equal(200);
       expect((await postSignIn(api.anonymous(), { email, password: newPassword })).status).to.equal(200);
     });
 
-    it("takes none that is short, and none of the common ones in whatever case", async () => {
+    it("rejects a short password, and a common one in any case", async () => {
       const browser = await signedIn();
       for (const [password, error] of [
         ["l3tte!s", "invalid_request"],
@@ -223,14 +223,14 @@ describe("a player's account", () => {
       expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
     });
 
-    it("signs in by the form with the longest of them, in whatever letters", async () => {
+    it("accepts the longest possible password in the sign-in form, whatever its characters", async () => {
       const browser = await signedIn();
       const password = "漢".repeat(680);
       expect((await setPassword(browser, { newPassword: password })).status).to.equal(200);
       expect((await postSignIn(api.anonymous(), { ...user, password })).status).to.equal(200);
     });
 
-    it("goes on with a common one that it has had", async () => {
+    it("still accepts an existing common password", async () => {
       user = await aUser(api.deps, { password: "qwerty" });
       const browser = await longSignedIn();
       expect((await setPassword(browser, { currentPassword: "qwerty" })).status).to.equal(200);
@@ -238,7 +238,7 @@ describe("a player's account", () => {
   });
 
   describe("with a provider", () => {
-    it("loses its account there, but never the last way to sign in", async () => {
+    it("unlinks the provider, but never the last sign-in method", async () => {
       const browser = await playerOfProvider();
       expectErrorResponse(await unlink(browser), 409, "conflict");
       expect((await visit(browser, "other")).status).to.equal(302);
@@ -261,7 +261,7 @@ describe("a player's account", () => {
       expect((await unlink(browser, {}, "other")).status).to.equal(204);
     });
 
-    it("keeps one way in when both are unlinked at once", async () => {
+    it("keeps one sign-in method when both are unlinked at once", async () => {
       const browser = await playerOfProvider();
       await visit(browser, "other");
       // Both have read what is linked, if they may, before either can delete anything.
@@ -287,7 +287,7 @@ describe("a player's account", () => {
       expect((await unlinking).toSorted()).to.deep.equal([204, 409]);
     });
 
-    it("shows by a new sign-in there that the player is here", async () => {
+    it("reauthenticates by a new sign-in at the provider", async () => {
       const browser = await playerOfProvider();
       await clock.advance(tooOldMs);
       expectErrorResponse(await setPassword(browser), 403, "reauthentication_required");
@@ -295,7 +295,7 @@ describe("a player's account", () => {
       expect((await setPassword(browser)).status).to.equal(200);
     });
 
-    it("links no second account there for an old sign-in", async () => {
+    it("does not link a second account of the provider on an old sign-in", async () => {
       const browser = await signedIn();
       await visit(browser);
       await clock.advance(tooOldMs);
@@ -312,7 +312,7 @@ describe("a player's account", () => {
   });
 
   describe("lists its sign-ins", () => {
-    it("with device, network and last use, and none of others or that are over", async () => {
+    it("with device, network and last use, without those of others and ended ones", async () => {
       const phone = await signedIn({ "user-agent": safari, "x-forwarded-for": "2001:db8:12:34::5" });
       const browser = await signedIn({ "user-agent": firefox, "x-forwarded-for": "192.0.2.77" });
       const ended = await signedIn();
@@ -337,7 +337,7 @@ describe("a player's account", () => {
       expect((await signIns(phone)).find(({ isCurrent }) => isCurrent)?.device).to.equal("Safari on iPhone");
     });
 
-    it("with where each was used last, also those that began before this was kept", async () => {
+    it("with the place of the last use, also for those that began before it was recorded", async () => {
       const browser = await signedIn();
       const { pool } = api.deps.postgres;
       await pool.query(
@@ -351,7 +351,7 @@ describe("a player's account", () => {
       expect(Date.now() - Date.parse(seen?.lastUsedAt ?? "")).to.be.within(-5_000, 60_000);
     });
 
-    it("without those that no cookie is valid for any more", async () => {
+    it("without those whose cookies have all expired", async () => {
       const [browser, idle] = [await signedIn(), await signedIn()];
       const [old] = (await signIns(idle)).filter(({ isCurrent }) => isCurrent);
       await api.deps.postgres.pool.query(
@@ -361,7 +361,7 @@ describe("a player's account", () => {
       expect((await signIns(browser)).map(({ isCurrent }) => isCurrent)).to.deep.equal([true]);
     });
 
-    it("and ends one of them with its next request, but nobody else's", async () => {
+    it("and ends one of them with its next request, but none of another player", async () => {
       const [browser, elsewhere] = [await signedIn(), await signedIn()];
       await elsewhere.get("/api/games");
       const [target] = (await signIns(browser)).filter(({ isCurrent }) => !isCurrent);
@@ -374,14 +374,14 @@ describe("a player's account", () => {
       expect(await signIns(browser)).to.have.length(1);
     });
 
-    it("and ends its own at once", async () => {
+    it("and ends the current one immediately", async () => {
       const browser = await signedIn();
       const [own] = await signIns(browser);
       expect((await browser.delete(`/api/account/sign-ins/${own?.signInId}`)).status).to.equal(204);
       expect(browser.cookies.has(cookieName)).to.equal(false);
     });
 
-    it("and ends all others, the copies of this browser's cookie too, without taking this one for a new sign-in", async () => {
+    it("and ends all others, including copies of this browser's cookie, without resetting the age of the current one", async () => {
       const browser = await longSignedIn();
       const others = [await signedIn(), await signedIn(), thiefOf(browser)];
       for (const elsewhere of others) await elsewhere.get("/api/games");
@@ -391,7 +391,7 @@ describe("a player's account", () => {
       expectErrorResponse(await setPassword(browser), 403, "reauthentication_required");
     });
 
-    it("at no more than one write in some minutes for each, whatever Redis forgets, and no statement more than the check", async () => {
+    it("and records their use at most every few minutes, whatever Redis forgets, in the statement that checks them", async () => {
       const browser = await signedIn();
       const { pool, prisma } = api.deps.postgres;
       const versionOf = async (): Promise<string> =>

@@ -52,7 +52,7 @@ describe("joypod audit", function () {
   }
   const actionsOf = ({ events }: Page): string[] => events.map(({ action }) => action);
 
-  it("shows what a player did, and who failed to sign in as them, the newest first, page by page", async () => {
+  it("shows what a player did, and failed sign-ins to their account, newest first and page by page", async () => {
     const user = await aUser(api.deps);
     await postSignIn(api.anonymous(), { ...user, password: "wrong" });
     await postSignIn(api.anonymous(), user);
@@ -72,7 +72,7 @@ describe("joypod audit", function () {
     );
   });
 
-  it("shows what a partner did and what was done to it, as a table", async () => {
+  it("shows actions by and on a partner, as a table", async () => {
     await joypod(["partner", "create", "--name", "Audited"]);
     const { stdout } = await joypod(["partner", "key", "create", "--partner", "Audited", "--json"]);
     const { key, partnerId } = JSON.parse(stdout) as { key: string; partnerId: string };
@@ -87,7 +87,7 @@ describe("joypod audit", function () {
     expect(table[2]).to.equal(`For older events: --before ${page.events[0]?.id}`);
   });
 
-  it("says what is wrong with a wish", async () => {
+  it("explains invalid options", async () => {
     const wrong: [string[], number, RegExp][] = [
       [["--since", "yesterday"], 2, /24h/],
       [["--since", "2026-13-45"], 2, /24h/],

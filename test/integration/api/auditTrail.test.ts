@@ -26,7 +26,7 @@ describe("of a request,", function () {
   after(() => api.stop());
 
   describe("the id", () => {
-    it("is the caller's own where that has the form of an id, in response and log", async () => {
+    it("is the caller's if it has the form of an id, in response and log", async () => {
       const given = "trace-0123456789.abcdef";
       const refused = await api.anonymous().get("/api/nothing", { "x-request-id": given });
       expect(refused.headers.get("x-request-id")).to.equal(given);
@@ -34,7 +34,7 @@ describe("of a request,", function () {
       expect(api.logLines.some((line) => line.includes(`"requestId":"${given}"`))).to.equal(true);
     });
 
-    it("is generated where the caller's has another form", async () => {
+    it("is generated if the caller's has another form", async () => {
       for (const given of [
         "short",
         "with space in it",
@@ -86,7 +86,7 @@ describe("of a request,", function () {
       expect(await actionsOf(() => postSignIn(api.anonymous(), victim))).to.deep.equal(["signIn.locked"]);
     });
 
-    it("carry the hash of the account that somebody could not sign in to, however its address is written, and whether there is one or not", async () => {
+    it("contain the same account hash for every spelling of an address, whether or not the account exists", async () => {
       const email = `nobody-${user.email}`;
       for (const written of [email, ` ${email.toUpperCase()}`, user.email])
         await postSignIn(api.anonymous(), { email: written, password: "wrong" });
@@ -104,7 +104,7 @@ describe("of a request,", function () {
         .and.not.equal(failed[1]?.subjectId);
     });
 
-    it("record each change of how a player signs in once, and a wrong password for one as a failed sign-in", async () => {
+    it("record each change of a player's sign-in methods once, and a wrong password during one as a failed sign-in", async () => {
       const browser = api.as(await aUser(api.deps));
       const set = (fields: object): Promise<unknown> =>
         browser.put("/api/account/password", { newPassword: "a quite uncommon password", ...fields });
@@ -124,7 +124,7 @@ describe("of a request,", function () {
       ]);
     });
 
-    it("record each change by a partner once, and no failed one", async () => {
+    it("record each change by a partner once, and no failed changes", async () => {
       const path = "/api/partners/games";
       const game = { title: "Trail", slug: "trail", developer: "Studio", ...archivedGame };
       const archive = await anArchive();
@@ -208,7 +208,7 @@ describe("of a request,", function () {
       ).to.deep.equal(["access.refused"]);
     });
 
-    it("record forms of another site, of whichever kind", async () => {
+    it("record forms that were sent by another site", async () => {
       for (const json of ["true", "false"]) {
         const form = new URLSearchParams({
           email: user.email,

@@ -27,7 +27,7 @@ describe("request bodies", () => {
     return `${start}${" ".repeat(bytes - start.length - 1)}}`;
   };
 
-  it("may be as large as the limit, and not a byte larger", async () => {
+  it("may have the maximum size, and not a byte more", async () => {
     expectErrorResponse(await player.post("/api/favorites", sized(jsonBytes), json), 404, "not_found");
     const over = await player.post("/api/favorites", sized(jsonBytes + 1), json);
     expectErrorResponse(over, 413, "payload_too_large");
@@ -42,7 +42,7 @@ describe("request bodies", () => {
     );
   });
 
-  it("are counted when their length is not announced", async () => {
+  it("are counted if their length is not announced", async () => {
     const chunked = (text: string): ReadableStream => new Blob([text]).stream();
     expectErrorResponse(
       await player.post("/api/favorites", chunked(sized(jsonBytes)), json),
@@ -69,12 +69,12 @@ describe("request bodies", () => {
   const head = (headers: string): string =>
     `POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${cookie}${headers}\r\n`;
 
-  it("that are shorter than announced end with 408", async () => {
+  it("end with 408 if they are shorter than announced", async () => {
     const response = await exchange(api.url, `${head("Content-Length: 100\r\n")}{"gameId":"none"}`);
     expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
-  it("that are cut off change nothing and cause no fault", async () => {
+  it("change nothing if they are cut off", async () => {
     const client = await RawClient.connect(api.url);
     client.write(`${head("Content-Length: 100\r\n")}{"gameId":`);
     client.destroy();
@@ -83,7 +83,7 @@ describe("request bodies", () => {
     expect(api.logLines.filter((line) => line.includes('"level":"error"'))).to.be.empty;
   });
 
-  it("that are longer than announced end the connection", async () => {
+  it("end the connection if they are longer than announced", async () => {
     const response = await exchange(
       api.url,
       `${head("Content-Length: 17\r\n")}{"gameId":"none"}GARBAGE\r\n\r\n`,
@@ -111,7 +111,7 @@ describe("request bodies", () => {
     "a NUL in a header": () => `GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: b\u0000c\r\n\r\n`,
   };
   for (const [what, text] of Object.entries(smuggled)) {
-    it(`are refused, with the connection, for ${what}`, async () => {
+    it(`are refused, and the connection closed, for ${what}`, async () => {
       const response = await exchange(api.url, text());
       expect(response).to.match(/^HTTP\/1\.1 400 [^]*Connection: close/i);
       expect(response.match(/HTTP\/1\.1 \d/g)).to.have.length(1);

@@ -173,7 +173,7 @@ describe("the catalogue", () => {
         expect(await slugs(`search=${encodeURIComponent(term)}`), term).to.deep.equal(["beta-quest"]);
     });
 
-    it("finds names and tags however their accents are encoded, here and by their partner", async () => {
+    it("finds names and tags however their accents are encoded", async () => {
       const partner = await aPartner(api.deps);
       for (const [slug, form] of [
         ["composed", "NFC"],
@@ -247,7 +247,7 @@ describe("the catalogue", () => {
       });
     }
 
-    it("answers 304 while nothing changed, still renewing the cookie", async () => {
+    it("returns 304 while nothing has changed, and still renews the cookie", async () => {
       const first = await player.get("/api/games?search=quest");
       expect(first.headers.get("cache-control")).to.equal("private, no-cache");
       const again = await player.get("/api/games?search=quest", {
@@ -258,7 +258,7 @@ describe("the catalogue", () => {
       expect(again.setCookies.join()).to.match(/^auth\.session-token=ey/);
     });
 
-    it("requires a session cookie, in whose place no key or Bearer token is accepted", async () => {
+    it("requires a session cookie, and accepts no key or Bearer token instead", async () => {
       expectErrorResponse(await api.anonymous().get("/api/games"), 401, "unauthorized");
       const token = player.cookies.get("auth.session-token")!;
       expectErrorResponse(
@@ -326,7 +326,7 @@ describe("the catalogue", () => {
       });
     });
 
-    it("does not tell a hidden game from an unknown one", async () => {
+    it("returns the same error for a hidden game as for an unknown one", async () => {
       const waiting = await aGame(api.deps, { partnerId, status: "pending_upload" });
       const gone = await aGame(api.deps, { partnerId, deletedAt: new Date() });
       const bodies = [];
@@ -339,13 +339,13 @@ describe("the catalogue", () => {
     });
 
     for (const path of ["UPPER", "%2e%2e%2f", "a%00b", "-x", "a".repeat(64), "%E0%A4%A"]) {
-      it(`answers ${path.slice(0, 12)} with an error response, never a fault`, async () => {
+      it(`answers ${path.slice(0, 12)} with an error response, not with an internal error`, async () => {
         const { status } = await player.get(`/api/games/${path}`);
         expect(status).to.be.oneOf([400, 404]);
       });
     }
 
-    it("answers 304 until the game changes, and requires a session", async () => {
+    it("returns 304 until the game changes, and requires a session", async () => {
       const game = await aGame(api.deps, { partnerId });
       const etag = (await player.get(`/api/games/${game.slug}`)).headers.get("etag")!;
       expect((await player.get(`/api/games/${game.slug}`, { "if-none-match": etag })).status).to.equal(304);
@@ -356,7 +356,7 @@ describe("the catalogue", () => {
   });
 
   describe("POST /api/favorites", () => {
-    it("adds, then removes, for that user only", async () => {
+    it("adds, then removes, only for that user", async () => {
       const game = await aGame(api.deps, { partnerId, title: "Marked" });
       expect((await player.post("/api/favorites", { gameId: game.id })).json()).to.deep.equal({
         status: "added",
@@ -385,7 +385,7 @@ describe("the catalogue", () => {
       expect((await player.get(`/api/games/${game.slug}`)).json()).to.include({ isFavorite: false });
     });
 
-    it("accepts only games of the catalogue", async () => {
+    it("accepts only games in the catalogue", async () => {
       const waiting = await aGame(api.deps, { partnerId, status: "pending_upload" });
       for (const gameId of [waiting.id, "00000000-0000-0000-0000-000000000000", "x"]) {
         expectErrorResponse(await player.post("/api/favorites", { gameId }), 404, "not_found");
@@ -422,7 +422,7 @@ describe("the catalogue", () => {
       );
     });
 
-    it("takes JSON only, from our own pages only", async () => {
+    it("accepts only JSON, and only from trusted pages", async () => {
       const game = await aGame(api.deps, { partnerId });
       const body = JSON.stringify({ gameId: game.id });
       const json = { "content-type": "application/json" };

@@ -72,7 +72,7 @@ describe("pages of a large catalogue", function () {
   ];
   for (const filter of filters) {
     for (const sort of ["title", "createdAt", "popular"] as const) {
-      it(`are together all of ${JSON.stringify(filter)} by ${sort}, each game once, in either order`, async () => {
+      it(`contain each game of ${JSON.stringify(filter)} by ${sort} exactly once, in either order`, async () => {
         for (const order of ["asc", "desc"] as const) {
           const query = GamesQuery.parse({ ...filter, sort, order, limit: "50" });
           const slugs = expected(query);
@@ -88,7 +88,7 @@ describe("pages of a large catalogue", function () {
     }
   }
 
-  it("keep their total while games come and go", async () => {
+  it("keep their total while games are added and removed", async () => {
     const total = async (): Promise<number> =>
       (await listCatalogGames(pool, "nobody", GamesQuery.parse({}), counts)).total;
     await pool.query("UPDATE games SET deleted_at = now() WHERE slug IN ('game-000000', 'game-000001')");
@@ -112,7 +112,7 @@ describe("pages of a large catalogue", function () {
     expect(await total()).to.equal(games - 2);
   });
 
-  it("count a search anew when what it finds has changed, and only then", async () => {
+  it("count a search again only after its results have changed", async () => {
     const query = GamesQuery.parse({ search: "ar" });
     const total = async (): Promise<number> => (await listCatalogGames(pool, "nobody", query, counts)).total;
     const revision = async (): Promise<string> =>

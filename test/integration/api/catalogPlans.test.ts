@@ -47,11 +47,11 @@ describe("queries of the catalogue's pages", function () {
   for (const order of orders) {
     const title = `by ${order.sort} ${order.order}`;
 
-    it(`visit three pages of rows at most ${title}`, async () => {
+    it(`visit at most three pages of rows ${title}`, async () => {
       expect(await visited(order)).to.be.at.most(60);
     });
 
-    it(`visit a third of the rows at most for a rare word ${title}`, async () => {
+    it(`visit at most a third of the rows for a rare word ${title}`, async () => {
       expect(await visited({ ...order, search: rareWord })).to.be.at.most(games / 3);
     });
   }

@@ -21,7 +21,7 @@ interface Outcome {
 
 const pepper = "pepper of the tests";
 
-describe("joypod, the command line", function () {
+describe("joypod", function () {
   this.timeout(120_000);
   let database: TestDatabase;
   let api: TestApi;
@@ -69,7 +69,7 @@ describe("joypod, the command line", function () {
     });
   }
 
-  it("migrates once, and has nothing to do the second time", async () => {
+  it("migrates once, and does nothing the second time", async () => {
     expect(await joypod(["migrate"])).to.deep.equal({
       code: 0,
       stdout: "The database is up to date.\n",
@@ -77,7 +77,7 @@ describe("joypod, the command line", function () {
     });
   });
 
-  it("applies a migration entirely or not at all, and runs it again after the cause is gone", async () => {
+  it("applies a migration entirely or not at all, and applies it after the cause of a failure is fixed", async () => {
     const empty = await createEmptyDatabase();
     const client = new pg.Client({ connectionString: empty.url });
     await client.connect();
@@ -97,7 +97,7 @@ describe("joypod, the command line", function () {
     }
   });
 
-  it("creates a player who can sign in, once", async () => {
+  it("creates a player who can sign in, only once", async () => {
     const args = [
       "user",
       "create",
@@ -127,7 +127,7 @@ describe("joypod, the command line", function () {
     });
   });
 
-  it("names what is wrong with a player's data, and changes nothing", async () => {
+  it("names invalid player data, and changes nothing", async () => {
     const create = (email: string, name: string, stdin: string, env = {}): Promise<Outcome> =>
       joypod(["user", "create", "--email", email, "--name", name, "--password-stdin"], { stdin, env });
     expect(await create("nonsense", "A", "long enough")).to.deep.equal({
@@ -205,7 +205,7 @@ describe("joypod, the command line", function () {
     ]);
   });
 
-  it("deletes a player with all that is theirs, once no session of theirs goes on", async () => {
+  it("deletes a player with all their data once they have no active session", async () => {
     const { prisma } = api.deps.postgres;
     const user = await aUser(api.deps);
     const game = await aGame(api.deps);
@@ -269,7 +269,7 @@ describe("joypod, the command line", function () {
       passwordHash = await bcrypt.hash("a".repeat(72), 10);
     });
 
-    it("lets another platform's players in with their passwords, and keeps its hashes only until then", async () => {
+    it("imports players with their passwords, and replaces the imported hash at the first sign-in", async () => {
       const email = "moved.player@example.test";
       const lines = `${lineOf({ email: " Moved.Player@example.test", name: "Moved", passwordHash: passwordHash.replace("$2b$", "$2y$") })}\r\n${lineOf({ email: "other@example.test", name: "O", passwordHash, emailVerified: true })}`;
       const first = await importing(lines);
@@ -308,7 +308,7 @@ describe("joypod, the command line", function () {
       expect(trail.map(({ actorKind }) => actorKind)).to.deep.equal(["operator"]);
     });
 
-    it("names the first line that is wrong, and never the hash", async () => {
+    it("names the first invalid line, and never the hash", async () => {
       const good = lineOf({ email: "unseen@example.test", name: "U", passwordHash });
       const wrong: [Record<string, unknown> | string, string][] = [
         ["{", "The line must be"],
@@ -359,7 +359,7 @@ describe("joypod, the command line", function () {
       );
     });
 
-    it("reads files of any length", async () => {
+    it("reads files of any size", async () => {
       const count = 1_201;
       const lines = Array.from({ length: count }, (_, at) =>
         lineOf({ email: `many-${at}@example.test`, name: `Player ${at}`, passwordHash }),
@@ -371,7 +371,7 @@ describe("joypod, the command line", function () {
     });
   });
 
-  it("creates a partner and keys that work until they are revoked; two at most", async () => {
+  it("creates a partner and at most two keys, which work until they are revoked", async () => {
     const partner = await joypod(["partner", "create", "--name", "Studio North", "--json"]);
     expect(partner.code, partner.stdout).to.equal(0);
     expect((await joypod(["partner", "create", "--name", "Studio North"])).code).to.equal(3);

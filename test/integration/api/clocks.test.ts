@@ -39,7 +39,7 @@ for (const [what, skewMs] of [
     const expiresIn = async (id: string): Promise<number> =>
       (Date.parse((await fixture.operator.session(id)).spec.expiresAt ?? "") - Date.now()) / 1000;
 
-    it("launches a session that expires by the database's clock, and moves that with keepalives", async () => {
+    it("launches a session that expires by the database's clock, and extends it with keepalives", async () => {
       const id = await fixture.running();
       expect(await expiresIn(id)).to.be.closeTo(idleTimeoutSeconds * expiryMargin, 10);
       // So much time has passed by the database's clock that the object's expiry is near.
@@ -53,7 +53,7 @@ for (const [what, skewMs] of [
       );
     });
 
-    it("asks for a save at a moment by the database's clock, which is when its version says it was stored", async () => {
+    it("requests a save at a time of the database's clock, which is also the time of the stored version", async () => {
       const id = await fixture.running();
       expect((await fixture.player.post("/api/game/save", { sessionId: id })).status).to.equal(202);
       const {
@@ -62,7 +62,7 @@ for (const [what, skewMs] of [
       expect(Date.parse(saveRequestedAt ?? "")).to.be.closeTo(Date.now(), 10_000);
     });
 
-    it("keeps what was superseded for an hour, and what was deleted for the retention, by the database's clock", async () => {
+    it("keeps superseded saves for an hour and deleted ones for the retention, by the database's clock", async () => {
       const {
         api: { deps },
         user,
@@ -122,7 +122,7 @@ describe("The database's clock", function () {
   after(() => fixture.stop());
 
   for (const minutes of [10, -10]) {
-    it(`says when a session ran that was ready and ended by an operator's clock that is off by ${minutes} minutes`, async () => {
+    it(`determines the times of a session whose operator's clock is off by ${minutes} minutes`, async () => {
       const elsewhere = (): string => new Date(Date.now() + minutes * 60_000).toISOString();
       const id = await fixture.launched();
       await updateGameSessionRunning(fixture.api.deps.postgres.pool, id, elsewhere(), "node-a");
@@ -135,7 +135,7 @@ describe("The database's clock", function () {
     });
   }
 
-  it("ends a session at its longest duration, however often its operator was another", async () => {
+  it("ends a session at its maximum duration, however often its operator changed", async () => {
     const [overlong, young] = [
       await fixture.running(),
       await fixture.newPlayer().then(() => fixture.running()),
@@ -183,7 +183,7 @@ describe("An object whose expiry was written by a clock an hour ahead", function
     return { id, expiresAtMs, keptUntil };
   }
 
-  it("is moved by a keepalive when it has not moved for half an idle timeout, and by none before", async () => {
+  it("is moved by a keepalive only when it has not moved for half an idle timeout", async () => {
     const replica = await startReplica(fixture.api, { clock });
     try {
       const page = replica.as(fixture.user);
@@ -205,7 +205,7 @@ describe("An object whose expiry was written by a clock an hour ahead", function
     }
   });
 
-  it("is moved so, too, by keepalives that the database cannot take, and promises no less than before", async () => {
+  it("is moved the same way by keepalives during a database outage, and never backwards", async () => {
     const { api, operator, player } = fixture;
     const cutOff = await startReplica(api, {
       clock,

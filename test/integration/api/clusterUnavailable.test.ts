@@ -25,7 +25,7 @@ describe("while the Kubernetes API server is unavailable", function () {
   });
   after(() => api.stop());
 
-  it("a running session is shown, kept alive and listed", async () => {
+  it("shows, keeps alive and lists a running session", async () => {
     expect((await player.get(`/api/game/session-status?sessionId=${id}`)).json()).to.include({
       status: "running",
     });
@@ -38,7 +38,7 @@ describe("while the Kubernetes API server is unavailable", function () {
     );
   });
 
-  it("a stop is recorded and returns 202, as often as it is repeated", async () => {
+  it("records a stop and returns 202, also for repeated stops", async () => {
     for (let count = 0; count < 2; count++) {
       const response = await player.post("/api/game/stop", { sessionId: id });
       expect(response.status, response.text).to.equal(202);
@@ -50,7 +50,7 @@ describe("while the Kubernetes API server is unavailable", function () {
   });
 });
 
-describe("a launch whose object is created, though the response of the Kubernetes API server comes too late,", function () {
+describe("a launch whose object is created after the Kubernetes API server's response timed out", function () {
   this.timeout(60_000);
   let fixture: LaunchFixture;
   let cluster: FaultyApi;
@@ -64,13 +64,13 @@ describe("a launch whose object is created, though the response of the Kubernete
     await cluster.stop();
   });
 
-  it("goes on, since the recorder has seen the object", async () => {
+  it("continues if the recorder has seen the object", async () => {
     await fixture.newPlayer();
     const id = await launchUntold();
     await fixture.makeReady(id);
   });
 
-  it("goes on, since it looks for the object, where nobody has seen that yet", async () => {
+  it("looks for the object if the recorder has not seen it, and continues", async () => {
     await fixture.newPlayer();
     cluster.loseEvents(true);
     try {
@@ -95,7 +95,7 @@ describe("a launch whose object is created, though the response of the Kubernete
   }
 });
 
-describe("while the Kubernetes API server is slow to take the change of a GameCache,", function () {
+describe("while the Kubernetes API server is slow to update a GameCache", function () {
   this.timeout(60_000);
   let api: TestApi;
   let cluster: FaultyApi;
@@ -145,7 +145,7 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     return { deleted, isDeleted: () => isDeleted, release: held.release };
   }
 
-  it("the game can be changed meanwhile, and its cache follows the last change", async () => {
+  it("changes the game, and the GameCache follows the last change", async () => {
     const game = await aPartnersGame();
     const deletion = await heldDeletion(game);
     const restored = await game.client.post(`${game.path}/restore`);
@@ -160,7 +160,7 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
     expect(cacheAppliedRevision).to.equal(cacheRevision);
   });
 
-  it("no more than two changes hold a connection to the database", async () => {
+  it("lets at most two updates hold a database connection", async () => {
     const { auditEvent } = api.deps.postgres.prisma;
     // All before the first one is held: the cluster is waited for only for three seconds.
     const [first, second, last, ...others] = (await Promise.all(
@@ -194,7 +194,7 @@ describe("while the Kubernetes API server is slow to take the change of a GameCa
   });
 });
 
-describe("while the Kubernetes API server refuses the GameCache of one game, as by a quota,", function () {
+describe("while the Kubernetes API server rejects the GameCache of one game", function () {
   this.timeout(60_000);
   let api: TestApi;
   let cluster: FaultyApi;
@@ -208,7 +208,7 @@ describe("while the Kubernetes API server refuses the GameCache of one game, as 
     await cluster.stop();
   });
 
-  it("the other games' are written in the same pass, and that one's in the next", async () => {
+  it("updates the other games' GameCaches in the same pass, and the rejected one in the next", async () => {
     const { prisma } = api.deps.postgres;
     const games = (await Promise.all([aGame(api.deps), aGame(api.deps)])).toSorted((a, b) =>
       a.id < b.id ? -1 : 1,

@@ -180,7 +180,7 @@ describe("the API withholds internal details", function () {
       });
     }
 
-    it("no table may be read or written", async () => {
+    it("no table is accessible", async () => {
       const [begin, end] = [
         `REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`,
         `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`,

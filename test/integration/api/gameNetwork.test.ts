@@ -33,7 +33,7 @@ describe("network and save limit of a game", function () {
     return (await fixture.operator.session(id)).spec;
   }
 
-  it("are registered, shown, changed and taken back", async () => {
+  it("are registered, shown, changed and reset", async () => {
     const slug = `net-${partner.keyId}`;
     const created = await client.post(path, {
       ...metadata,
@@ -86,7 +86,7 @@ describe("network and save limit of a game", function () {
     ).to.deep.equal(["gs-net-", "gs-"]);
   });
 
-  it("never leave less room than the slot's save needs", async () => {
+  it("leave enough room for the slot's save", async () => {
     const { id: slotId } = await aSaveSlot(api.deps, { user: fixture.user, game: fixture.game });
     const stored = {
       objectKey: saveKey(slotId, { generation: 1, gameSession: "gs-a", sequence: 1, attempt: 1 }),
@@ -114,7 +114,7 @@ describe("network and save limit of a game", function () {
     expect(await specOf(await fixture.launched())).to.include({ saveVolumeBytes: 701 * mebibyte });
   });
 
-  describe("where the site gives games no network", () => {
+  describe("if the site does not allow network access", () => {
     let closed: LaunchFixture;
 
     before(async () => {
@@ -123,7 +123,7 @@ describe("network and save limit of a game", function () {
     });
     after(() => closed.stop());
 
-    it("are refused at registration and change, naming the field and who can allow it", async () => {
+    it("are refused at registration and change, with the field and the admin's setting", async () => {
       const theirs = await aPartner(closed.api.deps);
       const asked = closed.api.asPartner(theirs);
       const { slug } = await aGame(closed.api.deps, { partnerId: theirs.id });
@@ -146,7 +146,7 @@ describe("network and save limit of a game", function () {
       expect((await asked.patch(`${path}/${slug}`, { network: "none" })).status).to.equal(200);
     });
 
-    it("keep a game that has it from being launched, with a reason and without a trace", async () => {
+    it("prevent the launch of a game that has network access, with a reason and without a trace", async () => {
       const { prisma } = closed.api.deps.postgres;
       await prisma.game.update({ where: { id: closed.game.id }, data: { network: "internet" } });
       const response = await closed.player.post("/api/game/launch", { gameSlug: closed.game.slug });

@@ -59,7 +59,7 @@ describe("resources of a game", function () {
     return memoryLimitBytes === undefined ? undefined : memoryLimitBytes / mebibyte;
   }
 
-  it("are registered, shown, changed as a whole and taken back", async () => {
+  it("are registered, shown, replaced as a whole and withdrawn", async () => {
     const slug = `big-${partner.keyId}`;
     const resources = { memoryMb: 4096, cpus: 2.5, gpuShare: 2, resolution: { width: 1024, height: 768 } };
     const created = await client.post(path, { ...metadata, title: "Big", slug, resources });
@@ -78,7 +78,7 @@ describe("resources of a game", function () {
     });
   });
 
-  it("are refused with 400 and the field's name, where they are malformed or more than the site gives", async () => {
+  it("are refused with 400 and the field's name if they are malformed or exceed the site's maximum", async () => {
     for (const [field, resources] of [
       ["resources.memoryMb", { memoryMb: 8193 }],
       ["resources.memoryMb", { memoryMb: 127 }],
@@ -116,7 +116,7 @@ describe("resources of a game", function () {
       .and.to.contain("games.resources.max");
   });
 
-  it("are the first session's, at once", async () => {
+  it("apply to the first session", async () => {
     const resources = { memoryMb: 4096, cpus: 2.5, gpuShare: 2, resolution: { width: 1024, height: 768 } };
     expect((await client.patch(`${path}/${game.slug}`, { resources })).status).to.equal(200);
     const spec = await launchedSpec();
@@ -148,7 +148,7 @@ describe("resources of a game", function () {
     expect(await playedLimit({}), "the same declaration once more").to.equal(4096);
   });
 
-  it("never take memory away that a session used, however many short ones follow", async () => {
+  it("never fall below the memory that a session used, however many short sessions follow", async () => {
     await playedLimit({
       usage: { durationSeconds: 3600, cpuSeconds: 3600, peakMemoryBytes: 3000 * mebibyte },
     });

@@ -60,7 +60,7 @@ describe("Idempotency-Key", function () {
   }
 
   describe("on POST /api/favorites", () => {
-    it("toggles once and repeats the first response, marked as a repetition", async () => {
+    it("toggles once and repeats the first response, marked as a replay", async () => {
       const first = await toggle("a-key");
       expect(first.json()).to.deep.equal({ status: "added", gameId: game.id });
       expect(first.headers.get("idempotency-replayed")).to.equal(null);
@@ -76,7 +76,7 @@ describe("Idempotency-Key", function () {
       expect(await isFavorite()).to.equal(false);
     });
 
-    it("toggles once however many requests come at once", async () => {
+    it("toggles once however many requests arrive at once", async () => {
       const responses = await Promise.all(Array.from({ length: 20 }, () => toggle("crowd")));
       const done = responses.filter(({ status }) => status === 200);
       for (const waiting of responses.filter(({ status }) => status !== 200)) {
@@ -88,7 +88,7 @@ describe("Idempotency-Key", function () {
       expect(await isFavorite()).to.equal(true);
     });
 
-    it("refuses the key for another request, and changes nothing", async () => {
+    it("refuses the key for a different request, and changes nothing", async () => {
       await toggle("mine");
       expectErrorResponse(
         await toggle("mine", player, (await aGame(api.deps)).id),
@@ -98,7 +98,7 @@ describe("Idempotency-Key", function () {
       expect(await isFavorite()).to.equal(true);
     });
 
-    it("holds for one user and one route", async () => {
+    it("applies to one user and one route", async () => {
       const other = api.as(await aUser(api.deps));
       await toggle("shared");
       expect((await toggle("shared", other)).headers.get("idempotency-replayed")).to.equal(null);
@@ -145,7 +145,7 @@ describe("Idempotency-Key", function () {
       expect(rows).to.have.length(0);
     });
 
-    it("is free again after its lease when the process that held it has died", async () => {
+    it("is free after its lease if its process has died", async () => {
       await toggle("key");
       // As a process leaves it that dies before its transaction.
       await api.deps.postgres.pool.query("UPDATE idempotency_keys SET answer = NULL WHERE principal = $1", [
@@ -158,7 +158,7 @@ describe("Idempotency-Key", function () {
       expect((await toggle("key")).headers.get("idempotency-replayed")).to.equal("true");
     });
 
-    it("keeps its lease for as long as the request is worked on", async () => {
+    it("keeps its lease while the request is in progress", async () => {
       const { pool } = api.deps.postgres;
       const locked = await pool.connect();
       try {
@@ -217,7 +217,7 @@ describe("Idempotency-Key", function () {
   });
 
   describe("on POST /api/game/launch", () => {
-    it("does not store a launch that failed for want of servers, then launches once", async () => {
+    it("does not store a launch that failed because of missing servers, then launches once", async () => {
       expectErrorResponse(await launch("try"), 503, "no_servers");
       await fixture.addNode(20);
       const first = await launch("try");
@@ -233,7 +233,7 @@ describe("Idempotency-Key", function () {
     });
   });
 
-  it("does not keep an error response that says when to ask again", async () => {
+  it("does not store an error response with Retry-After", async () => {
     const slot = await aSaveSlot(api.deps, { user, game });
     const { id } = await aGameSessionRow(
       api.deps,
@@ -253,7 +253,7 @@ describe("Idempotency-Key", function () {
   });
 
   describe("on POST /api/partners/games", () => {
-    it("registers once, for all keys of the partner", async () => {
+    it("registers once for all keys of the partner", async () => {
       const partner = api.asPartner(await aPartner(api.deps));
       const body = {
         slug: `once-${user.id.slice(0, 8)}`,

@@ -191,7 +191,7 @@ describe("POST /api/game/launch", function () {
       });
     });
 
-    it("is the site's own where what is kept is of another release", async () => {
+    it("is the site's default if the stored one is from another release", async () => {
       await api.deps.postgres.pool.query("UPDATE users SET stream_quality = $2 WHERE id = $1", [
         user.id,
         JSON.stringify({ preset: "holographic" }),
@@ -199,7 +199,7 @@ describe("POST /api/game/launch", function () {
       expect((await launchedWith()).shown).to.include({ preset: "auto" });
     });
 
-    it("is shown of a session that was launched by a release without it", async () => {
+    it("is shown for a session that was launched by a release without it", async () => {
       const { sessionId } = await launchedWith();
       await api.deps.postgres.pool.query(
         "UPDATE game_sessions SET spec = spec #- '{stream,quality}' WHERE id = $1",

@@ -167,7 +167,7 @@ describe("launches that arrive while others are stored", function () {
     });
   });
 
-  describe("beside a player who deletes a slot that is being swept", () => {
+  describe("while a player deletes a slot that is being swept", () => {
     /**
      * Deletes a slot of another player while its row is locked as the sweeper does it, and does `work` once
      * the deletion has come upon that.
@@ -191,7 +191,7 @@ describe("launches that arrive while others are stored", function () {
       return (await deleting)!;
     }
 
-    it("do not wait for the sweep, and the deletion does", async () => {
+    it("do not wait for the sweep, unlike the deletion", async () => {
       await addNode(1);
       const deleted = await deletingWhileSwept(async () => {
         const launched = await api
@@ -202,7 +202,7 @@ describe("launches that arrive while others are stored", function () {
       expect(deleted.status, deleted.text).to.equal(204);
     });
 
-    it("who is told to try again when that takes long", async () => {
+    it("let the deletion fail with a retryable error if the sweep takes long", async () => {
       const deleted = await deletingWhileSwept((deleting) => deleting);
       expectErrorResponse(deleted, 409, "slot_in_use");
       expect(deleted.headers.get("retry-after")).to.equal("5");

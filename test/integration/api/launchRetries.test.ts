@@ -7,7 +7,7 @@ import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 const path = "/api/game/launch";
 const pollsPerMinute = 15;
 
-describe("launches of a player who asks again as Retry-After says", function () {
+describe("launches that are retried after Retry-After", function () {
   this.timeout(60_000);
   let fixture: LaunchFixture;
 
@@ -38,7 +38,7 @@ describe("launches of a player who asks again as Retry-After says", function () 
     }
   }
 
-  it("use up nothing of the hour while all game servers are taken", async () => {
+  it("do not count against the hourly limit while all game servers are in use", async () => {
     await fixture.newPlayer();
     for (let count = 0; count < 3; count++) {
       const response = await fixture.player.post(path, { gameSlug: fixture.game.slug });
@@ -51,7 +51,7 @@ describe("launches of a player who asks again as Retry-After says", function () 
     await fixture.launched();
   });
 
-  it("use up neither the minute nor the hour while their launch is under way, and may come as often as polls", async () => {
+  it("count neither per minute nor per hour while their launch is in progress, and have the rate limit of polls", async () => {
     await fixture.newPlayer();
     await fixture.addNode(1);
     const isBegun = async (): Promise<boolean> =>
@@ -76,7 +76,7 @@ describe("launches of a player who asks again as Retry-After says", function () 
     expect((await first)?.status).to.equal(202);
   });
 
-  it("use up nothing of the hour while the database does not answer", async () => {
+  it("do not count against the hourly limit while the database is unavailable", async () => {
     await fixture.newPlayer();
     await fixture.player.get("/api/game/sessions");
     await whileLocked("idempotency_keys", async () => {
@@ -88,7 +88,7 @@ describe("launches of a player who asks again as Retry-After says", function () 
     });
   });
 
-  it("use it up where asking again is of no use", async () => {
+  it("count against it if a retry is pointless", async () => {
     const player = fixture.api.as(await aUser(fixture.api.deps));
     for (let count = 0; count < 2; count++)
       expectErrorResponse(await player.post(path, { gameSlug: "no-such" }), 404, "not_found");

@@ -152,7 +152,7 @@ describe("the API's log", function () {
     return browser;
   }
 
-  it("has no secrets from sign-ins that succeed and fail, and from every route with every credential", async () => {
+  it("contains no secrets from successful and failed sign-ins, and from every route with every credential", async () => {
     const browser = await signedIn();
     secrets.push(await csrfToken(browser));
     await postSignOut(browser);
@@ -172,7 +172,7 @@ describe("the API's log", function () {
     expectNoSecrets();
   });
 
-  it("has no secrets from callbacks of a provider: right, wrong, and with an error", async () => {
+  it("contains no secrets from callbacks of a provider: valid, invalid, and with an error", async () => {
     const refused = { error: "invalid_grant", error_description: `${canary} of a code` };
     const misbehaviours: Misbehaviour[] = [
       {},
@@ -220,7 +220,7 @@ describe("the API's log", function () {
     expect((await browser.get(back.pathname + back.search)).status).to.equal(302);
   }
 
-  it("has no secrets after faults: missing tables, and a store that refuses", async () => {
+  it("contains no secrets after faults: missing tables, and a failing store", async () => {
     await client().get(`/readyz?${query}`);
     const search = `/api/games?search=${canary}&tag=${canary}`;
     expect((await client().get("/readyz")).status).to.equal(503);
@@ -238,7 +238,7 @@ describe("the API's log", function () {
     expectNoSecrets();
   });
 
-  it("has no secrets from input that is no HTTP request", async () => {
+  it("contains no secrets from input that is not HTTP", async () => {
     const lines = [`Cookie: auth.session-token=${canary}`, `Authorization: Bearer ${canary}`];
     const heads = [
       `GET /api/games?code=${canary} HTTP/1.1\r\nHost: x\r\n${lines.join("\n")}\r\n\r\n`,
@@ -254,7 +254,7 @@ describe("the API's log", function () {
     expectNoSecrets();
   });
 
-  it("has no secrets from the first line to the last", async () => {
+  it("contains no secrets in any line", async () => {
     await written.stop("SIGTERM");
     expect(written.output.trimEnd().split("\n").at(-1)).to.contain('"msg":"The program has stopped."');
     expectNoSecrets();

@@ -8,7 +8,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { anArchive, sha256Of } from "#test/support/fixtures/archives.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
-describe("A GameCache that is not in the cluster as the database has it", function () {
+describe("a GameCache that does not match the database", function () {
   this.timeout(60_000);
   let fixture: UploadFixture;
 
@@ -84,7 +84,7 @@ describe("A GameCache that is not in the cluster as the database has it", functi
     return (await fixture.api.deps.postgres.prisma.game.findUniqueOrThrow({ where: { id } })).cacheRevision;
   }
 
-  it("comes back by itself when it was deleted there", async () => {
+  it("is recreated if it was deleted", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     const { game, operator } = fixture;
@@ -102,7 +102,7 @@ describe("A GameCache that is not in the cluster as the database has it", functi
     expect(cache.spec.source.sha256).to.equal(sha256Of(archive));
   });
 
-  it("names the current version again when the cluster went back to an earlier one, also to the same archive as it was stored before", async () => {
+  it("names the current version again if the cluster was restored to an earlier one, also with the same archive", async () => {
     const archive = await anArchive();
     const [first, second, current] = [
       await uploadedSource(archive),
@@ -120,7 +120,7 @@ describe("A GameCache that is not in the cluster as the database has it", functi
     }
   });
 
-  it("is removed when its game was deleted since; those that the API has not made, or is removing, are left alone", async () => {
+  it("is removed if its game was deleted, unless the API did not create it or is removing it", async () => {
     const { operator } = fixture;
     const withoutVersion = fixture.game;
     await fixture.newGame();

@@ -66,7 +66,7 @@ describe("maintenance", function () {
     expect((await stopping).status).to.equal(200);
   });
 
-  it("is public, reduced to one line of text", async () => {
+  it("is public, and reduced to one line of text", async () => {
     await begin({ since, message: ` Back\nsoon\u0007 ${"x".repeat(500)}` });
     const told = (await status()) as { since: string; message: string };
     expect(told.since).to.equal(since);
@@ -75,7 +75,7 @@ describe("maintenance", function () {
       .and.have.length(400);
   });
 
-  it("requires no message", async () => {
+  it("needs no message", async () => {
     await begin({});
     const { creationTimestamp } = (await configMap.get(place())).metadata;
     expect(await status()).to.deep.equal({ since: new Date(creationTimestamp).toISOString(), message: null });

@@ -37,7 +37,7 @@ describe("migrations", function () {
     return rows;
   };
 
-  it("are applied in the order of their names, once, also by several at once", async () => {
+  it("are applied in the order of their names, once, even by concurrent processes", async () => {
     await write("1_made", "CREATE TABLE made (id int)");
     await write("2_filled", "INSERT INTO made VALUES (1)");
     const applied = await Promise.all([1, 2, 3].map(() => migrate(database.url, folder)));
@@ -48,7 +48,7 @@ describe("migrations", function () {
     expect(await migrate(database.url, folder)).to.deep.equal([]);
   });
 
-  it("that fail leave nothing behind, say which one it was, keep what came before, and run again", async () => {
+  it("leave nothing behind when they fail, name the failed one, keep earlier ones, and can be retried", async () => {
     await write("1_made", "CREATE TABLE made (id int PRIMARY KEY)");
     await write(
       "2_broken",
@@ -76,7 +76,7 @@ describe("migrations", function () {
     ).to.equal(sha256);
   });
 
-  it("that were edited after they were applied are refused, and those of a newer release are left as they are", async () => {
+  it("are refused if they were edited after they were applied; those of a newer release are ignored", async () => {
     await write("1_made", "CREATE TABLE made (id int)");
     await write("2_newer", "CREATE TABLE newer (id int)");
     await migrate(database.url, folder);
@@ -89,7 +89,7 @@ describe("migrations", function () {
     expect(await migrate(database.url, older)).to.deep.equal([]);
   });
 
-  it("touch no database with tables of something else", async () => {
+  it("change no database with tables of another program", async () => {
     await client.query("CREATE TABLE theirs (id int)");
     expect(await messageOf(migrate(database.url))).to.equal(
       "Error: the schema public of this database contains tables that are not Joypod's: give Joypod a separate database",

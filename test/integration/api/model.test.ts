@@ -11,7 +11,7 @@ const seed = 20_261_121;
 const worlds = 8;
 const steps = 45;
 
-describe("users, games, sessions and uploads, in any order", function () {
+describe("users, games, sessions and uploads in any order", function () {
   this.timeout(120_000);
   let api: TestApi;
   let operator: FakeOperator;
@@ -50,7 +50,7 @@ describe("users, games, sessions and uploads, in any order", function () {
     return { model, real };
   }
 
-  it("keeps one active session per user, every save, statuses that only move forward, stops that may be repeated, and each mark", async () => {
+  it("keep one active session per user, every save, statuses that only move forward, repeatable stops, and each mark", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(platformCommands, { minLength: steps, maxLength: steps }),

@@ -83,7 +83,7 @@ describe("when Redis", function () {
   }
 
   for (const [what, { begin, end }] of Object.entries(faults)) {
-    it(`${what}: limits, locks and sign-outs hold, and nothing fails`, async () => {
+    it(`${what}: limits, locks and sign-outs still apply, and nothing fails`, async () => {
       expect((await player.get("/api/games")).status).to.equal(200);
       await begin(redis, relay);
       try {
@@ -105,7 +105,7 @@ describe("when Redis", function () {
     });
   }
 
-  it("is emptied: locks and sign-outs hold, and limits begin again", async () => {
+  it("is flushed: locks and sign-outs still apply, and limits start over", async () => {
     await sendTraffic(limit + 5, () => player.get("/api/games"));
     expectErrorResponse(await player.get("/api/games"), 429, "rate_limited");
     await api.deps.redis.flushall();

@@ -5,7 +5,7 @@ import type { ApiClient, ApiResponse } from "#test/support/http/apiClient.ts";
 
 const path = "/api/partners/games";
 
-describe("changes of one game that a partner sends at once", function () {
+describe("concurrent changes of one game by a partner", function () {
   this.timeout(60_000);
   let api: TestApi;
   let partner: TestPartner;
@@ -39,7 +39,7 @@ describe("changes of one game that a partner sends at once", function () {
     return responses;
   }
 
-  it("are all carried out and recorded, each in its own field", async () => {
+  it("are all applied and recorded, each in its field", async () => {
     const { slug, id } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
     const changes = {
       title: "Another Night",
@@ -67,7 +67,7 @@ describe("changes of one game that a partner sends at once", function () {
     ).to.equal(responses.length);
   });
 
-  it("may be all that the partner reads of a game, empty fields included, and then change nothing", async () => {
+  it("can contain everything that the partner reads of a game, including empty fields, and then change nothing", async () => {
     const { slug } = await aGame(api.deps, { partnerId: partner.id, status: "pending_upload" });
     const {
       id,
@@ -104,7 +104,7 @@ describe("changes of one game that a partner sends at once", function () {
     ],
     ["resources", (at: number) => ({ resources: { memoryMb: 256 + at } }), {}],
   ] as const) {
-    it(`follow one another, each shown as it left the game: ${what}`, async () => {
+    it(`are applied one after another, and each response shows the game after its change: ${what}`, async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       const changes = Array.from({ length: 25 }, (_, at) => changeOf(at));
       const responses = await carriedOut(slug, changes, headers);

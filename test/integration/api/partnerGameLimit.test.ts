@@ -9,7 +9,7 @@ const path = "/api/partners/games";
 const insertGames = `INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir)
   SELECT $1, $2 || '-' || number, 'Game', 'Studio', 'run.sh', 'engine' FROM generate_series(1, $3) number`;
 
-describe("a partner who has as many games as there may be", function () {
+describe("a partner at the limit of games", function () {
   this.timeout(60_000);
   let api: TestApi;
 
@@ -18,7 +18,7 @@ describe("a partner who has as many games as there may be", function () {
   });
   after(() => api.stop());
 
-  it("can neither register another nor restore one that was deleted, before one is deleted", async () => {
+  it("can neither register a game nor restore a deleted one before deleting one", async () => {
     const partner = await aPartner(api.deps);
     const client = api.asPartner(partner);
     const { slug } = await aGame(api.deps, { partnerId: partner.id });
@@ -30,7 +30,7 @@ describe("a partner who has as many games as there may be", function () {
     expect((await client.post(`${path}/${slug}/restore`)).status).to.equal(200);
   });
 
-  it("got there by no more than the last one, however many are registered and restored at once", async () => {
+  it("never exceeds the limit, however many games are registered and restored at once", async () => {
     const partner = await aPartner(api.deps);
     const client = api.asPartner(partner);
     const { slug } = await aGame(api.deps, { partnerId: partner.id });

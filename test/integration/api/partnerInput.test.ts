@@ -8,7 +8,7 @@ import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 const path = "/api/partners/games";
 
 /** Partners write addresses and names; what the platform does must not follow from them. */
-describe("what partners write in a game's metadata", function () {
+describe("a game's metadata", function () {
   this.timeout(60_000);
   let fixture: UploadFixture;
   let canary: Server;
@@ -72,7 +72,7 @@ describe("what partners write in a game's metadata", function () {
     expect(calls, "calls that the canary counts").to.be.above(0);
   });
 
-  it("is in no object's name: a version's consists of ids", async () => {
+  it("is not part of any object's name: a version's consists of ids", async () => {
     const words = {
       launcher: "play.sh",
       engineDir: "engine",

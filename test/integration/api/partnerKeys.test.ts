@@ -26,7 +26,7 @@ describe("partners' API keys", function () {
   });
   after(() => api.stop());
 
-  it("are required on every partner route, with the partners' form of error response", async () => {
+  it("are required on every partner route, with the partners' error format", async () => {
     const { slug } = await aGame(api.deps, { partnerId: partner.id });
     const routes = [
       ["GET", path],
@@ -45,7 +45,7 @@ describe("partners' API keys", function () {
     }
   });
 
-  it("are refused when wrong, revoked or expired, and when the partner is suspended", async () => {
+  it("are refused if they are wrong, revoked or expired, or if the partner is suspended", async () => {
     const wrong = api.asPartner({ key: partner.key.slice(0, -1) + (partner.key.endsWith("0") ? "1" : "0") });
     expectErrorResponse(await wrong.get(path), 401, "unauthorized");
     const { prisma } = api.deps.postgres;
@@ -64,7 +64,7 @@ describe("partners' API keys", function () {
     expectErrorResponse(await client.get(path), 403, "forbidden");
   });
 
-  it("are refused when cut short, given twice, or of another kind, whatever else they say", async () => {
+  it("are refused if they are truncated, given twice, or of another kind", async () => {
     const { authorization } = { authorization: `Bearer ${partner.key}` };
     expect(await statusOf({ authorization })).to.equal(200);
     expect(
@@ -86,7 +86,7 @@ describe("partners' API keys", function () {
     expect(await statusOf({ authorization: [authorization, `Bearer ${other.key}`] })).to.equal(401);
   });
 
-  it("that do not exist are limited by address before the database is asked; those in use are not", async () => {
+  it("are limited by address before the database is queried if they are unknown; those in use are not", async () => {
     const limited = await TestApi.start({ database: api.database, env: { TRUSTED_PROXIES: "1" } });
     const log = new StatementLog(limited.deps.postgres.pool);
     const known = limited.asPartner(partner);
@@ -117,7 +117,7 @@ describe("partners' API keys", function () {
     }
   });
 
-  it("show when they were last used, and are not readable in the database or the log", async () => {
+  it("show their last use, and are not readable in the database or the log", async () => {
     const lastUse = async (): Promise<Date | null> =>
       (await api.deps.postgres.prisma.partnerKey.findUniqueOrThrow({ where: { id: partner.keyId } }))
         .lastUsedAt;

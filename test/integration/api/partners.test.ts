@@ -57,7 +57,7 @@ describe("partner games", function () {
       expect((await client.get(path)).json()).to.deep.include({ total: 1 });
     });
 
-    it("refuses a slug that anybody has or had", async () => {
+    it("refuses a slug that is or was in use", async () => {
       for (const overrides of [{}, { partnerId: partner.id }, { deletedAt: new Date() }]) {
         const { slug } = await aGame(api.deps, overrides);
         expectErrorResponse(await client.post(path, { ...metadata, slug }), 409, "conflict");
@@ -80,7 +80,7 @@ describe("partner games", function () {
       expect((await prisma.game.findUniqueOrThrow({ where: { id } })).slug).to.not.equal(slug);
     });
 
-    it("refuses more games than a partner may have, until one is deleted", async () => {
+    it("refuses games beyond the limit, until one is deleted", async () => {
       const other = await aPartner(api.deps);
       const games = 1_000;
       await api.deps.postgres.pool.query(
@@ -106,7 +106,7 @@ describe("partner games", function () {
       expect(again.headers.get("idempotency-replayed")).to.equal("true");
     });
 
-    it("accepts every field at its bound, and none beyond", async () => {
+    it("accepts every field at its limit, and none beyond", async () => {
       const atBound = {
         ...metadata,
         title: "t".repeat(120),
@@ -152,7 +152,7 @@ describe("partner games", function () {
       }
     });
 
-    it("refuses what is missing, unknown or out of bounds, naming the field", async () => {
+    it("refuses missing, unknown and excessive fields by name", async () => {
       const wrong = [
         [{ ...metadata, title: undefined }, "title"],
         [{ ...metadata, status: "active" }, ""],
@@ -272,7 +272,7 @@ describe("partner games", function () {
       });
     });
 
-    it("are not found by names that no game can have, which are named", async () => {
+    it("are not found by impossible names, which the error repeats", async () => {
       for (const name of ["no_such", "NOPE", "x", "y".repeat(64), "y".repeat(256)]) {
         for (const response of [
           await client.get(`${path}/${name}`),
@@ -286,7 +286,7 @@ describe("partner games", function () {
       }
     });
 
-    it("show all that their partner set", async () => {
+    it("show everything that their partner set", async () => {
       const set = {
         ...metadata,
         slug: `whole-${partner.keyId}`,
@@ -341,7 +341,7 @@ describe("partner games", function () {
       });
     });
 
-    it("have an ETag that answers 304 until they change", async () => {
+    it("have an ETag that yields 304 until they change", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       for (const address of [`${path}/${slug}`, `${path}/${slug}/sync`, path]) {
         const first = await client.get(address);
@@ -364,7 +364,7 @@ describe("partner games", function () {
       expect(after.headers.get("etag")).to.equal(patched.headers.get("etag"));
     });
 
-    it("are changed and deleted only in the state that If-Match names", async () => {
+    it("are changed and deleted only in the state of If-Match", async () => {
       const { slug, id } = await aGame(api.deps, { partnerId: partner.id });
       const game = `${path}/${slug}`;
       const old = (await client.get(game)).headers.get("etag")!;
@@ -399,7 +399,7 @@ describe("partner games", function () {
         .null;
     });
 
-    it("let one of many changes to the same state through", async () => {
+    it("accept one of many changes to the same state", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       const etag = (await client.get(`${path}/${slug}`)).headers.get("etag")!;
       const statuses = await Promise.all(
@@ -413,7 +413,7 @@ describe("partner games", function () {
       expect(statuses.filter((status) => status === 412)).to.have.length(9);
     });
 
-    it("can be deleted while played: the session goes on, no other begins", async () => {
+    it("can be deleted during play: the session continues, and no other one starts", async () => {
       const game = await aGame(api.deps, { partnerId: partner.id });
       await operator.addNode(10);
       const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
@@ -434,7 +434,7 @@ describe("partner games", function () {
       await operator.finish(sessionId);
     });
 
-    it("take only a launcher and engineDir that the active archive holds", async () => {
+    it("accept only a launcher and engineDir that are in the active archive", async () => {
       const { slug, versionId } = await aGame(api.deps, { partnerId: partner.id });
       await api.deps.postgres.prisma.gameVersion.update({
         where: { id: versionId! },
@@ -464,7 +464,7 @@ describe("partner games", function () {
       expect(unknown.text).to.contain("1000").and.contain("upload it again");
     });
 
-    it("are deleted once, with their cache, and gone from every list", async () => {
+    it("are deleted once, with their GameCache, and disappear from every list", async () => {
       const { slug } = await aGame(api.deps, { partnerId: partner.id });
       await operator.caches.apply(
         {

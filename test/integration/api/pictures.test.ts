@@ -67,7 +67,7 @@ describe("a game's picture", function () {
     await sweepPictures(api.deps);
   }
 
-  it("is what the catalogue and the game's page show, in place of the address that the partner named", async () => {
+  it("is shown in the catalogue and on the game's page, instead of the partner's thumbnail", async () => {
     expect(await shown()).to.deep.equal({
       inList: "https://example.test/their-own.png",
       onPage: "https://example.test/their-own.png",
@@ -87,7 +87,7 @@ describe("a game's picture", function () {
     expect(await shown()).to.deep.equal({ inList: picture, onPage: picture, toPartner: picture });
   });
 
-  it("comes to anybody with its address, for good, as what it is and nothing else", async () => {
+  it("is served to anybody who knows its address, cacheable forever and only as a picture", async () => {
     const bytes = aJpeg();
     const address = await stored(bytes, "image/jpeg");
     expect(address).to.match(new RegExp(`^${api.url}/api/pictures/[0-9a-f-]{36}$`));
@@ -107,7 +107,7 @@ describe("a game's picture", function () {
     expectErrorResponse(await api.anonymous().get("/api/pictures/nobody-stored-this"), 404, "not_found");
   });
 
-  it("gets another address when it is another picture, and keeps it when it is the same", async () => {
+  it("gets a new address if it changes, and keeps it if it is the same", async () => {
     const first = await stored(aPng());
     const etag = (await client.get(`/api/partners/games/${game.slug}`)).headers.get("etag") ?? "";
     expect(await stored(aPng())).to.equal(first);
@@ -125,7 +125,7 @@ describe("a game's picture", function () {
     expect(await objectKeys()).to.have.length(1);
   });
 
-  it("is shown to its partner at the service's new address, and the tag of what they read before still names the game's state", async () => {
+  it("is shown to its partner at the service's new address, while an earlier tag still matches the game", async () => {
     const { pathname } = new URL(await stored(aPng()));
     const detailPath = `/api/partners/games/${game.slug}`;
     const etag = (await client.get(detailPath)).headers.get("etag") ?? "";
@@ -144,7 +144,7 @@ describe("a game's picture", function () {
     }
   });
 
-  it("is refused with a sentence when it is none, and changes nothing", async () => {
+  it("is refused with an explanation if it is invalid, and changes nothing", async () => {
     await stored(aPng());
     const before = await stateOf(api);
     const { bytes: bytesMax } = limits.picture;
@@ -192,7 +192,7 @@ describe("a game's picture", function () {
     expect(await objectKeys()).to.have.length(1);
   });
 
-  it("that the object store does not give is an error that nobody keeps", async () => {
+  it("returns an uncacheable error if the object store fails", async () => {
     const address = await stored(aPng());
     const [key = ""] = await objectKeys();
     await api.deps.objectStore.client.removeObject(api.deps.objectStore.bucket, key);
@@ -204,7 +204,7 @@ describe("a game's picture", function () {
     ]);
   });
 
-  it("that the object store has lost is shown again once the same is uploaded again", async () => {
+  it("is shown again after a lost one is uploaded again", async () => {
     const bytes = aPng({ width: 1280, height: 720 });
     const { pathname } = new URL(await stored(bytes));
     const { client: minio, bucket } = api.deps.objectStore;
@@ -214,7 +214,7 @@ describe("a game's picture", function () {
     expect((await api.anonymous().get(pathname)).status).to.equal(200);
   });
 
-  it("is taken away, and then the partner's address is shown again", async () => {
+  it("is removed, and then the partner's thumbnail is shown again", async () => {
     const address = await stored(aPng());
     for (let round = 0; round < 2; round++)
       expect((await client.delete(`/api/partners/games/${game.slug}/picture`)).status).to.equal(204);
@@ -224,7 +224,7 @@ describe("a game's picture", function () {
     expect(await objectKeys()).to.be.empty;
   });
 
-  it("goes with its game, comes back with it within 90 days, and is removed after them", async () => {
+  it("is removed with its game, restored with it within 90 days, and deleted after them", async () => {
     const address = await stored(aPng());
     await client.delete(`/api/partners/games/${game.slug}`);
     expect((await fetch(address)).status).to.equal(404);
@@ -241,7 +241,7 @@ describe("a game's picture", function () {
     expect(await objectKeys()).to.be.empty;
   });
 
-  it("that a process did not finish storing is removed, and what is being stored now is not", async () => {
+  it("is removed if its process died while storing it, but not while it is being stored", async () => {
     const row = {
       gameId: game.id,
       sha256: "a".repeat(64),
@@ -263,7 +263,7 @@ describe("a game's picture", function () {
     expect(await api.deps.postgres.prisma.gamePicture.count({ where: { gameId: game.id } })).to.equal(1);
   });
 
-  it("does not become current any more when the sweeper may be about to remove it", async () => {
+  it("does not become current when the sweeper may be about to remove it", async () => {
     const { postgres } = api.deps;
     const row = {
       gameId: game.id,

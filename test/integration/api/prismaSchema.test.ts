@@ -146,7 +146,7 @@ describe("schema.prisma", function () {
     await database.drop();
   });
 
-  it("describes the schema that the migrations make", async () => {
+  it("matches the schema of the migrations", async () => {
     const expected = expectedObjects(blocksOf(await readFile(schemaFile, "utf8")));
     const actual = await actualObjects(client);
     expect(expected).to.have.length.greaterThan(200);

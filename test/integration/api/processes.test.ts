@@ -72,7 +72,7 @@ describe("two processes of the API", function () {
     return browser;
   }
 
-  it("refuse nobody while one is told to end, however late those who send requests hear of it", async () => {
+  it("refuse nobody while one is shutting down, however late clients notice", async () => {
     const metricsPort = await freePort();
     const leaving = await ApiProcess.beside(api, {
       METRICS_PORT: String(metricsPort),
@@ -92,7 +92,7 @@ describe("two processes of the API", function () {
     expect(service.closing, "responses that send the connection away").to.be.above(0);
   });
 
-  it("take no request from a client that keeps its connection, and asks again after every proxy knows", async () => {
+  it("accept no request on a kept-alive connection after every proxy knows of the shutdown", async () => {
     const leaving = await ApiProcess.beside(api, { SHUTDOWN_DELAY_SECONDS: "1" });
     const client = new KeptConnection(`${leaving.url}/healthz`);
     expect(await client.ask()).to.deep.equal({ status: 200, isLast: false });
@@ -102,7 +102,7 @@ describe("two processes of the API", function () {
     await ended;
   });
 
-  it("need not wait for the end of one that is told to end: it leads no more while it still serves", async () => {
+  it("do not wait for the end of a process that is shutting down: it gives up leadership while it still serves", async () => {
     const { server } = api.kube ?? {};
     if (server === undefined) throw new Error("The API was started without a cluster.");
     const namespace = await server.createNamespace("release");
@@ -161,7 +161,7 @@ describe("two processes of the API", function () {
         expectErrorResponse(await postSignIn(api.anonymous(at), user), 429, "locked");
     });
 
-    it("a sign-out, at once", async () => {
+    it("a sign-out, immediately", async () => {
       const browser = api.anonymous(one);
       await postSignIn(browser, await aUser(api.deps));
       const there = elsewhere(browser, two);
@@ -173,7 +173,7 @@ describe("two processes of the API", function () {
     });
   });
 
-  it("keep a sign-out after a flush of Redis and the end of the process that took it", async () => {
+  it("keep a sign-out after a flush of Redis and the end of the process that handled it", async () => {
     const user = await aUser(api.deps);
     const [ended, kept] = [api.anonymous(one), api.anonymous(one)];
     await postSignIn(ended, user);
@@ -236,7 +236,7 @@ describe("two processes of the API", function () {
       await eventually(async () => expect(await objects()).to.deep.equal([sessionId]).and.to.be.ok);
     }
 
-    it("though one is killed before the launch is stored: a later repetition launches", async () => {
+    it("even if one is killed before the launch is stored: a later retry launches", async () => {
       const { pool } = api.deps.postgres;
       const lock = await pool.connect();
       try {
@@ -277,7 +277,7 @@ describe("two processes of the API", function () {
       await expectOneLaunch(late);
     });
 
-    it("though one is killed before the object is created: a repetition returns the same response", async () => {
+    it("even if one is killed before the object is created: a retry returns the same response", async () => {
       relay.delayMs = 5_000;
       const lost = launch(one).then(
         ({ text }) => text,
@@ -301,7 +301,7 @@ describe("two processes of the API", function () {
     });
   });
 
-  it("launch a game or delete it when both come at once, and the launched session's end removes the game's files", async () => {
+  it("either launch a game or delete it when both are requested at once, and remove its files after the session", async () => {
     const { prisma } = api.deps.postgres;
     const partner = await aPartner(api.deps);
     const game = await aGame(api.deps, { partnerId: partner.id });

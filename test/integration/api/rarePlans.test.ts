@@ -36,7 +36,7 @@ describe("queries for few of many rows", function () {
   });
   after(() => api.stop());
 
-  it("visit 200 of 50,000 audit events at most to list what a user did and what was done to them", async () => {
+  it("visit at most 200 of 50,000 audit events to list actions by and on a user", async () => {
     const principals = [
       { kind: "user", id: "user-17" },
       { kind: "account", id: "none" },
@@ -50,7 +50,7 @@ describe("queries for few of many rows", function () {
     );
   });
 
-  it("list the newest audit events first, in numeric order, and visit 200 at most", async () => {
+  it("list the newest audit events first, in numeric order, and visit at most 200", async () => {
     const filter: AuditFilter = { since: undefined, principals: undefined, before: "10050", limit: 100 };
     expect((await listAuditRows(api.deps.postgres.pool, filter)).map(({ id }) => Number(id))).to.deep.equal(
       Array.from({ length: 100 }, (_, index) => 10_049 - index),

@@ -25,7 +25,7 @@ class CountedReads extends Client {
   }
 }
 
-describe("a row of which the object store refuses what is to be done", function () {
+describe("a row whose objects the object store refuses to change", function () {
   this.timeout(60_000);
   let api: TestApi;
   let game: TestGame;
@@ -46,7 +46,7 @@ describe("a row of which the object store refuses what is to be done", function 
     return api.logLines.filter((line) => line.includes(sentence)).length;
   }
 
-  it("is passed by: remains of other uploads are removed; it is reported once, and tried again", async () => {
+  it("is skipped: remains of other uploads are removed; it is reported once, and retried", async () => {
     const { gameUpload } = api.deps.postgres.prisma;
     const past = { gameId: game.id, abandonedAt: hoursAgo(2) };
     await gameUpload.create({
@@ -68,7 +68,7 @@ describe("a row of which the object store refuses what is to be done", function 
     expect(await gameUpload.count({ where: past })).to.equal(0);
   });
 
-  it("is passed by: other superseded archives are removed", async () => {
+  it("is skipped: other superseded archives are removed", async () => {
     const { gameVersion } = api.deps.postgres.prisma;
     const past = {
       gameId: game.id,
@@ -87,7 +87,7 @@ describe("a row of which the object store refuses what is to be done", function 
     ).to.deep.equal(["other"]);
   });
 
-  it("is passed by: other pictures that no game shows are removed", async () => {
+  it("is skipped: other unused pictures are removed", async () => {
     const { gamePicture } = api.deps.postgres.prisma;
     const past = {
       gameId: game.id,
@@ -105,7 +105,7 @@ describe("a row of which the object store refuses what is to be done", function 
     ]);
   });
 
-  it("is passed by: saves of other removed slots are removed", async () => {
+  it("is skipped: saves of other deleted slots are removed", async () => {
     const { saveSweep } = api.deps.postgres.prisma;
     await saveSweep.create({
       data: { slotId: impossible, dueAt: hoursAgo(2), slotDeletedAt: hoursAgo(2400) },
@@ -126,7 +126,7 @@ describe("a row of which the object store refuses what is to be done", function 
     return { id, slotId };
   }
 
-  it("is passed by: slots of other ended sessions are released, and that of the refused one 25 hours after its end", async () => {
+  it("is skipped: slots of other ended sessions are released, and its own 25 hours after the session's end", async () => {
     const { prisma } = api.deps.postgres;
     const [first, other] = [await ended(2), await ended(1)];
     await prisma.saveSlot.update({ where: { id: first.slotId }, data: { id: impossible } });
@@ -138,7 +138,7 @@ describe("a row of which the object store refuses what is to be done", function 
     expect(await releaseSlots(api.deps, refused)).to.deep.equal([first.id]);
   });
 
-  it("whose newest save can be listed and not read is reported once, and left alone for a while", async () => {
+  it("is reported once and skipped for a while if its newest save can be listed but not read", async () => {
     const { client: owner, bucket } = api.minio!;
     const { prisma } = api.deps.postgres;
     const { id, slotId } = await ended(2);

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from "#test/support/stores/post
 
 const nobody = { kill: () => Promise.resolve(), freeze: () => Promise.resolve(), wake: () => undefined };
 
-describe("a registration whose commit is carried out without a response", function () {
+describe("a registration whose commit succeeds without a response", function () {
   this.timeout(60_000);
   const gate = new Gate(nobody);
   let database: TestDatabase;
@@ -25,7 +25,7 @@ describe("a registration whose commit is carried out without a response", functi
     await database.drop();
   });
 
-  it("is answered as the first one would have been when it is repeated under its Idempotency-Key", async () => {
+  it("gets the first response when it is retried with its Idempotency-Key", async () => {
     const partner = await aPartner(api.deps);
     const client = api.asPartner(partner);
     const body = {

@@ -25,7 +25,7 @@ describe("releaseSlots", function () {
     ["whose last save was not stored at its end", hoursAgo(26)],
     ["that the cluster never ended", null],
   ] as const) {
-    it(`gives the slot of a session ${what} back with what was stored since, also when nobody looked for more than a day`, async () => {
+    it(`releases the slot of a session ${what} with the saves stored since, even after more than a day without a check`, async () => {
       const user = await aUser(api.deps);
       const { id: slotId } = await aSaveSlot(api.deps, { user, game });
       const { id } = await aGameSessionRow(

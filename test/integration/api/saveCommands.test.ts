@@ -67,7 +67,7 @@ describe("joypod save", function () {
     return { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() };
   }
 
-  it("shows, exports, restores and imports a player's saves, and leaves a trail", async () => {
+  it("shows, exports, restores and imports a player's saves, and records it in the audit trail", async () => {
     const first = await fixture.aVersion(slotId, "one");
     const second = await fixture.aVersion(slotId, "two");
     const list = await save("list", ["--json"]);
@@ -106,7 +106,7 @@ describe("joypod save", function () {
     ]);
   });
 
-  it("says of a game that is gone that it is, and what can be done", async () => {
+  it("explains that a game is no longer available, and what to do", async () => {
     const { id, archive } = await fixture.aVersion(slotId, "one");
     const { game: games } = fixture.api.deps.postgres.prisma;
     await games.update({ where: { id: fixture.game.id }, data: { deletedAt: new Date() } });
@@ -126,7 +126,7 @@ describe("joypod save", function () {
     }
   });
 
-  it("refuses with the exit codes of all commands, and changes nothing", async () => {
+  it("fails with the exit codes of all commands, and changes nothing", async () => {
     const { id } = await fixture.aVersion(slotId, "one", { stored: Buffer.from("rotten") });
     const codes = async (...requests: [string, string[], Buffer?][]): Promise<(number | null)[]> => {
       const results: (number | null)[] = [];

@@ -4,7 +4,7 @@ import { checkHistories } from "#test/support/model/savesHistories.ts";
 /** The same histories in every run; `make test-long` has many more. */
 const seed = 20_261_122;
 
-describe("saves, while nodes, agents and stores fail and return", function () {
+describe("saves during failures of nodes, agents and stores", function () {
   this.timeout(120_000);
   let fixture: SavesFixture;
 
@@ -13,7 +13,7 @@ describe("saves, while nodes, agents and stores fail and return", function () {
   });
   after(() => fixture.stop());
 
-  it("are never lost, never go back and never anybody else's, and lock nobody out", async () => {
+  it("are never lost, never go back, never mix players, and never lock a slot forever", async () => {
     await checkHistories(fixture, { seed, histories: 12, stepsMax: 40 });
   });
 });

@@ -58,7 +58,7 @@ describe("reading saves before they are restored or copied", function () {
     };
   }
 
-  it("blames no save for a 404 of a proxy that has no way to the object store", async () => {
+  it("does not mark a save as unreadable because of a proxy's 404", async () => {
     const [versionId] = await earlierVersions(1);
     proxy.fault = ({ method, path }) =>
       method === "GET" && path.includes(`/saves/${slotId}/`) ? { status: 404 } : undefined;
@@ -70,7 +70,7 @@ describe("reading saves before they are restored or copied", function () {
     expect((await restore(versionId!)).status).to.equal(200);
   });
 
-  it("goes on four at a time, and the others wait", async () => {
+  it("reads four saves at a time, and the others wait", async () => {
     const wishes = [];
     for (let count = 0; count < 6; count++) {
       await fixture.launches.newPlayer();
@@ -88,7 +88,7 @@ describe("reading saves before they are restored or copied", function () {
     expect(reads(slots)).to.equal(6);
   });
 
-  it("is one at a time for a player: their others wait behind it, a few of them, and keep out nobody else's", async () => {
+  it("reads one save per player at a time: a few more wait, and do not block other players", async () => {
     const versions = await earlierVersions(6);
     const release = holdReads([slotId]);
     const restored = versions.map((id) => restore(id));
@@ -111,7 +111,7 @@ describe("reading saves before they are restored or copied", function () {
     expect(refused?.headers.get("retry-after")).to.equal("10");
   });
 
-  it("is spared where the slot goes on with the save already, unless it was found unreadable", async () => {
+  it("is skipped if the slot already has the save, unless it was found unreadable", async () => {
     const { id, objectKey } = await fixture.aVersion(slotId, "one");
     expect((await restore(id)).status).to.equal(200);
     expect(reads()).to.equal(0);

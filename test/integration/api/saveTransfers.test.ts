@@ -36,7 +36,7 @@ describe("transfers of saves", function () {
   });
   after(() => fixture.stop());
 
-  it("are counted, of copies and restores too, which move whole saves as well", async () => {
+  it("are counted, including copies and restores, which also move whole saves", async () => {
     const { id } = await fixture.aVersion(slotId, "one");
     const limited = await SavesFixture.start({ env: { SAVE_TRANSFERS_PER_HOUR: "1" } });
     try {
@@ -138,7 +138,7 @@ describe("transfers of saves", function () {
     return client.untilClosed();
   }
 
-  it("upload what was downloaded into the slot and into a new one, to the byte", async () => {
+  it("upload a download into its slot and into a new one, unchanged to the byte", async () => {
     const { id, archive } = await fixture.aVersion(slotId, "one");
     await fixture.aVersion(slotId, "two");
     await fixture.saves();
@@ -170,7 +170,7 @@ describe("transfers of saves", function () {
     expect(await fixture.launches.launched({ saveSlotId: slotId })).to.match(/^gs-/);
   });
 
-  it("refuse a save that is damaged or missing before anything is sent", async () => {
+  it("refuse a damaged or missing save before anything is sent", async () => {
     const whole = await fixture.aVersion(slotId, "one");
     const damaged = await fixture.aVersion(slotId, "two", { stored: aSave("TWO") });
     const cut = await fixture.aVersion(slotId, "three", { stored: aSave("three").subarray(0, -1) });
@@ -185,7 +185,7 @@ describe("transfers of saves", function () {
     expect(last.json()).to.not.have.property("versionId");
   });
 
-  it("refuse what is no archive of a save, and leave nothing of it", async () => {
+  it("refuse bodies that are not a save's archive, and leave nothing behind", async () => {
     await fixture.aVersion(slotId, "one");
     const bad = [
       Buffer.from("no gzip"),
@@ -201,7 +201,7 @@ describe("transfers of saves", function () {
     });
   });
 
-  it("refuse archives that would leave their directory, or hold what no save is", async () => {
+  it("refuse archives with entries outside their directory, or of unsupported types", async () => {
     // A game names its saves as it likes: what only a partner's archive must not have is none of these.
     const hostile = hostileEntries.filter(({ what }) => !/^(a name|twins)/.test(what));
     expect(hostile).to.have.length(12);
@@ -214,7 +214,7 @@ describe("transfers of saves", function () {
     });
   });
 
-  it("refuse more than the game may keep, packed or unpacked, however well it is packed", async () => {
+  it("refuse saves over the game's limit, packed or unpacked, whatever their compression", async () => {
     const zeros = aTarGz([{ name: "zeros", body: Buffer.alloc(16 * mebibyte + 1) }]);
     const pages = aTarGz(Array.from({ length: 4097 }, (_, index) => ({ name: `f${index}`, body: "x" })));
     await expectNothingLeft(async () => {
@@ -230,7 +230,7 @@ describe("transfers of saves", function () {
     );
   });
 
-  it("leave nothing of an upload that is cut, and nothing of one whose slot was launched meanwhile", async () => {
+  it("leave nothing of an interrupted upload, or of one whose slot was launched in the meantime", async () => {
     await fixture.aVersion(slotId, "one");
     const archive = aTarGz([{ name: "noise", body: randomBytes(12 * mebibyte) }]);
     await expectNothingLeft(async () => {
@@ -250,7 +250,7 @@ describe("transfers of saves", function () {
     ["a slot", () => `${fixture.path}/${slotId}/archive`],
     ["a new one", () => fixture.path],
   ] as const) {
-    it(`leave nothing of an upload into ${what} whose client goes after the last byte, before it becomes the save`, async () => {
+    it(`leave nothing of an upload into ${what} whose client disconnects after the last byte and before the commit`, async () => {
       await fixture.aVersion(slotId, "one");
       const [archive, requestId] = [aSave("cancelled"), `cancelled-${slotId}`];
       await expectNothingLeft(async () => {
@@ -277,7 +277,7 @@ describe("transfers of saves", function () {
     });
   }
 
-  it("are received one upload of a player at a time, so that the others find room", async () => {
+  it("receive one upload per player at a time, so that others find room", async () => {
     const archive = aTarGz([{ name: "noise", body: randomBytes(12 * mebibyte) }]);
     const first = await begun(archive);
     const second = await upload(aSave("two"), fixture.path);
@@ -292,7 +292,7 @@ describe("transfers of saves", function () {
     expect(again.status, again.text).to.equal(201);
   });
 
-  it("check an announced digest, the type of the body, and that a slot is free, before they take anything", async () => {
+  it("check the digest header, the body's type and the slot before they request the body", async () => {
     const archive = aSave("x");
     expectErrorResponse(
       await upload(archive, undefined, {
@@ -317,7 +317,7 @@ describe("transfers of saves", function () {
     );
   });
 
-  it("are refused in words that a client sees which sends its whole body before it reads", async () => {
+  it("return errors to a client that sends its whole body before it reads", async () => {
     await fixture.saves(); // Signs the player in.
     // More than both ends of a connection keep of what nobody reads.
     const body = Buffer.alloc(12 * mebibyte);
@@ -335,7 +335,7 @@ describe("transfers of saves", function () {
     }
   }).timeout(20_000);
 
-  it("answer 503 while the object store is unavailable, and change nothing", async () => {
+  it("return 503 while the object store is unavailable, and change nothing", async () => {
     const { id } = await fixture.aVersion(slotId, "one");
     const before = await fixture.saves();
     await fixture.minio.stop();

@@ -30,7 +30,7 @@ describe("a player's saves", function () {
   }
 
   describe("GET /api/games/:slug/saves", () => {
-    it("shows three slots with their versions, the newest first, and which one the slot goes on with", async () => {
+    it("shows three slots with their versions, newest first, and each slot's current version", async () => {
       const [first, second] = [
         await fixture.aVersion(slotId, "one"),
         await fixture.aVersion(slotId, "second"),
@@ -72,7 +72,7 @@ describe("a player's saves", function () {
       });
     });
 
-    it("says what a slot in use is doing", async () => {
+    it("shows the state of a slot in use", async () => {
       const id = await own("running");
       expect((await fixture.slot(slotId)).state).to.equal("playing");
       await fixture.api.deps.postgres.prisma.gameSession.update({
@@ -87,7 +87,7 @@ describe("a player's saves", function () {
       expect((await fixture.slot(slotId)).state).to.equal("free");
     });
 
-    it("shows the saves of a game that is gone to those who have some, and lets them only be taken away", async () => {
+    it("shows the saves of an unavailable game to players who have some, for download and deletion only", async () => {
       const { deps } = fixture.api;
       const gone = await aGame(deps);
       const path = `/api/games/${gone.slug}/saves`;
@@ -112,7 +112,7 @@ describe("a player's saves", function () {
   });
 
   describe("POST /api/games/:slug/saves/:slotId/restore", () => {
-    it("makes an earlier version the slot's save again, in a new generation of the same object", async () => {
+    it("makes an earlier version the slot's save again, in a new generation with the same object", async () => {
       const first = await fixture.aVersion(slotId, "one");
       const second = await fixture.aVersion(slotId, "two");
       const response = await fixture.player.post(`${fixture.path}/${slotId}/restore`, {
@@ -132,7 +132,7 @@ describe("a player's saves", function () {
       expect(spec.saveSlot).to.include({ generation: 3, objectKey: first.objectKey });
     });
 
-    it("changes nothing when the slot goes on with that save already, or the request comes twice with one key", async () => {
+    it("changes nothing if the slot already has that save, or if the request is repeated with the same key", async () => {
       const first = await fixture.aVersion(slotId, "one");
       const second = await fixture.aVersion(slotId, "two");
       const restore = (versionId: string) =>
@@ -151,7 +151,7 @@ describe("a player's saves", function () {
       expect((await fixture.slot(slotId)).versions).to.have.length(3);
     });
 
-    it("refuses a slot that a session owns, also while its last save is on its way", async () => {
+    it("refuses a slot with an owner, even while its last save is being stored", async () => {
       const { id } = await fixture.aVersion(slotId, "one");
       await fixture.aVersion(slotId, "two");
       const session = await own("running");
@@ -169,7 +169,7 @@ describe("a player's saves", function () {
       expect(storing.headers.get("retry-after")).to.equal("10");
     });
 
-    it("lets either the restore or the launch come first, and the launch then starts from what is the slot's", async () => {
+    it("runs either before or after a concurrent launch, which starts from the slot's save at that time", async () => {
       const { prisma } = fixture.api.deps.postgres;
       for (let round = 0; round < 12; round++) {
         await fixture.launches.newPlayer();
@@ -192,7 +192,7 @@ describe("a player's saves", function () {
       }
     });
 
-    it("refuses a version that is missing or damaged, notes it, and names the newest readable one before it", async () => {
+    it("refuses a missing or damaged version, records it, and names the newest readable one before it", async () => {
       const oldest = await fixture.aVersion(slotId, "one");
       const damaged = await fixture.aVersion(slotId, "two", { stored: Buffer.from("rotten") });
       const missing = await fixture.aVersion(slotId, "three");
@@ -214,7 +214,7 @@ describe("a player's saves", function () {
   });
 
   describe("PATCH and DELETE /api/games/:slug/saves/:slotId", () => {
-    it("names a slot, in the catalogue too, and gives the first name back", async () => {
+    it("names a slot, also in the catalogue, and restores the default name", async () => {
       await fixture.aVersion(slotId, "one");
       const rename = (label: string) => fixture.player.patch(`${fixture.path}/${slotId}`, { label });
       const labelInCatalogue = async (): Promise<string> =>
@@ -230,7 +230,7 @@ describe("a player's saves", function () {
       expect(await labelInCatalogue()).to.equal("Playthrough 1");
     });
 
-    it("empties a slot that nobody plays, and leaves its saves to the sweeper", async () => {
+    it("empties a slot without an owner, and leaves its saves to the sweeper", async () => {
       const { objectKey } = await fixture.aVersion(slotId, "one");
       const session = await own("running");
       expectErrorResponse(await fixture.player.delete(`${fixture.path}/${slotId}`), 409, "slot_in_use");
@@ -252,7 +252,7 @@ describe("a player's saves", function () {
   });
 
   describe("POST /api/games/:slug/saves/:slotId/copy", () => {
-    it("copies the save into the lowest empty slot, which goes on by itself", async () => {
+    it("copies the save into the lowest empty slot, which is then independent", async () => {
       await fixture.aVersion(slotId, "one");
       await fixture.player.patch(`${fixture.path}/${slotId}`, { label: "Before the boss" });
       const response = await fixture.player.post(`${fixture.path}/${slotId}/copy`);
@@ -283,7 +283,7 @@ describe("a player's saves", function () {
       ).to.equal(200);
     });
 
-    it("needs an empty slot, which only one of two copies gets, and leaves nothing of the other", async () => {
+    it("needs an empty slot, which only one of two concurrent copies gets, and leaves nothing of the other", async () => {
       await fixture.aVersion(slotId, "one");
       await fixture.aSlot(2);
       const before = await fixture.objects();
@@ -295,7 +295,7 @@ describe("a player's saves", function () {
       expectErrorResponse(await fixture.player.post(`${fixture.path}/${slotId}/copy`), 409, "no_empty_slot");
     });
 
-    it("is in the trail, with where it came from and by which request, as all changes of saves are", async () => {
+    it("is recorded in the audit trail with its source and request, like all changes of saves", async () => {
       const { deps } = fixture.api;
       const { id: first } = await fixture.aVersion(slotId, "one");
       await fixture.aVersion(slotId, "two");
@@ -320,7 +320,7 @@ describe("a player's saves", function () {
       );
     });
 
-    it("refuses a slot in play and one without a save", async () => {
+    it("refuses a slot in use and one without a save", async () => {
       expectErrorResponse(await fixture.player.post(`${fixture.path}/${slotId}/copy`), 409, "conflict");
       await fixture.aVersion(slotId, "one");
       await own("running");
@@ -328,7 +328,7 @@ describe("a player's saves", function () {
     });
   });
 
-  it("are launched again after a launch found the slot's save damaged, from the version before it", async () => {
+  it("can be launched from the version before after a launch found the slot's save damaged", async () => {
     const earlier = await fixture.aVersion(slotId, "one");
     const damaged = await fixture.aVersion(slotId, "two", { stored: Buffer.from("rotten") });
     const { operator } = fixture.launches;
@@ -366,7 +366,7 @@ describe("a player's saves", function () {
     expect(spec.saveSlot.objectKey).to.equal(earlier.objectKey);
   });
 
-  it("are nobody else's: neither slots nor versions, under any address", async () => {
+  it("are not accessible to other players: neither slots nor versions", async () => {
     const { id: versionId } = await fixture.aVersion(slotId, "one");
     const victim = slotId;
     await fixture.launches.newPlayer();

@@ -51,7 +51,7 @@ describe("scrubSaves", function () {
     );
   }
 
-  it("finds what is missing or damaged, tells it, and notices what is whole again", async () => {
+  it("finds and reports missing and damaged saves, and notices when one is intact again", async () => {
     const whole = await fixture.aVersion(slotId, "one");
     const damaged = await fixture.aVersion(slotId, "two", { stored: whole.archive });
     const missing = await fixture.aVersion(slotId, "three");
@@ -84,7 +84,7 @@ describe("scrubSaves", function () {
     expect(await metric("joypod_saves_unreadable ")).to.deep.equal(["joypod_saves_unreadable 1"]);
   });
 
-  it("reads each save once in its time, and goes on where it was stopped", async () => {
+  it("reads each save once when it is due, and continues where it was stopped", async () => {
     const { prisma } = fixture.api.deps.postgres;
     const one = await fixture.aVersion(slotId, "one");
     const two = await fixture.aVersion(slotId, "two");
@@ -120,7 +120,7 @@ describe("scrubSaves", function () {
     ).to.equal(2);
   });
 
-  it("goes on to other saves when one is stored anew while it is read, as that of a session that plays", async () => {
+  it("continues with other saves if one is replaced while it is read, like that of a running session", async () => {
     const { prisma } = fixture.api.deps.postgres;
     const played = await fixture.aVersion(slotId, "played");
     const other = await fixture.aVersion(slotId, "other");
@@ -143,14 +143,14 @@ describe("scrubSaves", function () {
     );
   });
 
-  it("keeps to its pace", async () => {
+  it("keeps to the configured rate", async () => {
     const { archive } = await fixture.aVersion(slotId, "one");
     const startedMs = performance.now();
     await pass({ bytesPerSecond: archive.length * 2 });
     expect(performance.now() - startedMs).to.be.at.least(490);
   });
 
-  it("blames no save while the object store is unavailable, and tries again within the hour", async () => {
+  it("marks no save while the object store is unavailable, and retries within the hour", async () => {
     const { prisma } = fixture.api.deps.postgres;
     await fixture.aVersion(slotId, "one");
     await fixture.minio.stop();

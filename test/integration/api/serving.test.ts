@@ -37,7 +37,7 @@ describe("serving", () => {
   });
 
   describe("the web app", () => {
-    it("returns the page at every path but the API's and files'", async () => {
+    it("returns the page at every path except those of the API and of files", async () => {
       for (const path of ["/", "/signin", "/games/some-game", "/play/gs-1?x=1"]) {
         const response = await api.anonymous().get(path);
         expect(response.status).to.equal(200);
@@ -50,7 +50,7 @@ describe("serving", () => {
       }
     });
 
-    it("lets hashed files be cached for a year, and compresses large ones", async () => {
+    it("lets browsers cache hashed files for a year, and compresses large ones", async () => {
       const script = await api.anonymous().get("/assets/index-Ab3dEf9_.js");
       expect(script.headers.get("cache-control")).to.equal("public, max-age=31536000, immutable");
       expect(script.headers.get("content-type")).to.match(/javascript/);
@@ -80,14 +80,14 @@ describe("serving", () => {
       "/READYZ",
       "/metrics",
     ]) {
-      it(`has nothing at ${path}`, async () => {
+      it(`returns 404 at ${path}`, async () => {
         const response = await api.anonymous().get(path);
         expect(response.text).to.not.contain("outside");
         expectErrorResponse(response, 404, "not_found");
       });
     }
 
-    it("never takes the place of the API", async () => {
+    it("does not replace the API", async () => {
       for (const path of ["/api", "/api/", "/api/nothing", "/api/games/", "//api/games", "/API/games"]) {
         const response = await api.anonymous().get(path);
         if (path === "/API/games") expect(response.text).to.contain("<title>");
@@ -98,7 +98,7 @@ describe("serving", () => {
   });
 
   describe("every response", () => {
-    it("carries the security headers, whatever its status", async () => {
+    it("has the security headers, whatever its status", async () => {
       const player = api.as(await aUser(api.deps));
       const responses = [
         await api.anonymous().get("/api/nothing"),
@@ -139,7 +139,7 @@ describe("serving", () => {
       expect([...options.headers.keys()].filter((name) => name.startsWith("access-control"))).to.be.empty;
     });
 
-    it("comes before the body is requested where it does not depend on the body", async () => {
+    it("is sent before the body is requested, unless it depends on the body", async () => {
       const head =
         "POST /api/favorites HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n";
       expect(await exchange(api.url, `${head}\r\n`)).to.match(/^HTTP\/1\.1 401 /);
@@ -154,7 +154,7 @@ describe("serving", () => {
     });
   });
 
-  it("measures a request whose client went before any response as 499, not as a 404 of its route", async () => {
+  it("is measured as 499 if the client disconnected before it", async () => {
     const player = api.as(await aUser(api.deps));
     await player.get("/api/games");
     const client = await RawClient.connect(api.url);
@@ -182,7 +182,7 @@ describe("serving", () => {
   });
 
   describe("health", () => {
-    it("is ready only while the database answers and the process is not ending", async () => {
+    it("is ready only while the database responds and the process is not shutting down", async () => {
       expect((await api.anonymous().get("/healthz")).json()).to.deep.equal({ status: "ok" });
       expect((await api.anonymous().get("/readyz?exclude=objectStore")).status).to.equal(200);
       api.deps.lifecycle.isStopping = true;
@@ -191,7 +191,7 @@ describe("serving", () => {
       api.deps.lifecycle.isStopping = false;
     });
 
-    it("asks the stores once, however many ask for it at once or within a second", async () => {
+    it("checks the stores once for all requests within a second", async () => {
       const flooded = await TestApi.start({ env: { READY_KEPT_MS: "60000" } });
       const log = new StatementLog(flooded.deps.postgres.pool);
       try {
@@ -232,7 +232,7 @@ describe("serving", () => {
       }
     });
 
-    it("recovers by itself when the database is back", async () => {
+    it("recovers when the database is back", async () => {
       const player = api.as(await aUser(api.deps));
       expect((await player.get("/api/games")).status).to.equal(200);
       await api.database.server.stop("SIGINT");
@@ -258,7 +258,7 @@ describe("serving", () => {
     });
     after(() => database.drop());
 
-    it("serves, has its metrics on a port of their own, and on SIGTERM ends after its open requests", async () => {
+    it("serves, has its metrics on a separate port, and on SIGTERM ends after its open requests", async () => {
       const [port, metricsPort] = [await freePort(), await freePort()];
       const child = start({
         PORT: String(port),
@@ -299,7 +299,7 @@ describe("serving", () => {
       expect(await ended).to.deep.equal([0, null]);
     });
 
-    it("refuses to start with an unsafe configuration, naming every wrong variable", async () => {
+    it("refuses to start with an unsafe configuration, and names every invalid variable", async () => {
       const child = start({
         SIGNING_KEYS: `a:${Buffer.from("short").toString("base64")}`,
         PASSWORD_PEPPER: "short",

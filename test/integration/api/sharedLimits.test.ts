@@ -48,7 +48,7 @@ describe("limits shared by clients", function () {
       expect(direct.statuses).to.deep.equal({ 200: 120, 429: 5 });
     });
 
-    it("end with their window, however often a refused client repeats its request", async () => {
+    it("end with their window, however often a refused client retries", async () => {
       const key = randomBytes(8).toString("hex");
       const outcomes = [];
       for (let request = 0; request < 40; request += 1)
@@ -63,7 +63,7 @@ describe("limits shared by clients", function () {
       });
     });
 
-    it("are free again once what they admitted is given back, whatever they refused meanwhile", async () => {
+    it("allow requests again after a refund, however many were refused in the meantime", async () => {
       const disconnected = one.deps.redis.duplicate({ lazyConnect: true });
       disconnected.disconnect();
       const { points } = policiesOf(one.deps.config).unknownKeys;
@@ -78,13 +78,13 @@ describe("limits shared by clients", function () {
       }
     });
 
-    it("begin with a request, not with what is given back", async () => {
+    it("start with a request, not with a refund", async () => {
       const key = randomBytes(8).toString("hex");
       await one.deps.rateLimits.refund("unknownKeys", key);
       expect(await one.deps.redis.exists(`joypod:limit:unknownKeys:${key}`)).to.equal(0);
     });
 
-    it("cost one command to Redis, together with the sign-in", async () => {
+    it("need one Redis command, together with the sign-in", async () => {
       const player = one.as(await aUser(one.deps));
       await player.get("/api/game/sessions");
       const monitor = await one.deps.redis.monitor();
@@ -103,7 +103,7 @@ describe("limits shared by clients", function () {
     });
   });
 
-  it("an idle session is either kept alive or reclaimed when both come at once, never both", async () => {
+  it("an idle session is either kept alive or reclaimed when both are requested at once", async () => {
     const api = await TestApi.start();
     try {
       const game = await aGame(api.deps);
@@ -130,7 +130,7 @@ describe("limits shared by clients", function () {
     }
   });
 
-  it("connections are so many and no more, and a place is free again at once", async () => {
+  it("connections are limited, and a closed one is free immediately", async () => {
     const api = await TestApi.start({ env: { MAX_CONNECTIONS: "3" } });
     try {
       const held = await Promise.all([1, 2, 3].map(() => RawClient.connect(api.url)));
@@ -156,7 +156,7 @@ describe("limits shared by clients", function () {
     }
   });
 
-  it("a process that ends answers its open requests, closes idle connections and accepts nothing new", async () => {
+  it("a stopping process answers open requests, closes idle connections and accepts nothing new", async () => {
     const api = await TestApi.start();
     const player = api.as(await aUser(api.deps));
     await player.get("/api/game/sessions");

@@ -99,7 +99,7 @@ describe("a slot's owner", function () {
     );
   }
 
-  it("is the session that is played: one that was thought lost and returns leaves a conflict copy", async () => {
+  it("is the session in progress: a lost session that returns leaves a conflict copy", async () => {
     const lost = await fixture.running();
     const first = await save(lost, 1);
     await operator.finish(lost, nodeLost);
@@ -134,7 +134,7 @@ describe("a slot's owner", function () {
     expect(api.logLines.some((line) => line.includes("conflict copy") && line.includes(lost))).to.be.true;
   });
 
-  it("keeps its slot for as long as its last save may come, and gives it back then", async () => {
+  it("keeps its slot while its last save may arrive, and releases it then", async () => {
     const id = await fixture.running();
     await operator.finish(id, { conditions: notStored });
     await fixture.ended(id);
@@ -168,7 +168,7 @@ describe("a slot's owner", function () {
     );
   });
 
-  it("keeps its slot for its last save where an admin has said by hand that it is finished", async () => {
+  it("keeps its slot for its last save even if an admin sets it to finished", async () => {
     const id = await fixture.running();
     await save(id, 1);
     await operator.report(id, { conditions: [aCondition("Finished", { reason: "ByHand" }), ...notStored] });
@@ -178,7 +178,7 @@ describe("a slot's owner", function () {
     expect(await slotOf(id)).to.include({ objectKey: last.objectKey });
   });
 
-  it("of a lost node gives the slot back with the newest save that the object store has", async () => {
+  it("on a lost node releases the slot with the newest save in the object store", async () => {
     const id = await fixture.running();
     await save(id, 1);
     const unreported = [await store(id, 2), await store(id, 2, 2)].at(-1)!;
@@ -226,7 +226,7 @@ describe("a slot's owner", function () {
     ["removed from the cluster", (node) => operator.removeNode(node)],
   ];
   for (const [what, befall] of losses) {
-    it(`whose node is ${what} after its end gives the slot back with the newest save that the object store has, and what it brings then is a conflict copy`, async () => {
+    it(`whose node is ${what} after its end releases the slot with the newest save in the object store; a later save becomes a conflict copy`, async () => {
       const { id, node } = await endedUnsaved();
       const noise = randomBytes(6_000_000);
       const [saveSlotId, unreported] = [
@@ -265,7 +265,7 @@ describe("a slot's owner", function () {
     });
   }
 
-  it("keeps its slot while its node is silent together with most others, or is no game node any more and has its save to store", async () => {
+  it("keeps its slot while its node is silent together with most others, or is no longer a game node and has a save to store", async () => {
     const { id, node } = await endedUnsaved();
     const conditions = [
       aCondition("Lost", { status: "Unknown", reason: "BrakeHolds" }),
@@ -279,7 +279,7 @@ describe("a slot's owner", function () {
     expect((await fixture.rowOf(id)).slotReleasedAt).to.equal(null);
   });
 
-  it("that vanished while it started is looked for in the object store before its new slot is removed", async () => {
+  it("that vanished during its start is looked up in the object store before its new slot is removed", async () => {
     const empty = await fixture.launched();
     await eventually(async () => (await fixture.rowOf(empty)).crCreatedAt !== null);
     const emptySlot = await slotIdOf(empty);
@@ -296,7 +296,7 @@ describe("a slot's owner", function () {
     expect(slot).to.include({ objectKey: stored.objectKey, generation: 1, savedBySession: id });
   });
 
-  it("loses the slot a day after its end, and what it brings then is a conflict copy", async () => {
+  it("loses the slot a day after its end; a later save becomes a conflict copy", async () => {
     const id = await fixture.running();
     await operator.finish(id, { conditions: notStored });
     await fixture.ended(id);
@@ -350,7 +350,7 @@ describe("a slot's owner", function () {
     expect(await slotOf(id)).to.include({ objectKey: last.objectKey });
   });
 
-  it("never goes back: an earlier save of the session, or the same from an earlier attempt, changes nothing", async () => {
+  it("ignores an earlier save of the session, or the same one from an earlier attempt", async () => {
     const id = await fixture.running();
     const newest = await save(id, 3, 2);
     for (const [sequence, attempt] of [
@@ -363,7 +363,7 @@ describe("a slot's owner", function () {
     expect((await versionsOf(id)).map(({ objectKey }) => objectKey)).to.deep.equal([newest.objectKey]);
   });
 
-  it("has one conflict copy, which moves with its later saves, however often they are reported", async () => {
+  it("has one conflict copy, which is replaced by its later saves, however often they are reported", async () => {
     const lost = await fixture.running();
     await operator.finish(lost, nodeLost);
     await released(lost);
@@ -376,7 +376,7 @@ describe("a slot's owner", function () {
     expect(await slotOf(lost)).to.include({ objectKey: null, generation: 0 });
   });
 
-  it("brings back no save that was superseded and removed, nor one that the slot has under another name, for as long as its session is reported", async () => {
+  it("restores no superseded and removed save, nor one that the slot has under another key, while its session is reported", async () => {
     const { pool } = api.deps.postgres;
     const past = await fixture.running();
     const removed = await save(past, 1);
@@ -416,7 +416,7 @@ describe("a slot's owner", function () {
     expect(await reported()).to.deep.equal([["played", kept.objectKey]]);
   });
 
-  it("names the slot as its player does", async () => {
+  it("names the slot like its player", async () => {
     const id = await fixture.running();
     const { id: slotId } = await slotOf(id);
     await save(id, 1);

@@ -51,7 +51,7 @@ describe("the API's SQL", function () {
     expect(unknown).to.deep.equal(dynamicStatements);
   });
 
-  it("fits the database's schema, and returns the row types that the code reads", async () => {
+  it("matches the database's schema and the row types in the code", async () => {
     const problems: string[] = [];
     for (const { place, caller, texts = [], row } of statements) {
       for (const text of texts) {

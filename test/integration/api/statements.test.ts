@@ -48,7 +48,7 @@ describe("SQL statements per request", function () {
     return player.post("/api/game/launch", { gameSlug: game.slug }, headers);
   }
 
-  it("are those of one launch for many equal ones of a player at once", async () => {
+  it("are those of one launch for many equal concurrent launches of a player", async () => {
     const { id } = await aUser(replica.deps);
     const launches = (): Promise<unknown> =>
       Promise.allSettled(
@@ -102,7 +102,7 @@ describe("SQL statements per request", function () {
     );
   });
 
-  it("take the lock of all launches once for many that are stored, and never for others: 200 players launch eight times each at once", async () => {
+  it("take the launch lock once for many stored launches, and never for others: 200 players launch eight times each at once", async () => {
     await fixture.addNode(200);
     const players: ApiClient[] = [];
     while (players.length < 200) players.push(...(await Promise.all(Array.from({ length: 20 }, signedIn))));

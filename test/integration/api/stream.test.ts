@@ -75,7 +75,7 @@ describe("/api/stream", function () {
     expect(streamer.seen[0]!.headers).to.not.have.any.keys("cookie");
   });
 
-  it("keeps an offer pending while its session starts, and answers it once that runs", async () => {
+  it("keeps an offer pending while its session starts, and answers it when the session runs", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{
@@ -95,7 +95,7 @@ describe("/api/stream", function () {
     expect(streamer.seen.map(({ body }) => body)).to.deep.equal(["v=0 offer"]);
   });
 
-  it("rejects the pending offer if the session ends before it ran", async () => {
+  it("rejects the pending offer if the session ends before it runs", async () => {
     const player = await aUser(api.deps);
     const { slug } = await aGame(api.deps);
     const { sessionId } = (await api.as(player).post("/api/game/launch", { gameSlug: slug })).json<{
@@ -107,7 +107,7 @@ describe("/api/stream", function () {
     expectErrorResponse(await held, 409, "not_running");
   });
 
-  describe("of a session that starts", () => {
+  describe("for a starting session", () => {
     let player: TestUser;
     let sessionId: string;
 
@@ -180,7 +180,7 @@ describe("/api/stream", function () {
       expect((await stopped).status).to.equal(200);
     });
 
-    it("rejects the offer if the session fails before it ran", async () => {
+    it("rejects the offer if the session fails before it runs", async () => {
       await operator.startStreamer(sessionId, deadPodIp);
       const held = offer(player, `/api/stream/${sessionId}`);
       await operator.finish(sessionId, {

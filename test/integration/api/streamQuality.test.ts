@@ -4,7 +4,7 @@ import { aUser, type TestUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 
-describe("a player's choice of quality", () => {
+describe("a player's stream quality", () => {
   let api: TestApi;
   let user: TestUser;
 
@@ -19,7 +19,7 @@ describe("a player's choice of quality", () => {
   const path = "/api/account/stream-quality";
   const maximum = { width: 1280, height: 720, fps: 60, maxKbps: 8000 };
 
-  it("is the site's own at first, and then what the player put", async () => {
+  it("is the site's default at first, and then the player's choice", async () => {
     const player = api.as(user);
     expect((await player.get(path)).json()).to.deep.equal({ quality: {}, maximum });
     const quality = { preset: "sharp", width: 3840, height: 2160, fps: 120 };
@@ -29,14 +29,14 @@ describe("a player's choice of quality", () => {
     expect((await player.get(path)).json()).to.deep.equal({ quality: {}, maximum });
   });
 
-  it("is each player's own, and nobody's without a sign-in", async () => {
+  it("is separate for each player, and requires a sign-in", async () => {
     await api.as(user).put(path, { preset: "dataSaver" });
     expect((await api.as(await aUser(api.deps)).get(path)).json()).to.deep.equal({ quality: {}, maximum });
     expectErrorResponse(await api.anonymous().get(path), 401, "unauthorized");
     expectErrorResponse(await api.anonymous().put(path, { preset: "auto" }), 401, "unauthorized");
   });
 
-  it("is refused when it is not one, and what was kept stays", async () => {
+  it("is refused if it is invalid, and the stored one stays", async () => {
     await api.as(user).put(path, { preset: "dataSaver" });
     for (const body of [{ preset: "best" }, { fps: 1 }, { height: 720 }, { startKbps: 1000 }]) {
       expectErrorResponse(await api.as(user).put(path, body), 400, "invalid_request");
@@ -46,7 +46,7 @@ describe("a player's choice of quality", () => {
     });
   });
 
-  it("is changed so often and no more", async () => {
+  it("has a rate limit", async () => {
     const player = api.as(user);
     const statuses = new Set<number>();
     for (let i = 0; i <= limits.auth.accountChangesPerMinute; i += 1)

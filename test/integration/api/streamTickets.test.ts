@@ -23,7 +23,7 @@ const sdp = { "content-type": "application/sdp" };
 const relays = ["turn:turn.example.com:3478?transport=udp", "turns:turn.example.com:443?transport=tcp"];
 const relaySecret = randomBytes(32).toString("base64");
 
-describe("tickets to streams", function () {
+describe("stream tickets", function () {
   this.timeout(60_000);
   let api: TestApi;
   let operator: FakeOperator;
@@ -86,7 +86,7 @@ describe("tickets to streams", function () {
       .digest("base64");
   }
 
-  it("give the page relays with credentials of the player's own, for an hour", async () => {
+  it("come with relays and the player's credentials for an hour", async () => {
     const {
       iceServers: [server],
       expiresInSeconds,
@@ -130,7 +130,7 @@ describe("tickets to streams", function () {
     }
   });
 
-  it("give who watches another name at the relays than the player's, and only by a ticket to the session in the path", async () => {
+  it("give watchers another name at the relays than the player's, only with a ticket for the session in the path", async () => {
     const { ticket } = (
       await api.as(owner).post("/api/game/stream-ticket", { sessionId: id, role: "watch" })
     ).json<StreamTicketResponse>();
@@ -148,7 +148,7 @@ describe("tickets to streams", function () {
     expect((await optionsOf(newGameSessionId("none"))).headers.get("link")).to.equal(null);
   });
 
-  it("are put on the offers and hang-ups of signed-in players on their way to the pod", async () => {
+  it("are added to the offers and hang-ups of signed-in players on their way to the pod", async () => {
     expect((await operator.session(id)).spec.ticketPublicKey).to.equal(api.deps.streamTickets.publicKey);
     expect((await offer(owner)).status).to.equal(201);
     streamer.response = { status: 200, headers: {}, body: "" };
@@ -160,7 +160,7 @@ describe("tickets to streams", function () {
     }
   });
 
-  it("that a streamer refuses do not tell the page to sign in again, but the log", async () => {
+  it("that a streamer refuses are logged, and do not make the page sign in again", async () => {
     for (const [status, error] of [
       [401, "unauthorized"],
       [403, "forbidden"],
@@ -177,7 +177,7 @@ describe("tickets to streams", function () {
     ).to.have.length(2);
   });
 
-  it("are left out where the session's streamer asks for none", async () => {
+  it("are omitted if the session's streamer does not require them", async () => {
     const [player, game] = [await aUser(api.deps), await aGame(api.deps)];
     const older = newGameSessionId("none");
     await operator.sessions.create({

@@ -149,7 +149,7 @@ describe("sweepSaves", function () {
     return api.logLines.some((line) => line.includes(sentence) && line.includes(slotId));
   }
 
-  it("removes what later saves of a session superseded, and keeps the last one of each", async () => {
+  it("removes the superseded saves of a session, and keeps its last one", async () => {
     await save(1, "a", 1);
     expect(await findSweep(), "nothing is superseded by the first").to.be.null;
     const first = [await save(1, "a", 2), await save(1, "a", 3)].at(-1)!;
@@ -178,14 +178,14 @@ describe("sweepSaves", function () {
     ]);
   });
 
-  it("prefers the packer's later attempt where two have the same sequence, and removes the earlier one's saves", async () => {
+  it("prefers the later attempt if two saves have the same sequence, and removes the earlier attempt's saves", async () => {
     await save(1, "a", 1, { attempt: 1 });
     const later = await save(1, "a", 1, { attempt: 2 });
     await sweep(2 * hourMs);
     expect(await saves()).to.deep.equal([later]);
   });
 
-  it("keeps saves that may still be read: for an hour after the slot moved on from them, however old they are", async () => {
+  it("keeps saves that may still be read: for an hour after the slot has moved on, however old they are", async () => {
     const all = [await save(1, "a", 1), await save(1, "a", 2)];
     await api.deps.postgres.prisma.saveSweep.updateMany({ data: { dueAt: new Date() } });
     await sweep(0);
@@ -205,7 +205,7 @@ describe("sweepSaves", function () {
     expect(await saves()).to.deep.equal([third]);
   });
 
-  it("keeps the slot's last versions, the last one of each day before, and conflict copies that came lately", async () => {
+  it("keeps the slot's last versions, the last one of each earlier day, and recent conflict copies", async () => {
     const names: Record<string, string> = {};
     for (const [index, session] of ["a", "b", "c", "d", "e", "f"].entries())
       names[session] = await save(index + 1, session, 1);
@@ -244,7 +244,7 @@ describe("sweepSaves", function () {
     expect(await saves()).to.deep.equal(kept.toSorted());
   });
 
-  it("keeps an object for as long as any version names it", async () => {
+  it("keeps an object while any version references it", async () => {
     const [old] = [await save(1, "a", 1), await save(2, "b", 1), await save(3, "c", 1)];
     await own();
     const { postgres } = api.deps;
@@ -267,7 +267,7 @@ describe("sweepSaves", function () {
     expect(await saves()).to.deep.equal([old, last]);
   });
 
-  it("keeps what nobody recorded as a conflict copy, when its session does not own the slot", async () => {
+  it("keeps an unrecorded save as a conflict copy if its session does not own the slot", async () => {
     const own1 = await save(1, "a", 1);
     await save(1, "late", 1, { isRecorded: false });
     const lost = await save(1, "late", 2, { isRecorded: false });
@@ -295,7 +295,7 @@ describe("sweepSaves", function () {
     expect(await saves()).to.have.members([lost, own1, awaited]);
   });
 
-  it("counts what a save unpacks to that nobody recorded, and keeps one that is no archive all the same", async () => {
+  it("counts the unpacked size of an unrecorded save, and keeps it even if it is not an archive", async () => {
     await save(1, "a", 1);
     await own();
     const whole = aTarGz([
@@ -319,7 +319,7 @@ describe("sweepSaves", function () {
     expect(found).to.have.deep.members(names.map((name, index) => [name, index === 0 ? 26 * 4096 : null]));
   });
 
-  it("keeps an upload that the database lost, restored from an older backup, as a conflict copy", async () => {
+  it("keeps an upload as a conflict copy after the database was restored from an older backup", async () => {
     const { prisma } = api.deps.postgres;
     const played = await save(1, "a", 1);
     await own();
@@ -346,7 +346,7 @@ describe("sweepSaves", function () {
     ]);
   });
 
-  it("finds the first save of a slot, although it came when its session had given the slot back and nobody was told", async () => {
+  it("finds the first save of a slot even if it arrived unreported after its session had released the slot", async () => {
     const late = { isRecorded: false } as const;
     await own("lost");
     await own();
@@ -356,7 +356,7 @@ describe("sweepSaves", function () {
     expect((await versions()).map(({ kind, name }) => [kind, name])).to.deep.equal([["conflict", first]]);
   });
 
-  it("keeps the saves of a removed slot for the retention, and removes those that come later", async () => {
+  it("keeps the saves of a deleted slot for the retention, and removes later ones", async () => {
     const all = [await save(1, "a", 1), await save(2, "b", 1)];
     await api.deps.postgres.prisma.user.delete({ where: { id: user.id } });
     await sweep(0);
@@ -373,7 +373,7 @@ describe("sweepSaves", function () {
     expect(await findSweep()).to.be.null;
   });
 
-  it("leaves a slot alone whose row is missing although nobody removed it", async () => {
+  it("skips a slot whose row is missing without a deletion", async () => {
     const kept = [await save(1, "a", 1), await save(1, "a", 2)];
     const { pool } = api.deps.postgres;
     // As after the restoration of some tables only: no row was deleted, so no trigger noted it.
@@ -400,7 +400,7 @@ describe("sweepSaves", function () {
     expect(hasLogged("A slot's save is not in the object store.")).to.be.true;
   });
 
-  it("gives each slot to one sweeper at a time, and forgets no change that comes meanwhile", async () => {
+  it("gives each slot to one sweeper at a time, and does not miss a concurrent change", async () => {
     const { pool, prisma } = api.deps.postgres;
     await save(1, "a", 1);
     await save(1, "a", 2);
@@ -412,7 +412,7 @@ describe("sweepSaves", function () {
     expect(await findSweep()).to.not.be.null;
   });
 
-  it("runs on the leading process", async () => {
+  it("runs on the leader", async () => {
     const database = await createTestDatabase();
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();

@@ -50,7 +50,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(sync.json()).to.include({ cachedOn: 0 });
   });
 
-  it("accepts an archive that begins with a large file of zeros and has enough else, whether its size is announced or not", async () => {
+  it("accepts an archive that begins with a large file of zeros if the rest is large enough, whether or not its size is announced", async () => {
     const noise = randomBytes(2 ** 20);
     const zeros = Buffer.alloc(2 ** 27);
     const tar = await packTar([
@@ -82,7 +82,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(await fixture.unfinishedUploads()).to.be.empty;
   });
 
-  it("switches to a new version while sessions play the old one, and keeps that until they end", async () => {
+  it("switches to a new version while sessions play the old one, which is kept until they end", async () => {
     const [old, next] = [await anArchive(), await anArchive()];
     await fixture.uploaded(old);
     const player = fixture.api.as(await aUser(fixture.api.deps));
@@ -114,7 +114,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     );
   });
 
-  it("stores one of two parallel uploads, whole", async () => {
+  it("stores one of two concurrent uploads completely", async () => {
     const archive = await anArchive();
     const slow = await fixture.beginUpload(archive);
     const second = await fixture.upload(await anArchive());
@@ -156,7 +156,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     );
   });
 
-  it("leaves nothing of an upload whose process is killed, and serves the old version meanwhile", async () => {
+  it("leaves nothing of an upload whose process is killed, and serves the old version in the meantime", async () => {
     const { prisma } = fixture.api.deps.postgres;
     await fixture.uploaded(await anArchive());
     const before = await fixture.stateOf();
@@ -184,7 +184,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(await prisma.gameUpload.count({ where: { gameId: fixture.game.id } })).to.equal(0);
   });
 
-  it("answers 503 when the object store becomes unavailable between two parts, and removes the parts when it is back", async () => {
+  it("returns 503 when the object store fails between two parts, and removes the parts when it is back", async () => {
     const { prisma } = fixture.api.deps.postgres;
     const archive = await anArchive();
     await fixture.uploaded(archive);
@@ -207,7 +207,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     await fixture.uploaded(large);
   });
 
-  it("checks what a digest announces, by either name and algorithm, and ignores others", async () => {
+  it("checks announced digests under both header names and algorithms, and ignores others", async () => {
     const archive = await anArchive();
     const digestOf = (algorithm: string): string => createHash(algorithm).update(archive).digest("base64");
     const [sha256, sha512] = [digestOf("sha256"), digestOf("sha512")];
@@ -247,7 +247,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect((await fixture.upload(archive, { "if-match": next })).status).to.equal(200);
   });
 
-  it("counts ten uploads an hour per partner, failed ones too, whatever the key", async () => {
+  it("allows ten uploads an hour per partner, including failed ones, whatever the key", async () => {
     for (let count = 0; count < 10; count++)
       expectErrorResponse(await fixture.upload(Buffer.from("no gzip")), 422, "invalid_archive");
     const refused = await fixture.upload(await anArchive());
@@ -267,7 +267,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect((await fixture.client.get("/api/partners/games")).status).to.equal(200);
   });
 
-  it("is cut when the game is deleted meanwhile, and does not bring it back", async () => {
+  it("is cancelled when the game is deleted, and does not restore it", async () => {
     const archive = await anArchive();
     const slow = await fixture.beginUpload(archive);
     expect((await fixture.client.delete(`/api/partners/games/${fixture.game.slug}`)).status).to.equal(204);
@@ -303,7 +303,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     });
   }
 
-  it("does not go on once the key is revoked, and removes its parts", async () => {
+  it("stops when the key is revoked, and removes its parts", async () => {
     const process = await ApiProcess.beside(fixture.api, { UPLOAD_IDLE_MS: "4000" });
     try {
       const { request, response } = await fixture.beginLargeUpload(process.url);
@@ -317,7 +317,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     }
   });
 
-  it("answers 503 while the object store is unavailable, and serves the old version", async () => {
+  it("returns 503 while the object store is unavailable, and serves the old version", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     const before = await fixture.stateOf();
@@ -333,7 +333,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect((await fixture.operator.cache(fixture.game.slug))!.spec.source.sha256).to.equal(sha256Of(archive));
   });
 
-  it("updates the GameCache later when the cluster was unavailable at first", async () => {
+  it("updates the GameCache later if the cluster was unavailable", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     await fixture.operator.caches.delete({
@@ -350,7 +350,7 @@ describe("PUT /api/partners/games/:slug/upload", function () {
     expect(cache.spec.source.sha256).to.equal(sha256Of(archive));
   });
 
-  it("comes back with the game when its partner restores that within 90 days of its deletion, and is removed after them", async () => {
+  it("is restored with its game within 90 days of the deletion, and removed after them", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     const {

@@ -3,7 +3,7 @@ import { sweepVersions } from "#api/games/sweepVersions.ts";
 import { anArchive, sha256Of } from "#test/support/fixtures/archives.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
-describe("the same archive uploaded again", function () {
+describe("a repeated upload of the same archive", function () {
   this.timeout(60_000);
   let fixture: UploadFixture;
 
@@ -29,7 +29,7 @@ describe("the same archive uploaded again", function () {
     await fixture.api.deps.postgres.pool.query(text, [fixture.game.id]);
   }
 
-  it("is stored anew when the object store has lost it", async () => {
+  it("is stored again if the object store has lost it", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     await fixture.minio.client.removeObject(fixture.minio.bucket, await currentKey());
@@ -37,7 +37,7 @@ describe("the same archive uploaded again", function () {
     expect(await digestOfCurrent()).to.equal(sha256Of(archive));
   });
 
-  it("is stored anew when somebody has written another object in its place, which is then removed", async () => {
+  it("is stored again if its object was overwritten, which is then removed", async () => {
     const archive = await anArchive();
     await fixture.uploaded(archive);
     await anHourPasses();

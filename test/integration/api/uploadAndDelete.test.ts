@@ -4,7 +4,7 @@ import { anArchive } from "#test/support/fixtures/archives.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 
-describe("an upload to a game that is deleted meanwhile", function () {
+describe("an upload to a game that is deleted in the meantime", function () {
   this.timeout(60_000);
   let uploads: UploadFixture;
 
@@ -48,7 +48,7 @@ describe("an upload to a game that is deleted meanwhile", function () {
     return { deleted };
   }
 
-  it("is not found, also when it brings the archive that the game has", async () => {
+  it("returns not_found, even with the game's current archive", async () => {
     const archive = await anArchive();
     await uploads.uploaded(archive);
     const { request, response } = await uploads.beginUpload(archive);
@@ -57,7 +57,7 @@ describe("an upload to a game that is deleted meanwhile", function () {
     expect(await response).to.equal(404);
   });
 
-  it("is a conflict where another upload has taken its place and the game is still there, whatever archive it brings", async () => {
+  it("returns conflict if another upload has taken the lease and the game still exists, whatever its archive", async () => {
     for (const isSame of [false, true]) {
       await uploads.newGame();
       const archive = await anArchive();
@@ -75,7 +75,7 @@ describe("an upload to a game that is deleted meanwhile", function () {
     }
   });
 
-  it("and the deletion wait for each other in one order, so that neither fails, and the archive goes with the game", async () => {
+  it("does not deadlock with the deletion, and its archive is removed with the game", async () => {
     const archive = await anArchive();
     const { request, response } = await uploads.beginUpload(archive);
     const { deleted } = await whileLocked(
@@ -93,7 +93,7 @@ describe("an upload to a game that is deleted meanwhile", function () {
     expect(versions.map(({ supersededAt }) => supersededAt !== null)).to.deep.equal([true]);
   });
 
-  it("goes with the game when it is a picture, too", async () => {
+  it("is removed with the game if it is a picture", async () => {
     const put = async (colour: number): Promise<number> =>
       (
         await uploads.client.put(`/api/partners/games/${uploads.game.slug}/picture`, aPng({ colour }), {
@@ -116,7 +116,7 @@ describe("an upload to a game that is deleted meanwhile", function () {
     expect(pictures.map(({ supersededAt }) => supersededAt !== null)).to.deep.equal([true, true]);
   });
 
-  it("is not found when it began while the deletion waited", async () => {
+  it("returns not_found if it began while the deletion waited", async () => {
     const archive = await anArchive();
     // As a change of the game does.
     const {

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from "#test/support/stores/post
 
 const nobody = { kill: () => Promise.resolve(), freeze: () => Promise.resolve(), wake: () => undefined };
 
-describe("an upload whose commit is carried out without a response", function () {
+describe("an upload whose commit succeeds without a response", function () {
   this.timeout(60_000);
   const gate = new Gate(nobody);
   let database: TestDatabase;
@@ -29,7 +29,7 @@ describe("an upload whose commit is carried out without a response", function ()
     await database.drop();
   });
 
-  it("has its archive, which the game is served from, and is done when it is repeated", async () => {
+  it("has its archive, which is served, and succeeds when it is retried", async () => {
     await uploads.newGame();
     const archive = await anArchive();
     gate.arm({
@@ -56,7 +56,7 @@ describe("an upload whose commit is carried out without a response", function ()
   });
 });
 
-describe("an upload that goes on when its lease has expired", function () {
+describe("an upload that continues after its lease has expired", function () {
   this.timeout(60_000);
   let store: TestMinio;
   let proxy: FaultProxy;
@@ -73,7 +73,7 @@ describe("an upload that goes on when its lease has expired", function () {
     await store.remove();
   });
 
-  it("is refused while the sweeper waits for the object store, however long, so that no current archive is removed", async () => {
+  it("is refused while the sweeper waits for the object store, so that no current archive is removed", async () => {
     await uploads.newGame();
     const { pool, prisma } = uploads.api.deps.postgres;
     const archive = await anArchive();

@@ -50,7 +50,7 @@ describe("refused uploads", function () {
   describe("leave no trace:", () => {
     afterEach(() => fixture.expectNoTrace());
 
-    it("hostile archives, naming the entry", async () => {
+    it("hostile archives, with the name of the entry", async () => {
       for (const { what, entry, entries } of hostileEntries) {
         const response = await fixture.upload(aTarGz([...game, ...entries]));
         expectErrorResponse(response, 422, "invalid_archive");
@@ -63,7 +63,7 @@ describe("refused uploads", function () {
       }
     });
 
-    it("what is no archive, is cut, or has something after its end", async () => {
+    it("bodies that are not an archive, truncated, or have trailing bytes", async () => {
       const archive = await anArchive();
       for (const body of [
         Buffer.from("PK\x03\x04 not gzip"),
@@ -83,7 +83,7 @@ describe("refused uploads", function () {
       expect(response.json<{ message: string }>().message).to.contain("play.sh");
     });
 
-    it("an archive without end marker, an empty one, and another format under its name", async () => {
+    it("archives without end marker, empty ones, and other formats", async () => {
       const [withoutEnd, empty] = [gzipSync(Buffer.concat(game.map(tarEntry))), gzipSync(Buffer.alloc(0))];
       for (const body of [
         withoutEnd,
@@ -95,7 +95,7 @@ describe("refused uploads", function () {
       }
     });
 
-    it("digests that are malformed or not the body's", async () => {
+    it("digests that are malformed or do not match", async () => {
       const archive = await anArchive();
       const other = createHash("sha256").update("other").digest("base64");
       expectErrorResponse(
@@ -134,7 +134,7 @@ describe("refused uploads", function () {
       );
     });
 
-    it("a body that turns out too long, when its length was not announced", async () => {
+    it("a body that turns out too long", async () => {
       const data = randomBytes(maxBytes);
       const archive = await anArchive({ header: { name: "engine/more.bin", size: data.length }, body: data });
       const pieces = Readable.from([archive.subarray(0, 1000), archive.subarray(1000)], {
@@ -146,7 +146,7 @@ describe("refused uploads", function () {
       expect(response.headers.get("upload-limit")).to.equal(`max-size=${maxBytes}`);
     });
 
-    it("an upload that is cut, and the place is free at once", async () => {
+    it("an interrupted upload, whose place is free immediately", async () => {
       const archive = await anArchive();
       const cut = await fixture.beginUpload(archive);
       cut.request.write(archive.subarray(100, archive.length / 2));
@@ -257,7 +257,7 @@ describe("refused uploads", function () {
       });
     }
 
-    it("only an acceptable body is requested", async () => {
+    it("and only an acceptable body is requested", async () => {
       const archive = await anArchive();
       const client = await RawClient.connect(fixture.api.url);
       const range = `bytes 0-${archive.length - 1}/${archive.length}`;
@@ -272,7 +272,7 @@ describe("refused uploads", function () {
     });
   });
 
-  describe("are told to clients that send their whole body before they read:", () => {
+  describe("are reported to clients that send their whole body before they read:", () => {
     /** More than both ends of a connection keep of what nobody reads. */
     const body = Buffer.alloc(12 * 2 ** 20);
     const unknownGame = "/api/partners/games/no-such-game/upload";
@@ -307,7 +307,7 @@ describe("refused uploads", function () {
       }).timeout(20_000);
     }
 
-    it("but a body without end is read for no longer than its bounds", async () => {
+    it("but an endless body is read only within bounds", async () => {
       const client = await RawClient.connect(fixture.api.url);
       client.write(headOf({ "Content-Length": String(2 ** 40) }, unknownGame));
       const mebibyte = Buffer.alloc(2 ** 20);

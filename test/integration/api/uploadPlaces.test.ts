@@ -6,7 +6,7 @@ import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiCli
 
 const hourly = 50;
 
-describe("uploads beyond those that a process receives at once", function () {
+describe("uploads beyond the concurrency limit of a process", function () {
   this.timeout(60_000);
   let fixture: UploadFixture;
   let archive: Buffer;
@@ -39,7 +39,7 @@ describe("uploads beyond those that a process receives at once", function () {
     expect(await response).to.equal(200);
   }
 
-  it("wait for an end where a partner has four under way; one too many is 409 at once, and uses up nothing of the hour", async () => {
+  it("wait if the partner has four in progress; one too many is 409 immediately, and does not count against the hourly limit", async () => {
     await beginOfOnePartner(gameUploadsOfPartnerMax);
     const responses: Promise<ApiResponse>[] = [];
     for (let count = 0; count <= waitingUploadsOfPartnerMax; count += 1) {
@@ -59,7 +59,7 @@ describe("uploads beyond those that a process receives at once", function () {
     );
   });
 
-  it("wait in nobody's way: another partner's is taken meanwhile", async () => {
+  it("do not block those of other partners", async () => {
     await beginOfOnePartner(gameUploadsOfPartnerMax);
     const waiting = fixture.upload(archive);
     await fixture.newGame();
@@ -68,7 +68,7 @@ describe("uploads beyond those that a process receives at once", function () {
     expect((await waiting).status).to.equal(200);
   });
 
-  it("are taken when those before them were refused or cut", async () => {
+  it("start when earlier ones were refused or interrupted", async () => {
     await beginOfOnePartner(gameUploadsOfPartnerMax);
     const [cut, damaged] = [slow.pop()!, slow.pop()!];
     const waiting = fixture.upload(archive);

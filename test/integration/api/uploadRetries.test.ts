@@ -3,7 +3,7 @@ import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { anArchive } from "#test/support/fixtures/archives.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
-describe("uploads of a partner who asks again while another upload of the game goes on", function () {
+describe("upload retries while another upload of the game is in progress", function () {
   this.timeout(180_000);
   let fixture: UploadFixture;
 
@@ -13,7 +13,7 @@ describe("uploads of a partner who asks again while another upload of the game g
   beforeEach(() => fixture.newGame());
   after(() => fixture.stop());
 
-  it("use up nothing of the hour", async () => {
+  it("do not count against the hourly limit", async () => {
     const archive = await anArchive();
     const slow = await fixture.beginUpload(archive);
     for (let count = 0; count < 3; count++) {
@@ -26,7 +26,7 @@ describe("uploads of a partner who asks again while another upload of the game g
     await fixture.uploaded(await anArchive());
   });
 
-  it("use it up when the archive is refused", async () => {
+  it("count against it if the archive is refused", async () => {
     for (let count = 0; count < 2; count++)
       expectErrorResponse(await fixture.upload(Buffer.from("no archive")), 422, "invalid_archive");
     expectErrorResponse(await fixture.upload(await anArchive()), 429, "rate_limited");

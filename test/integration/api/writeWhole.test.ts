@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { writeWhole } from "#api/cli/saveCommands.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
-describe("a file that an export writes", () => {
+describe("writing an export", () => {
   let folder: string;
   let file: string;
 
@@ -23,7 +23,7 @@ describe("a file that an export writes", () => {
     );
   }
 
-  it("stays as it was when not all of it comes", async () => {
+  it("leaves the file unchanged if the stream fails", async () => {
     expect(await writeWhole(cut(), file).catch(String)).to.contain("The bytes are others.");
     expect(readdirSync(folder)).to.be.empty;
     writeFileSync(file, "before");
@@ -32,7 +32,7 @@ describe("a file that an export writes", () => {
     expect(readFileSync(file, "utf8")).to.equal("before");
   });
 
-  it("is replaced when all of it has come, also where a link leads to it", async () => {
+  it("replaces the file when the stream is complete, also the target of a link", async () => {
     writeFileSync(file, "before");
     const link = join(folder, "link");
     symlinkSync(file, link);
@@ -41,7 +41,7 @@ describe("a file that an export writes", () => {
     expect(readdirSync(folder).toSorted()).to.deep.equal(["link", "save.tar.gz"]);
   });
 
-  it("may be a device", async () => {
+  it("writes to a device", async () => {
     await writeWhole(Readable.from([Buffer.from("nothing")]), "/dev/null");
     expect(readFileSync("/dev/null", "utf8")).to.equal("");
   });

@@ -242,7 +242,7 @@ describe("certificate authorities of stores", () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("verify the database's name and certificate, whatever the address asks for", () => {
+  it("verify the database's name and certificate, whatever its URL says", () => {
     for (const query of [
       "",
       "?sslmode=require",
@@ -267,7 +267,7 @@ describe("certificate authorities of stores", () => {
     expect(readConfig(environment).postgres.url, "as it is without one").to.equal(environment.DATABASE_URL);
   });
 
-  it("are rejected if nothing would be verified with them", () => {
+  it("are rejected if the URL disables verification", () => {
     for (const query of ["sslmode=disable", "sslmode=no-verify", "ssl=false"]) {
       expect(
         () =>
@@ -283,7 +283,7 @@ describe("certificate authorities of stores", () => {
     expect(() => readConfig({ ...environment, S3_CA_FILE: file })).to.throw("begin that with https://");
   });
 
-  it("are rejected if their file is missing or contains none", () => {
+  it("are rejected if their file is missing or contains no certificate", () => {
     const empty = join(folder, "ca.crt");
     writeFileSync(empty, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
     expect(() => readConfig({ ...environment, DATABASE_CA_FILE: empty })).to.throw(
@@ -299,7 +299,7 @@ describe("keys of the object store", () => {
   const { S3_ACCESS_KEY, S3_SECRET_KEY, ...keyless } = environment;
   const token = { AWS_WEB_IDENTITY_TOKEN_FILE: "/run/token" };
 
-  it("may be temporary ones of a web identity, from AWS or the store", () => {
+  it("may be the temporary keys of a web identity, from AWS or the store", () => {
     expect(
       readConfig({ ...keyless, ...token, AWS_ROLE_ARN: "arn:aws:iam::1:role/a" }).objectStore.webIdentity,
     ).to.deep.equal({

@@ -55,7 +55,7 @@ describe("the plain sign-in page", () => {
     expect(page.setCookies).to.have.length(1);
   });
 
-  it("shows sentences of its own, whatever the address says, and leads to no other site", async () => {
+  it("shows only known messages, whatever the address says, and leads to no other site", async () => {
     const client = api.anonymous();
     const page = await client.get(
       `/api/auth/signin?error=%3Cscript%3Ealert(1)&callbackUrl=${encodeURIComponent('https://evil.test/"><script>')}`,
@@ -74,7 +74,7 @@ describe("the plain sign-in page", () => {
     ).to.match(/value="[^"<>]*\/a\?b=[^"<>]*"/);
   });
 
-  it("lets its forms lead nowhere else without providers", async () => {
+  it("restricts its forms to trusted origins without providers", async () => {
     const alone = await TestApi.start({
       database: api.database,
       env: { ALLOWED_ORIGINS: "https://front.test" },
@@ -88,7 +88,7 @@ describe("the plain sign-in page", () => {
     }
   });
 
-  it("never signs out by a GET, but asks for confirmation", async () => {
+  it("asks for confirmation instead of signing out by a GET", async () => {
     const user = await aUser(api.deps);
     const client = api.as(user);
     expect((await client.get("/api/auth/signout")).text).to.contain(
@@ -98,7 +98,7 @@ describe("the plain sign-in page", () => {
     expectErrorResponse(await client.get("/api/auth/callback/credentials"), 405, "method_not_allowed");
   });
 
-  it("signs a browser in by password with the keyboard alone and by provider, and signs it out", async function () {
+  it("signs a browser in with a password by keyboard only and with a provider, and signs it out", async function () {
     this.timeout(60_000);
     const user = await aUser(api.deps);
     const tab = await openWindow(browser, { baseUrl: api.url, name: "plain sign-in page" });

@@ -54,7 +54,7 @@ describe("auth sessions", () => {
     return browser;
   }
 
-  it("are believed for a minute after a database read, cached for an hour more in which the database may be unavailable, and their end for the life of a token", async () => {
+  it("are cached for a minute after a database read, for an hour more during an outage, and their end for the lifetime of a token", async () => {
     const browser = await signedIn();
     const seen = async () =>
       await api.deps.postgres.prisma.authSession.findFirstOrThrow({
@@ -74,7 +74,7 @@ describe("auth sessions", () => {
     );
   });
 
-  it("have their cookie renewed with every response, error responses included", async () => {
+  it("are renewed with every response, including errors", async () => {
     const browser = await signedIn();
     const { etag } = Object.fromEntries((await browser.get("/api/games")).headers);
     const requests: [string, number, Record<string, string>][] = [
@@ -94,7 +94,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("last for 30 days without use, and indefinitely with it", async () => {
+  it("last for 30 days without use, and indefinitely with use", async () => {
     const browser = await signedIn();
     const idle = browser.cookies.get(cookieName)!;
     await clock.advance(29 * dayMs);
@@ -107,7 +107,7 @@ describe("auth sessions", () => {
     expect(browser.cookies.has(cookieName)).to.be.false;
   });
 
-  it("end for good with the sign-out: for every cookie, after a flush of Redis, and for a restarted API", async () => {
+  it("end for good with the sign-out: for every cookie, after a flush of Redis, and after a restart of the API", async () => {
     const browser = await signedIn();
     const issued = [browser.cookies.get(cookieName)!];
     await clock.advance(2000);
@@ -134,7 +134,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("let a browser without a session sign out, by redirect too", async () => {
+  it("let a browser without a session sign out, also with a redirect", async () => {
     const response = await postSignOut(api.anonymous(), { callbackUrl: "/bye" });
     expect(response.status).to.equal(302);
     expect(response.headers.get("location")).to.equal(`${api.url}/bye`);
@@ -145,7 +145,7 @@ describe("auth sessions", () => {
     );
   });
 
-  it("of one user can all be ended at once", async () => {
+  it("can all be ended at once for a user", async () => {
     const [one, two] = [await signedIn(), await signedIn()];
     await one.get("/api/games");
     await two.get("/api/games");
@@ -154,7 +154,7 @@ describe("auth sessions", () => {
       expectErrorResponse(await browser.get("/api/games"), 401, "unauthorized");
   });
 
-  it("work from the database while Redis is down, and stay revoked once revoked", async () => {
+  it("are read from the database while Redis is down, and stay revoked", async () => {
     const [kept, ended] = [await signedIn(), await signedIn()];
     await kept.get("/api/games");
     await ended.get("/api/games");
@@ -183,7 +183,7 @@ describe("auth sessions", () => {
     expectErrorResponse(await browserWith(token).get("/api/games"), 401, "unauthorized");
   });
 
-  it("stay ended while the database hangs, for every replica, once it has told one of them of an end that Redis missed", async () => {
+  it("stay ended while the database hangs, on every replica, once one of them has learned of an end that Redis missed", async () => {
     const options = {
       database,
       redisUrl: redis.url,
@@ -214,7 +214,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("end after an absolute lifetime, where one is configured, however often they are used", async () => {
+  it("end after an absolute lifetime if one is configured, however often they are used", async () => {
     const days = 180;
     const capped = await TestApi.start({
       clock,
@@ -244,7 +244,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("are deleted when no cookie of theirs can be valid any more, ended or not", async () => {
+  it("are deleted when all their cookies have expired, whether or not they have ended", async () => {
     const { prisma } = api.deps.postgres;
     const forgetful = await aUser(api.deps);
     const lifetimeMs = api.deps.config.auth.tokenLifetimeSeconds * 1000;
@@ -270,7 +270,7 @@ describe("auth sessions", () => {
     expect(rows.map(({ id }) => id.split(" ")[0])).to.deep.equal(["late", "used"]);
   });
 
-  it("are renewed under the first key, and refused under a removed one", async () => {
+  it("are renewed with the first key, and refused with a removed one", async () => {
     const token = (await signedIn()).cookies.get(cookieName)!;
     const rotated = await TestApi.start({
       clock,
@@ -301,7 +301,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("go on, as forms do, from replica to replica while some sign with a new key that all know", async () => {
+  it("continue, like forms, across replicas while some sign with a new key that all know", async () => {
     const startWith = (keys: string): Promise<TestApi> =>
       TestApi.start({ clock, database, redisUrl: redis.url, env: { SIGNING_KEYS: keys } });
     const before = await startWith(`one:${key(1)},two:${key(2)}`);
@@ -359,7 +359,7 @@ describe("auth sessions", () => {
     }
   });
 
-  it("begin with a new hash of the password when its cost has changed", async () => {
+  it("store a new hash of the password when its cost has changed", async () => {
     const costlier = await TestApi.start({ database, redisUrl: redis.url, env: { BCRYPT_COST: "5" } });
     try {
       expect((await postSignIn(costlier.anonymous(), user)).status).to.equal(200);

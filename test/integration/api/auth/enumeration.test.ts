@@ -13,7 +13,7 @@ type Kind = (typeof kinds)[number];
 const tries = 100;
 const roundsMax = 3;
 
-describe("whether an address has an account", function () {
+describe("the existence of an account", function () {
   this.timeout(60_000);
   let api: TestApi;
   let browser: ApiClient;
@@ -49,7 +49,7 @@ describe("whether an address has an account", function () {
     return email;
   }
 
-  it("cannot be told from any byte of the response, locked or not", async () => {
+  it("is not revealed by any byte of the response, locked or not", async () => {
     const seen = new Map<number, Set<string>>();
     for (const kind of kinds) {
       const email = await addressOf(kind);
@@ -70,7 +70,7 @@ describe("whether an address has an account", function () {
     for (const [failure, responses] of seen) expect([...responses], `failure ${failure}`).to.have.length(1);
   });
 
-  it("cannot be told from the time of the response", async () => {
+  it("is not revealed by the response time", async () => {
     const times: Record<Kind, number[]> = { known: [], unknown: [], withoutPassword: [] };
     let report = "";
     // A busy machine can make a few samples look uneven; more of them tell a leak from chance.
@@ -88,7 +88,7 @@ describe("whether an address has an account", function () {
     expect.fail(`Responses take their own time: ${report}`);
   });
 
-  it("could be told from the time if no password were checked", async () => {
+  it("would be revealed by the response time if no password were checked", async () => {
     const [checked, unchecked]: [number[], number[]] = [[], []];
     for (let index = 0; index < 20; index += 1) {
       checked.push(await timed(await addressOf("unknown")));

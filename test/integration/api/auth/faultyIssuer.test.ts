@@ -14,7 +14,7 @@ const clientSecret = "shared with the faulty issuer";
 /** The name under which accounts of a provider are kept that calls itself by another one. */
 const storedIssuer = "https://renamed.test";
 
-describe("an issuer that misbehaves", function () {
+describe("a misbehaving issuer", function () {
   this.timeout(30_000);
   let api: TestApi;
   let issuer: FaultyIssuer;
@@ -101,7 +101,7 @@ describe("an issuer that misbehaves", function () {
     );
   }
 
-  it("is accepted while it does not misbehave", async () => {
+  it("is accepted while it behaves", async () => {
     const browser = api.anonymous();
     expect((await signIn(browser)).headers.get("location")).to.equal(`${api.url}/library`);
     expect((await browser.get("/api/auth/session")).json<{ user: { email: string } }>().user.email).to.equal(
@@ -111,7 +111,7 @@ describe("an issuer that misbehaves", function () {
     expect(issuer.exchange?.get("redirect_uri")).to.equal(`${api.url}/api/auth/callback/faulty`);
   });
 
-  it("has its tokens used at once and not stored", async () => {
+  it("has its tokens used immediately and not stored", async () => {
     expect((await signIn()).headers.get("location")).to.equal(`${api.url}/library`);
     const stored = await everythingStored(api);
     expect(stored).to.contain("faulty@example.test");
@@ -165,21 +165,21 @@ describe("an issuer that misbehaves", function () {
     ],
   ];
   for (const [what, misbehaviour] of tokens) {
-    it(`is not believed with ${what}`, async () => {
+    it(`is refused with ${what}`, async () => {
       issuer.misbehaviour = misbehaviour();
       const browser = api.anonymous();
       await expectNobody(await signIn(browser), browser);
     });
   }
 
-  it("is not sent the code when the response is in another issuer's name", async () => {
+  it("does not receive the code if the response names another issuer", async () => {
     issuer.misbehaviour = { iss: "https://evil.test" };
     await signIn();
     expect(issuer.requests).to.not.include("/token");
   });
 
   for (const verified of ["true", 1, "false", [true]]) {
-    it(`is not believed that an address is verified by ${JSON.stringify(verified)}`, async () => {
+    it(`does not verify an address with ${JSON.stringify(verified)}`, async () => {
       issuer.misbehaviour = { claims: { email_verified: verified } };
       const browser = api.anonymous();
       await expectNobody(await signIn(browser), browser, "OAuthCreateAccount");
@@ -201,7 +201,7 @@ describe("an issuer that misbehaves", function () {
     ["a cut connection", (response) => response.destroy()],
   ];
   for (const [what, token] of exchanges) {
-    it(`is refused when it answers the exchange with ${what}`, async () => {
+    it(`is refused if it answers the exchange with ${what}`, async () => {
       issuer.misbehaviour = { token };
       const browser = api.anonymous();
       await expectNobody(await signIn(browser), browser);
@@ -209,7 +209,7 @@ describe("an issuer that misbehaves", function () {
     });
   }
 
-  it("is read up to a size limit only", async () => {
+  it("is read only up to a size limit", async () => {
     let sent = 0;
     issuer.misbehaviour = {
       token: (response) => {
@@ -229,7 +229,7 @@ describe("an issuer that misbehaves", function () {
     expect(sent, "bytes that the issuer could send; sockets hold some").to.be.lessThan(32 * 2 ** 20);
   });
 
-  it("gets five seconds to respond, before or in the middle of a response", async () => {
+  it("has five seconds to respond, before and during a response", async () => {
     const started = performance.now();
     const hangs: NonNullable<Misbehaviour["token"]>[] = [
       () => undefined,
@@ -243,8 +243,8 @@ describe("an issuer that misbehaves", function () {
     for (const [index, browser] of browsers.entries()) await expectNobody(responses[index]!, browser);
   });
 
-  describe("of plain OAuth", () => {
-    it("is asked for the profile, whose fields are named by the configuration", async () => {
+  describe("with plain OAuth", () => {
+    it("returns the profile, whose field names are configured", async () => {
       issuer.misbehaviour = {
         sign: () => undefined,
         userinfo: { account: { id: 42 }, mail: "Plain@example.test", mail_verified: true, login: "plain" },
@@ -260,7 +260,7 @@ describe("an issuer that misbehaves", function () {
       expect(issuer.exchange?.get("client_secret")).to.equal(clientSecret);
     });
 
-    it("may call itself by another name than its accounts are kept under, but by that one alone", async () => {
+    it("may use the one configured issuer in responses that differs from that of its identities", async () => {
       const misbehaviour = {
         sign: () => undefined,
         userinfo: { id: 7, email: "renamed@example.test", verified: true },
@@ -287,7 +287,7 @@ describe("an issuer that misbehaves", function () {
     const primary = { email: "primary@example.test", primary: true, verified: true, visibility: null };
     const other = { email: "other@example.test", primary: false, verified: true, visibility: "public" };
 
-    it("is asked for the addresses, where it lists them, and makes an account of the primary one that is verified", async () => {
+    it("returns its list of addresses, of which the verified primary one creates an account", async () => {
       issuer.misbehaviour = { sign: () => undefined, userinfo: hubUser, emails: [other, primary] };
       const browser = api.anonymous();
       expect((await signIn(browser, "hub")).headers.get("location")).to.equal(`${api.url}/library`);
@@ -297,7 +297,7 @@ describe("an issuer that misbehaves", function () {
       });
     });
 
-    it("makes no account where the primary address is not verified, is none, or is not listed", async () => {
+    it("creates no account if the primary address is unverified, invalid or not listed", async () => {
       for (const emails of [
         [other, { ...primary, verified: false }],
         [{ ...primary, email: "none" }],
@@ -335,7 +335,7 @@ describe("an issuer that misbehaves", function () {
 });
 
 describe("an unavailable issuer", () => {
-  it("does not keep the API from starting, is reported, and serves as soon as it is available", async () => {
+  it("does not delay the start of the API, is reported, and works as soon as it is available", async () => {
     const port = await freePort();
     const api = await TestApi.start({
       env: providersEnv([

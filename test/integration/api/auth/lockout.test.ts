@@ -39,7 +39,7 @@ describe("lockout", () => {
     await forgetAddress();
   }
 
-  it("locks after five failures, refuses even the right password, and says for how long", async () => {
+  it("locks after five failures, refuses even the right password, and returns the remaining time", async () => {
     await fail(5);
     const locked = await signIn(user.password);
     expectErrorResponse(locked, 429, "locked");
@@ -55,14 +55,14 @@ describe("lockout", () => {
     );
   });
 
-  it("counts its locks for all replicas, for a day", async () => {
+  it("is shared by all replicas for a day", async () => {
     await fail(5);
     const [key = ""] = await api.deps.redis.keys("joypod:lockout:*");
     expect(await api.deps.redis.hget(key, "level")).to.equal("1");
     expect(await api.deps.redis.ttl(key)).to.be.within(24 * 3600 - 60, 24 * 3600);
   });
 
-  it("ends after its time, is not prolonged by attempts meanwhile, and grows from lock to lock", async () => {
+  it("ends after its time, is not extended by attempts, and grows with each lock", async () => {
     for (const [index, minutes] of [1, 5, 15, 30, 60, 60].entries()) {
       await fail(5);
       const locked = await signIn("wrong");
@@ -76,7 +76,7 @@ describe("lockout", () => {
     expect((await signIn("wrong")).headers.get("retry-after")).to.equal("60");
   });
 
-  it("counts failures of the last 15 minutes only, and forgets them after a success", async () => {
+  it("counts only failures of the last 15 minutes, and clears them after a success", async () => {
     await fail(4);
     await clock.advance(15 * minuteMs);
     await fail(4);
@@ -85,7 +85,7 @@ describe("lockout", () => {
     expect((await signIn(user.password)).status).to.equal(200);
   });
 
-  it("counts every spelling of the address together, and other accounts apart", async () => {
+  it("counts every spelling of the address together, and other accounts separately", async () => {
     const other = await aUser(api.deps);
     for (const email of [
       user.email,
@@ -99,7 +99,7 @@ describe("lockout", () => {
     expect((await signIn(other.password, other)).status).to.equal(200);
   });
 
-  it("locks an address that has no account just the same", async () => {
+  it("locks an address without an account in the same way", async () => {
     const nobody = { email: `nobody-${user.email}` };
     for (let attempt = 0; attempt < 5; attempt += 1)
       expectErrorResponse(await signIn("wrong", nobody), 401, "invalid_credentials");
@@ -108,7 +108,7 @@ describe("lockout", () => {
     expect(locked.headers.get("retry-after")).to.equal("60");
   });
 
-  it("limits failures per network over all accounts, not counting right passwords", async () => {
+  it("limits failures per network across accounts, without counting right passwords", async () => {
     for (let index = 0; index < 10; index += 1) expect((await signIn(user.password)).status).to.equal(200);
     const responses = await Promise.all(
       Array.from({ length: 24 }, (_, index) => signIn("wrong", { email: `spray-${index}@example.test` })),
@@ -120,7 +120,7 @@ describe("lockout", () => {
     expectErrorResponse(await signIn(user.password), 429, "rate_limited");
   });
 
-  it("lets right passwords of one network wait for each other, 25 at once and over all accounts, also after sixteen failures", async () => {
+  it("lets 25 concurrent right passwords of one network wait for each other across accounts, also after sixteen failures", async () => {
     const users = await Promise.all(Array.from({ length: 25 }, () => aUser(api.deps)));
     for (let index = 0; index < 16; index += 1)
       expectErrorResponse(
@@ -146,7 +146,7 @@ describe("lockout", () => {
     expect(await api.deps.redis.keys("joypod:signInsUnderWay:*")).to.deep.equal([]);
   });
 
-  it("keeps nobody else of the network out by attempts at a locked address, whether these came after the lock or waited for it", async () => {
+  it("does not count attempts at a locked address against its network, whether they came after the lock or waited for it", async () => {
     const other = await aUser(api.deps);
     const responses = await Promise.all(Array.from({ length: 15 }, () => signIn("wrong")));
     expect(responses.map(({ status }) => status).toSorted()).to.deep.equal([
@@ -158,14 +158,14 @@ describe("lockout", () => {
     expect((await signIn(other.password, other)).status).to.equal(200);
   });
 
-  it("lets right passwords wait for each other, ten at once, also after four failures", async () => {
+  it("lets ten concurrent right passwords wait for each other, also after four failures", async () => {
     await fail(4);
     const responses = await Promise.all(Array.from({ length: 10 }, () => signIn(user.password)));
     expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(10).fill(200));
     expect(await api.deps.redis.keys("joypod:lockout:*")).to.deep.equal([]);
   });
 
-  describe("of attempts at once, by the counts of this process and of all", () => {
+  describe("of concurrent attempts, in this process and in Redis", () => {
     const email = "at.once@example.test";
     let lockout: Lockout;
     beforeEach(() => {
@@ -190,7 +190,7 @@ describe("lockout", () => {
       return new Lockout(api.deps.redis, clock).begin(email);
     }
 
-    it("is taken back when the attempts before the one that locked were not made", async () => {
+    it("is withdrawn when the attempts before the one that locked were cancelled", async () => {
       const attempts = await beginFive();
       for (const attempt of attempts.slice(0, 4)) await attempt.cancelled();
       await attempts[4]?.failed();
@@ -202,7 +202,7 @@ describe("lockout", () => {
       });
     });
 
-    it("is taken back once, however many attempts were not made", async () => {
+    it("is withdrawn once, however many attempts were cancelled", async () => {
       for (const attempt of await beginFive()) await attempt.failed();
       await clock.advance(minuteMs);
       for (const attempt of await beginFive()) await attempt.cancelled();
@@ -211,7 +211,7 @@ describe("lockout", () => {
         expect(locked).to.deep.equal({ isAllowed: false, retryAfterSeconds: 300 });
     });
 
-    it("keeps its level when it is over and an attempt from before it turns out not to have been made", async () => {
+    it("keeps its level after its end when an earlier attempt is cancelled", async () => {
       const attempts = await beginFive();
       await clock.advance(minuteMs);
       await (await begin()).failed();
@@ -222,7 +222,7 @@ describe("lockout", () => {
     });
   });
 
-  it("outlives a flush of Redis", async () => {
+  it("survives a flush of Redis", async () => {
     await fail(5);
     await api.deps.redis.flushdb();
     expectErrorResponse(await signIn(user.password), 429, "locked");
@@ -230,7 +230,7 @@ describe("lockout", () => {
 });
 
 describe("parallel attempts from many networks", () => {
-  it("are checked no more than five times", async () => {
+  it("are checked at most five times", async () => {
     const api = await TestApi.start({ env: { TRUSTED_PROXIES: "1" } });
     try {
       const user = await aUser(api.deps);
@@ -296,7 +296,7 @@ describe("right passwords at two replicas", () => {
     expect(responses.map(({ status }) => status)).to.deep.equal(Array<number>(12).fill(200));
   });
 
-  it("wait for each other over all accounts of one network, whose failures are counted for both", async () => {
+  it("wait for each other across accounts of one network, whose failures are counted for both", async () => {
     const users = await Promise.all(Array.from({ length: 25 }, () => aUser(api.deps)));
     const at = (index: number) => api.anonymous(index % 2 === 0 ? api : replica);
     const right = await Promise.all(users.map((each, index) => postSignIn(at(index), each)));
@@ -313,14 +313,14 @@ describe("right passwords at two replicas", () => {
     for (const index of [0, 1]) expectErrorResponse(await postSignIn(at(index), user), 429, "rate_limited");
   });
 
-  it("make each of them forget the failures that the other one has counted", async () => {
+  it("clear the failures that the other replica has counted", async () => {
     await fail(4);
     expect((await postSignIn(api.anonymous(replica), user)).status).to.equal(200);
     await fail(1);
     expect((await postSignIn(api.anonymous(), user)).status).to.equal(200);
   });
 
-  it("do not make either of them forget the failures that come afterwards", async () => {
+  it("do not clear later failures", async () => {
     await fail(4);
     expect((await postSignIn(api.anonymous(replica), user)).status).to.equal(200);
     await fail(5);

@@ -100,7 +100,7 @@ describe("the unmodified next-auth client", function () {
     return call("signIn", "credentials", { redirect: false, email: user.email, password });
   }
 
-  it("tells a wrong password from a right one, and shows who is signed in", async () => {
+  it("distinguishes a wrong password from a right one, and shows the signed-in user", async () => {
     const wrong = await signIn("wrong");
     expect(wrong).to.deep.equal({ error: "CredentialsSignin", status: 401, ok: false, url: null });
     await shows("unauthenticated");
@@ -185,7 +185,7 @@ describe("the unmodified next-auth client", function () {
     expect(await page.evaluate("document.cookie")).to.equal("");
   });
 
-  it("may report its own errors, which are not stored", async () => {
+  it("can report errors, which are not stored", async () => {
     await page.route("**/api/auth/providers", (route) => route.abort());
     const reported = page.waitForResponse(
       (response) => new URL(response.url()).pathname === "/api/auth/_log",

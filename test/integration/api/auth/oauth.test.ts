@@ -111,7 +111,7 @@ describe("sign-in through an OpenID provider", () => {
     });
   });
 
-  it("asks the provider with proof of everything, and keeps it in one sealed cookie", async () => {
+  it("sends the provider all proofs, and stores them in one sealed cookie", async () => {
     const browser = api.anonymous();
     const response = await postProviderSignIn(
       browser,
@@ -142,7 +142,7 @@ describe("sign-in through an OpenID provider", () => {
     expect(ends - Date.now()).to.be.within(590_000, 601_000);
   });
 
-  it("makes an account of a verified address, signs in, and finds the same account again", async () => {
+  it("creates an account for a verified address, signs in, and finds the same account again", async () => {
     const login = anAccount({ picture: "https://pictures.test/ada.png" });
     const browser = api.anonymous();
     const response = await signIn(browser, login);
@@ -183,7 +183,7 @@ describe("sign-in through an OpenID provider", () => {
     expect(trail[2]?.details).to.deep.equal({ provider: "example" });
   });
 
-  it("makes no account of an address that is not verified, or of none", async () => {
+  it("creates no account for an unverified or missing address", async () => {
     const before = await userCount();
     expectRefused(await signIn(api.anonymous(), anAccount({ email_verified: false })), "OAuthCreateAccount");
     const login = anAccount();
@@ -198,7 +198,7 @@ describe("sign-in through an OpenID provider", () => {
     expect(events[0]?.details).to.deep.equal({ provider: "example", reason: "OAuthCreateAccount" });
   });
 
-  it("links an account by its address only when the provider verified it, is trusted, and the account proved it", async () => {
+  it("links an account by its address only if the provider verified it and is trusted, and the account verified it", async () => {
     const [verified, unproven] = [await aVerifiedUser(), await aUser(api.deps)];
     const onlyClaimed = `claimed-${verified.email}`;
     await signIn(api.anonymous(), anAccount({ email: onlyClaimed }), "cautious");
@@ -218,7 +218,7 @@ describe("sign-in through an OpenID provider", () => {
     expect([(await userOf(browser))?.id, await userCount()]).to.deep.equal([verified.id, before]);
   });
 
-  it("links what a signed-in player asks for, and gives it to nobody else", async () => {
+  it("links an identity for a signed-in player, and for nobody else", async () => {
     const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
     const login = anAccount({ email_verified: false });
     const browser = api.as(user);
@@ -237,7 +237,7 @@ describe("sign-in through an OpenID provider", () => {
     expect((await userOf(others))?.id).to.equal(other.id);
   });
 
-  it("lists each player's ways to sign in", async () => {
+  it("lists each player's sign-in methods", async () => {
     const ways = (example: boolean) => [
       { id: "example", name: "Example", isLinked: example },
       { id: "cautious", name: "Not trusted", isLinked: example },
@@ -261,7 +261,7 @@ describe("sign-in through an OpenID provider", () => {
     });
   });
 
-  it("links nothing for a player who signed out, or is somebody else, by the time they are back", async () => {
+  it("links nothing if the player has signed out, or another one has signed in, by the time of the callback", async () => {
     const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
     const others = api.as(other);
     expect((await userOf(others))?.id).to.equal(other.id);
@@ -279,7 +279,7 @@ describe("sign-in through an OpenID provider", () => {
     ).to.equal(0);
   });
 
-  it("keeps a disabled player out", async () => {
+  it("refuses a disabled player", async () => {
     const login = anAccount();
     const browser = api.anonymous();
     await signIn(browser, login);
@@ -314,7 +314,7 @@ describe("sign-in through an OpenID provider", () => {
     expectRefused(await browser.get(await passed(first, anAccount())), "OAuthCallback");
   });
 
-  it("makes one account of a new identity that arrives twice at once", async () => {
+  it("creates one account for a new identity that arrives twice at once", async () => {
     const login = anAccount();
     const browsers = [api.anonymous(), api.anonymous(), api.anonymous()];
     const backs = await Promise.all(browsers.map(async (browser) => passed(await begin(browser), login)));
@@ -355,10 +355,10 @@ describe("sign-in through an OpenID provider", () => {
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("refuses a browser that began no sign-in", () =>
+    it("refuses a browser that started no sign-in", () =>
       expectNoSignIn(api.anonymous(), back.pathname + back.search));
 
-    it("refuses a cookie that was begun for another state", async () => {
+    it("refuses the cookie of another state", async () => {
       const other = api.anonymous();
       await begin(other);
       const [value = ""] = [...other.cookies]
@@ -372,12 +372,12 @@ describe("sign-in through an OpenID provider", () => {
     it("refuses the response of one provider at another's callback", () =>
       expectNoSignIn(browser, `/api/auth/callback/cautious${back.search}`));
 
-    it("refuses a response in another issuer's name", async () => {
+    it("refuses a response that names another issuer", async () => {
       back.searchParams.set("iss", "https://evil.test");
       await expectNoSignIn(browser, back.pathname + back.search);
     });
 
-    it("takes a code once, even with its cookie restored", async () => {
+    it("accepts a code once, even with its cookie restored", async () => {
       const cookies = [...browser.cookies];
       expect((await browser.get(back.pathname + back.search)).headers.get("location")).to.equal(
         `${api.url}/library`,

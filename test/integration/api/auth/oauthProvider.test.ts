@@ -68,12 +68,12 @@ describe("OAuthProvider", () => {
     expect(await ask()).to.contain("/authorize?");
   });
 
-  it("has the issuer that it is configured by, without asking the provider", async () => {
+  it("returns the configured issuer without a request to the provider", async () => {
     expect(await provider.issuer()).to.equal(issuer.url);
     expect(issuer.requests).to.be.empty;
   });
 
-  it("has the issuer that its metadata name when it is configured by their address, none before they are read, and keeps it", async () => {
+  it("returns the issuer of its metadata if it is configured by their address, none before they are read, and keeps it", async () => {
     const port = Number(new URL(issuer.url).port);
     provider = newProvider(metadata);
     await issuer.stop();
@@ -87,7 +87,7 @@ describe("OAuthProvider", () => {
     expect(await provider.issuer()).to.equal(names);
   });
 
-  describe("uses the provider's endpoints by https alone, but for the loopback:", () => {
+  describe("uses the provider's endpoints only over https, except on the loopback interface:", () => {
     /** The issuer, at an address of the loopback that is not known for one: what is sent there arrives. */
     function elsewhere(path: string): string {
       return issuer.url.replace("127.0.0.1", "0.0.0.0") + path;

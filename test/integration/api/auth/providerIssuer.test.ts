@@ -12,7 +12,7 @@ import { awayProvider, providersEnv } from "#test/support/oidc/providersFile.ts"
 /** Where a provider describes itself, which may be configured in the place of its issuer. */
 const metadataPath = "/.well-known/openid-configuration";
 
-describe("a provider that calls itself by another name than it is configured by", () => {
+describe("a provider whose issuer differs from its configured address", () => {
   let api: TestApi;
   let clock: FakeClock;
   let described: FaultyIssuer;
@@ -72,7 +72,7 @@ describe("a provider that calls itself by another name than it is configured by"
     return api.deps.postgres.prisma.auditEvent.count({ where: { actorId: id, action: "identity.unlinked" } });
   }
 
-  it("is shown as linked, and once unlinked signs its player in no more", async () => {
+  it("is shown as linked, and no longer signs its player in after it is unlinked", async () => {
     const browser = await playerOf("described");
     expect(await linkedTo(browser)).to.deep.equal(["described"]);
     expectErrorResponse(await unlink(browser, "described"), 409, "conflict");
@@ -85,7 +85,7 @@ describe("a provider that calls itself by another name than it is configured by"
     expect(await visit(api.anonymous(), "described")).to.contain("error=OAuthAccountNotLinked");
   });
 
-  it("counts for what still signs in when another provider is unlinked", async () => {
+  it("counts as a remaining sign-in method when another provider is unlinked", async () => {
     const browser = await playerOf("described");
     await visit(browser, "other");
     expect(await linkedTo(browser)).to.deep.equal(["described", "other"]);
@@ -93,7 +93,7 @@ describe("a provider that calls itself by another name than it is configured by"
     expect(await linkedTo(browser)).to.deep.equal(["described"]);
   });
 
-  it("shows by a new sign-in there that the player is here", async () => {
+  it("reauthenticates a player by a new sign-in", async () => {
     const browser = await playerOf("described");
     await clock.advance(limits.auth.recentSignInSeconds * 1000);
     expect(await visit(browser, "described")).to.equal(`${api.url}/account`);
@@ -102,7 +102,7 @@ describe("a provider that calls itself by another name than it is configured by"
     ).to.equal(200);
   });
 
-  it("is not said to be unlinked while it alone could tell its name and does not answer", async () => {
+  it("is not unlinked while its issuer is unknown because it does not respond", async () => {
     const browser = await playerOf("other");
     expectErrorResponse(await unlink(browser, "away"), 503, "unavailable");
     expect(await linkedTo(browser)).to.deep.equal(["other"]);

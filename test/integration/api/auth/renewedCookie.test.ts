@@ -9,7 +9,7 @@ import { postSignIn } from "#test/support/http/authForms.ts";
 
 const cookieName = "auth.session-token";
 
-describe("the cookie that a long request renews", () => {
+describe("the renewed cookie of a long request", () => {
   let api: TestApi;
   let replica: TestApi;
   let clock: JumpClock;
@@ -75,7 +75,7 @@ describe("the cookie that a long request renews", () => {
   ];
   for (const [place, at] of Object.entries(places)) {
     for (const [what, rest, status] of ends) {
-      it(`does not replace that of a new password, set ${place}, when the request ${what}`, async () => {
+      it(`does not replace the cookie of a new password, set ${place}, when the request ${what}`, async () => {
         const browser = await signedIn();
         const finish = await beginLong(browser);
         // Another tab of the same browser.
@@ -95,7 +95,7 @@ describe("the cookie that a long request renews", () => {
     }
   }
 
-  it("is not set anew in a browser that has signed out", async () => {
+  it("is not set in a browser that has signed out", async () => {
     const browser = await signedIn();
     const finish = await beginLong(browser);
     await api.deps.authSessions.revokeAllOf(user.id);
@@ -104,7 +104,7 @@ describe("the cookie that a long request renews", () => {
     expect(browser.cookies.has(cookieName)).to.equal(false);
   });
 
-  it("is not set anew by a response that took long to tell who is signed in, when that sign-in has ended", async () => {
+  it("is not set by a slow session response when that sign-in has ended", async () => {
     const { pool } = api.deps.postgres;
     const browser = await signedIn();
     expect(await shownUser(browser), "Redis knows the sign-in from now on").to.equal(user.id);
@@ -129,7 +129,7 @@ describe("the cookie that a long request renews", () => {
     }
   });
 
-  it("comes with the response as long as the sign-in goes on", async () => {
+  it("is set while the sign-in is active", async () => {
     const browser = await signedIn();
     for (const [, rest, status] of ends) {
       await api.deps.redis.flushdb();
@@ -140,7 +140,7 @@ describe("the cookie that a long request renews", () => {
     expect(await shownUser(browser)).to.equal(user.id);
   });
 
-  it("comes with the response that sets a new password, however long that takes", async () => {
+  it("is set by the response to a password change, however long that takes", async () => {
     const browser = await signedIn();
     const { passwords } = api.deps;
     const hash = passwords.hash.bind(passwords);

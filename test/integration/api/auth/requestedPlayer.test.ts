@@ -6,7 +6,7 @@ import { postProviderSignIn, postSignIn } from "#test/support/http/authForms.ts"
 import { FaultyIssuer } from "#test/support/oidc/faultyIssuer.ts";
 import { providersEnv } from "#test/support/oidc/providersFile.ts";
 
-describe("a request that says for which player it is", () => {
+describe("a request for a named player", () => {
   let api: TestApi;
   let issuer: FaultyIssuer;
   let shown: TestUser;
@@ -66,7 +66,7 @@ describe("a request that says for which player it is", () => {
     ],
   ];
   for (const [what, write, done] of writes) {
-    it(`changes nothing when another one is signed in by then: ${what}`, async () => {
+    it(`changes nothing if another player is signed in: ${what}`, async () => {
       const [browser, elsewhere] = [api.as(signedIn), api.as(signedIn)];
       expect((await elsewhere.get("/api/games")).status).to.equal(200);
       await api.deps.postgres.prisma.identity.create({
@@ -85,7 +85,7 @@ describe("a request that says for which player it is", () => {
     });
   }
 
-  it("goes to no provider when another one, or nobody, is signed in by then, and links as ever for who is", async () => {
+  it("starts no sign-in at a provider if another player, or nobody, is signed in, and links for the signed-in one", async () => {
     const before = await api.deps.postgres.prisma.user.count();
     for (const browser of [api.as(signedIn), api.anonymous()]) {
       const refused = await postProviderSignIn(browser, "example", { json: "true" }, "", forPlayer(shown));

@@ -80,7 +80,7 @@ describe("sign-in", () => {
     expect(json.json()).to.deep.equal({ url: `${api.url}/` });
   });
 
-  it("redirects clients that accept more than JSON, whatever they list first, and their sign-outs", async () => {
+  it("redirects clients that accept more than JSON, in any order, also after a sign-out", async () => {
     const browser = api.anonymous();
     const post = async (path: string, accept: string, form: Record<string, string>): Promise<ApiResponse> =>
       browser.post(path, new URLSearchParams({ ...form, csrfToken: await csrfToken(browser) }), { accept });
@@ -113,7 +113,7 @@ describe("sign-in", () => {
     }
   });
 
-  it("answers a wrong password, an unknown address and an account without password alike", async () => {
+  it("returns the same response for a wrong password, an unknown address and an account without a password", async () => {
     const { email } = await aUser(api.deps);
     await api.deps.postgres.prisma.user.update({ where: { email }, data: { passwordHash: null } });
     const bodies = new Set<string>();
@@ -243,7 +243,7 @@ describe("sign-in", () => {
     });
   }
 
-  it("never takes its own address in responses from the request", async () => {
+  it("never derives its own address from the request", async () => {
     const browser = api.anonymous();
     const headers = { "x-forwarded-host": "evil.test", "x-forwarded-proto": "https" };
     const body = new URLSearchParams({ ...user, csrfToken: await csrfToken(browser), json: "true" });
@@ -252,7 +252,7 @@ describe("sign-in", () => {
     expect((await browser.get("/api/auth/providers", headers)).text).to.not.contain("evil");
   });
 
-  it("ends the session that the browser had before", async () => {
+  it("ends the browser's previous session", async () => {
     const browser = api.as(user);
     await browser.get("/api/games");
     const planted = browser.cookies.get(cookieName)!;
@@ -360,7 +360,7 @@ describe("sign-in", () => {
     }
   });
 
-  it("takes the callback URL from the form, then from the query", async () => {
+  it("uses the callback URL of the form, then of the query", async () => {
     const browser = api.anonymous();
     const post = async (fields: Record<string, string>): Promise<ApiResponse> =>
       browser.post(
@@ -377,7 +377,7 @@ describe("sign-in", () => {
     expect((await post({})).json()).to.deep.equal({ url: `${api.url}/by-address` });
   });
 
-  it("takes the first of two callback URLs in the query, as in all that a form does not know", async () => {
+  it("uses the first of two callback URLs in the query", async () => {
     const browser = api.anonymous();
     const fields = {
       email: user.email,

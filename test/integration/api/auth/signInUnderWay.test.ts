@@ -12,7 +12,7 @@ import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 const newPassword = "a quite uncommon password";
 
-describe("a sign-in that is under way", () => {
+describe("a sign-in in progress", () => {
   let api: TestApi;
   let issuer: FaultyIssuer;
   let user: TestUser;
@@ -113,7 +113,7 @@ describe("a sign-in that is under way", () => {
   const signedIn = (userId: string): Promise<number> =>
     api.deps.postgres.prisma.authSession.count({ where: { userId, revokedAt: null } });
 
-  it("with the old password is refused once the player has set a new one, and leaves nobody signed in", async () => {
+  it("is refused with the old password after the player has set a new one, and leaves nobody signed in", async () => {
     const browser = api.as(user);
     const response = await signInAround(async () =>
       expect((await browser.put("/api/account/password", { newPassword })).status).to.equal(200),
@@ -125,7 +125,7 @@ describe("a sign-in that is under way", () => {
     expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
   });
 
-  it("of which a copy sets a password at the same time is the player's, who was first", async () => {
+  it("belongs to the player when a copy of its cookie sets a password at the same time", async () => {
     const browser = api.as(user);
     const copy = api.as(user);
     const copied = await around(
@@ -148,13 +148,13 @@ describe("a sign-in that is under way", () => {
     "deleted the account": () => deleteUser(adminDeps(), user.email),
   };
   for (const [what, change] of Object.entries(changes)) {
-    it(`is refused once an admin has ${what}, and leaves nobody signed in`, async () => {
+    it(`is refused after an admin has ${what}, and leaves nobody signed in`, async () => {
       expectErrorResponse(await signInAround(change), 401, "invalid_credentials");
       expect(await signedIn(user.id)).to.equal(0);
     });
   }
 
-  it("with the old password waits for a new one that is not committed yet", async () => {
+  it("with the old password waits for an uncommitted new one", async () => {
     const passwordHash = await api.deps.passwords.hash(newPassword);
     const { pool } = api.deps.postgres;
     const holder = await pool.connect();
@@ -176,7 +176,7 @@ describe("a sign-in that is under way", () => {
     expect(await signedIn(user.id)).to.equal(0);
   });
 
-  it("is not refused for another one at the same time that has stored a new hash of the same password", async () => {
+  it("succeeds if a concurrent sign-in has stored a new hash of the same password", async () => {
     const costlier = await TestApi.start({ database: api.database, env: { BCRYPT_COST: "5" } });
     try {
       const both = Promise.withResolvers<undefined>();
@@ -206,7 +206,7 @@ describe("a sign-in that is under way", () => {
     expect(await log.during(() => postSignIn(api.anonymous(), user))).to.have.length(3);
   });
 
-  it("at a provider is refused once the account was disabled", async () => {
+  it("at a provider is refused after the account was disabled", async () => {
     const email = "under-way@example.test";
     issuer.misbehaviour = { claims: { sub: "under-way", email } };
     const visit = async (): Promise<ApiResponse> => {

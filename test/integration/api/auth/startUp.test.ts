@@ -33,7 +33,7 @@ function run(env: Record<string, string>): Promise<{ code: number | null; stderr
 describe("the API's start", function () {
   this.timeout(60_000);
 
-  it("is refused with a weak secret or a provider that is not set up right, named in one sentence, without any secret", async () => {
+  it("is refused with a weak secret or an invalid provider, which is named without any secret", async () => {
     const oidc = {
       id: "example",
       name: "Example",

@@ -47,7 +47,7 @@ describe("session tokens", () => {
   const without = (name: string): Claims =>
     Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
 
-  it("name the user and the sign-in and no more, signed with HS256 under a named key", async () => {
+  it("contain only the user and the sign-in, signed with HS256 under a named key", async () => {
     expect(jsonwebtoken.decode(good, { complete: true })?.header).to.deep.equal({
       alg: "HS256",
       typ: "JWT",
@@ -140,7 +140,7 @@ describe("session tokens", () => {
     });
   }
 
-  it("of other purposes do not sign in: a form's token, a pending sign-in at a provider", async () => {
+  it("are not replaceable by a form's token or a pending sign-in at a provider", async () => {
     const csrf = api.deps.csrfTokens.create();
     const { value } = api.deps.oauthTransactions.seal(cookieName, {
       provider: "p",
@@ -154,7 +154,7 @@ describe("session tokens", () => {
     expect(api.deps.oauthTransactions.open(cookieName, good)).to.equal(undefined);
   });
 
-  it("are accepted as a cookie only: not as Bearer, not as Basic", async () => {
+  it("are accepted only as a cookie, not as Bearer or Basic", async () => {
     for (const authorization of [`Bearer ${good}`, `Basic ${Buffer.from("a:b").toString("base64")}`]) {
       expectErrorResponse(await api.anonymous().get("/api/games", { authorization }), 401, "unauthorized");
     }

@@ -39,7 +39,7 @@ async function errorMessageOf(archive: Buffer, chunkBytes?: number, packedTotal?
 }
 
 describe("ArchiveInspection", () => {
-  it("lists what a good archive holds, whatever the pieces", async () => {
+  it("lists the content of a valid archive, however it is split", async () => {
     const archive = await anArchive({ header: { name: "readme.txt", size: 2 }, body: "hi" });
     for (const chunkBytes of [1, 511, archive.length]) {
       const { entries, unpackedBytes, rootFiles, rootDirectories } = await inspect(archive, chunkBytes);
@@ -52,7 +52,7 @@ describe("ArchiveInspection", () => {
     }
   });
 
-  it("keeps a thousand names of the root, and the launcher's and the engine's wherever they are", async () => {
+  it("keeps a thousand names at the root, and always those of the launcher and the engine", async () => {
     const many = Array.from({ length: 1_500 }, (_, index): TarEntry[] => [
       { header: { name: `file-${index}`, size: 1 }, body: "x" },
       { header: { name: `folder-${index}/`, type: "directory", size: 0 } },
@@ -69,13 +69,13 @@ describe("ArchiveInspection", () => {
     expect(rootDirectories).to.have.length(1_001).and.include("engine");
   });
 
-  it("refuses an entry outside the game's folder, naming it", async () => {
+  it("refuses an entry outside the game's folder by name", async () => {
     expect(
       await errorMessageOf(await anArchive({ header: { name: "../evil", size: 1 }, body: "x" })),
     ).to.contain("../evil");
   });
 
-  it("refuses a second member and trailing bytes, in the same piece and in a later one", async () => {
+  it("refuses a second gzip member and trailing bytes, in the same piece or a later one", async () => {
     const archive = await anArchive();
     for (const tail of [archive, Buffer.from("x"), Buffer.alloc(600)]) {
       for (const chunkBytes of [archive.length, archive.length + tail.length]) {
@@ -84,7 +84,7 @@ describe("ArchiveInspection", () => {
     }
   });
 
-  it("refuses what is cut off, damaged, empty or no gzip at all", async () => {
+  it("refuses truncated, damaged and empty archives, and other formats", async () => {
     const archive = await anArchive();
     const damaged = Buffer.from(archive);
     damaged[damaged.length - 8]! ^= 1; // The CRC.
@@ -119,14 +119,14 @@ describe("ArchiveInspection", () => {
     );
   });
 
-  it("refuses a small bomb at its end whose size is not known before", async () => {
+  it("refuses a small bomb of unannounced size at its end", async () => {
     const bomb = gzipSync(
       await packTar([{ header: { name: "zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) }]),
     );
     expect(await errorMessageOf(bomb, 64 * 1024)).to.contain("unpacks to more than 200 times its size");
   });
 
-  it("accepts an archive that begins with a large file of zeros and has enough else", async () => {
+  it("accepts an archive that begins with a large file of zeros if the rest is large enough", async () => {
     const noise = randomBytes(2 ** 20);
     const archive = await anArchive(
       { header: { name: "engine/zeros", size: 2 ** 27 }, body: Buffer.alloc(2 ** 27) },

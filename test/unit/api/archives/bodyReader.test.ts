@@ -45,7 +45,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe("BodyReader", () => {
-  it("fills each memory to its end but the last, whatever the sizes in which the bytes come", async () => {
+  it("fills each memory except the last completely, whatever the size of the chunks", async () => {
     for (const sizes of [[1000], [99, 1, 100, 101, 250], Array.from({ length: 300 }, () => 1), [100], [50]]) {
       const sent = numbers(sizes.reduce((sum, size) => sum + size, 0));
       let at = 0;
@@ -60,11 +60,11 @@ describe("BodyReader", () => {
     }
   });
 
-  it("reads nothing of an empty body", async () => {
+  it("reads nothing from an empty body", async () => {
     expect((await readAll(new PassThrough().end())).lengths).to.deep.equal([]);
   });
 
-  it("reads no more than the given memory holds", async () => {
+  it("reads no more than fits into the memory", async () => {
     const body = new PassThrough({ highWaterMark: 1000 });
     const reader = new BodyReader(body, patient, never);
     const filled = reader.fill(Buffer.alloc(100));
@@ -78,7 +78,7 @@ describe("BodyReader", () => {
     reader.close();
   });
 
-  it("ends a silent sender and a slow one, but not one that keeps the minimal rate", async () => {
+  it("fails for a silent or slow sender, but not at the minimum rate", async () => {
     expect(await failureOf(readAll(bodyOf(Buffer.alloc(100)), { pace }))).to.be.instanceOf(TooSlow);
     expect(
       await failureOf(
@@ -95,7 +95,7 @@ describe("BodyReader", () => {
       .undefined;
   });
 
-  it("does not count time in which nothing is read", async () => {
+  it("does not count time without a read", async () => {
     const body = bodyOf(Buffer.alloc(100));
     const reader = new BodyReader(body, { idleMs: 20, windowMs: 20, minBytesPerWindow: 1000 }, never);
     await reader.fill(Buffer.alloc(100));
@@ -127,7 +127,7 @@ describe("BodyReader", () => {
     reader.close();
   });
 
-  it("leaves the rest of the body unread once it is closed", async () => {
+  it("leaves the rest of the body unread when it is closed", async () => {
     const body = new PassThrough();
     const reader = new BodyReader(body, patient, never);
     const filled = reader.fill(Buffer.alloc(100));

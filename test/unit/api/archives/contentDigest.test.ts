@@ -33,11 +33,11 @@ describe("content digests", () => {
     ).to.equal("sha-512");
   });
 
-  it("are ignored in algorithms nobody trusts any more", () => {
+  it("are ignored if their algorithm is obsolete", () => {
     expect(mismatchOf("md5=:1B2M2Y8AsgTpgAmY7PhCfg==:, crc32c=:AAAAAA==:")).to.be.undefined;
   });
 
-  it("are refused when malformed or contradictory", () => {
+  it("are refused if they are malformed or contradictory", () => {
     const other = createHash("sha256").update("other").digest();
     for (const headers of [
       ["sha-256"],

@@ -60,7 +60,7 @@ describe("signInPageUrl", () => {
     expect(signInPageUrl(signInPage)).to.equal("https://play.test/signin");
   });
 
-  it("is the plain form's address where no page is configured", () => {
+  it("is the plain form's address if no page is configured", () => {
     expect(signInPageUrl({ baseUrl, signInPageUrl: undefined }, { error: "X" })).to.equal(
       "https://play.test/api/auth/signin?error=X",
     );

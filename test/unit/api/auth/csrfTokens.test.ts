@@ -6,7 +6,7 @@ const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 describe("CsrfTokens", () => {
   const tokens = new CsrfTokens(new Map([["old", oldKey]]));
 
-  it("accepts the token of its cookie and no other", () => {
+  it("accepts only the token of its cookie", () => {
     const { token, cookie } = tokens.create();
     expect(tokens.read(cookie)).to.equal(token);
     expect(tokens.matches(cookie, token)).to.be.true;
@@ -15,7 +15,7 @@ describe("CsrfTokens", () => {
     expect(tokens.matches(undefined, token)).to.be.false;
   });
 
-  it("refuses a cookie that it has not issued", () => {
+  it("refuses a cookie with an invalid signature", () => {
     const { token, cookie } = tokens.create();
     const signature = cookie.slice(65);
     for (const forged of [
@@ -31,7 +31,7 @@ describe("CsrfTokens", () => {
     }
   });
 
-  it("accepts cookies of an older key, and none of a removed one", () => {
+  it("accepts cookies of an older key, but not of a removed one", () => {
     const { token, cookie } = tokens.create();
     expect(
       new CsrfTokens(

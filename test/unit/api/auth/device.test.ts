@@ -46,6 +46,6 @@ describe("deviceOf", () => {
     [`${"x".repeat(512)} Firefox/140.0`, "Unknown device"],
   ];
   for (const [userAgent, device] of known)
-    it(`names ${device} by ${JSON.stringify(userAgent.slice(0, 60))}…`, () =>
+    it(`returns ${device} for ${JSON.stringify(userAgent.slice(0, 60))}…`, () =>
       expect(deviceOf(userAgent)).to.equal(device));
 });

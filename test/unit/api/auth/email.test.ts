@@ -15,7 +15,7 @@ describe("e-mail addresses", () => {
     expect(normalizeEmail("jose\u0301@example.org")).to.equal(normalizeEmail("jos\u00e9@example.org"));
   });
 
-  it("are told apart from invalid ones", () => {
+  it("are distinguished from invalid ones", () => {
     for (const address of ["ada@example.org", "a+b@x", "\u5b6b@example.org"])
       expect(isEmail(address), address).to.be.true;
     for (const none of [

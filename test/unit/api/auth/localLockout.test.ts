@@ -25,7 +25,7 @@ describe("LocalLockout", () => {
     expect(begin(3, "b")).to.equal(0);
   });
 
-  it("allows all attempts again after a lock, and locks longer the next time, up to the last duration", () => {
+  it("allows all attempts after a lock, and locks longer each time, up to the longest duration", () => {
     for (const [start, lock] of [
       [0, 100],
       [100, 500],
@@ -36,7 +36,7 @@ describe("LocalLockout", () => {
     }
   });
 
-  it("forgets failures outside the window, and the lock level after its own time", () => {
+  it("forgets failures outside the window, and the lock level after its expiry", () => {
     begin(0);
     begin(0);
     expect([begin(1000), begin(1000)]).to.deep.equal([0, 0]);
@@ -46,7 +46,7 @@ describe("LocalLockout", () => {
     expect(begin(11_000)).to.equal(100);
   });
 
-  it("does not count an attempt that is taken back, not even when it locked", () => {
+  it("does not count an attempt that is taken back, even if it locked", () => {
     begin(0);
     begin(0);
     lockout.begin("a", "last", 0);
@@ -57,7 +57,7 @@ describe("LocalLockout", () => {
     lockout.takeBack("unknown", "x");
   });
 
-  it("is no longer locked when attempts that led to the lock are taken back, whichever they are, nor locks longer the next time", () => {
+  it("is unlocked when attempts that caused the lock are taken back, in any order, without a longer lock next time", () => {
     for (const attempt of ["one", "two", "three"]) expect(lockout.begin("a", attempt, 0)).to.equal(0);
     for (const attempt of ["one", "two"]) lockout.takeBack("a", attempt);
     lockout.fail("a", "three");
@@ -65,7 +65,7 @@ describe("LocalLockout", () => {
     expect(begin(1), "for as long as at first").to.equal(100);
   });
 
-  it("keeps the level of a lock that is over when attempts from before it, or since, are taken back", () => {
+  it("keeps the level of an expired lock when earlier or later attempts are taken back", () => {
     for (const attempt of ["one", "two", "three"]) expect(lockout.begin("a", attempt, 0)).to.equal(0);
     expect(lockout.begin("a", "since", 100)).to.equal(0);
     for (const attempt of ["one", "since"]) lockout.takeBack("a", attempt);
@@ -73,7 +73,7 @@ describe("LocalLockout", () => {
     expect(begin(100), "the second lock").to.equal(500);
   });
 
-  it("does not say before the attempts that count are decided, or too old to be, whether it is locked", () => {
+  it("returns undefined until the counted attempts are decided or too old", () => {
     for (const attempt of ["one", "two", "three"]) expect(lockout.begin("a", attempt, 0)).to.equal(0);
     for (const attempt of ["one", "two", "three"]) {
       expect(begin(1)).to.equal(undefined);
@@ -103,7 +103,7 @@ describe("LocalLockout", () => {
     ).to.deep.equal([0, 0, 100]);
   });
 
-  it("stays locked by enough failures since a success elsewhere", () => {
+  it("stays locked by enough failures since a success at another process", () => {
     begin(0);
     for (const now of [20, 20]) begin(now);
     lockout.recordRemoteSuccess("a", "of another replica", 10);
@@ -115,7 +115,7 @@ describe("LocalLockout", () => {
     expect(begin(131), "locked by the attempt that has found out").to.be.above(0);
   });
 
-  it("takes each success elsewhere into account once", () => {
+  it("applies each success at another process once", () => {
     lockout.begin("a", "first", 0);
     lockout.recordRemoteSuccess("a", "first", 0);
     lockout.fail("a", "first");
@@ -125,7 +125,7 @@ describe("LocalLockout", () => {
     lockout.recordRemoteSuccess("unknown", "x", 5);
   });
 
-  it("keeps a bounded number of subjects, dropping the longest unused", () => {
+  it("keeps a bounded number of subjects, and drops the least recently used", () => {
     for (const now of [0, 0, 0]) begin(now, "first");
     for (let index = 0; index < 10_000; index += 1) begin(1, `subject-${index}`);
     expect(begin(2, "first")).to.equal(0);

@@ -21,7 +21,7 @@ describe("Passwords", function () {
     expect(await passwords.hash(`${long}x`)).to.not.equal(hash);
   });
 
-  it("accepts no password under another pepper", async () => {
+  it("accepts no password with another pepper", async () => {
     const other = new Passwords({ pepper: "another pepper, same cost", cost: 4, workers: 1 });
     try {
       expect((await other.check("secret", await passwords.hash("secret"))).isEqual).to.be.false;
@@ -30,7 +30,7 @@ describe("Passwords", function () {
     }
   });
 
-  it("requests a new hash when the cost has changed, and never for a wrong password", async () => {
+  it("requests a rehash if the cost has changed, and never for a wrong password", async () => {
     const costlier = new Passwords({ pepper: "some pepper of tests", cost: 5, workers: 1 });
     try {
       const old = await passwords.hash("secret");
@@ -41,11 +41,11 @@ describe("Passwords", function () {
     }
   });
 
-  describe("of another platform", () => {
+  describe("imported from another platform", () => {
     const importing = async (password: string, cost = 4): Promise<string> =>
       importedHash(await bcrypt.hash(password, cost))!.stored;
 
-    it("are compared without the pepper, and request a new hash with it", async () => {
+    it("are compared without the pepper, and request a rehash with it", async () => {
       for (const password of ["correct horse", "x", "\u{1f3ae}".repeat(18)]) {
         const stored = await importing(password);
         expect(await passwords.check(password, stored)).to.deep.equal({ isEqual: true, shouldRehash: true });
@@ -56,7 +56,7 @@ describe("Passwords", function () {
       }
     });
 
-    it("do not match by their first 72 bytes alone, or by the bytes before a NUL", async () => {
+    it("do not match by only their first 72 bytes, or by the bytes before a NUL", async () => {
       const stored = await importing("a".repeat(72));
       expect((await passwords.check("a".repeat(72), stored)).isEqual).to.be.true;
       for (const longer of [`${"a".repeat(72)}b`, "a".repeat(73), `${"a".repeat(71)}\u00e4`])
@@ -68,7 +68,7 @@ describe("Passwords", function () {
       expect((await passwords.check("ab\u0000ab", await importing("ab"))).isEqual).to.be.false;
     });
 
-    it("are accepted in bcrypt's three formats, and in no other", async () => {
+    it("are accepted only in bcrypt's three formats", async () => {
       const hash = await bcrypt.hash("correct horse", 4);
       for (const kind of ["$2a$", "$2b$", "$2y$"]) {
         expect(
@@ -89,7 +89,7 @@ describe("Passwords", function () {
       }
     });
 
-    it("are refused no sooner than others when their cost is lower", async () => {
+    it("are refused no faster than others if their cost is lower", async () => {
       const costlier = new Passwords({ pepper: "some pepper of tests", cost: 9, workers: 1 });
       try {
         const [cheap, own] = [await importing("secret", 5), await costlier.hash("secret")];
@@ -119,7 +119,7 @@ describe("Passwords", function () {
     expect((await passwords.check("x", "not a hash")).isEqual).to.be.false;
   });
 
-  it("refuses work beyond the queue's length with 503, and does the rest", async () => {
+  it("refuses work beyond the queue's length with 503, and runs the rest", async () => {
     const pool = new Passwords({ pepper: "some pepper of tests", cost: 8, workers: 1 });
     try {
       const outcomes = await Promise.allSettled(Array.from({ length: 40 }, () => pool.hash("secret")));

@@ -25,7 +25,7 @@ describe("SignInFailures without Redis", () => {
     for (let attempt = 0; attempt < times; attempt += 1) await (await begin()).failed();
   }
 
-  it("refuses a network that has failed so often, until the window ends, and tells the first that is refused", async () => {
+  it("refuses a network at the limit until the window ends, and marks the first refused attempt", async () => {
     await fail(3);
     const refused: (Attempt | OverLimit | undefined)[] = [];
     for (let attempt = 0; attempt < 3; attempt += 1) refused.push(await failures.begin(place));
@@ -38,7 +38,7 @@ describe("SignInFailures without Redis", () => {
     expect(await failures.begin("192.0.2.2")).to.have.property("isAllowed", true);
   });
 
-  it("neither allows nor refuses what depends on attempts under way", async () => {
+  it("returns undefined while the result depends on attempts in flight", async () => {
     await fail(1);
     const [right, wrong] = [await begin(), await begin()];
     expect(await failures.begin(place)).to.equal(undefined);
@@ -49,7 +49,7 @@ describe("SignInFailures without Redis", () => {
     expect(await failures.begin(place)).to.have.property("isAllowed", false);
   });
 
-  it("counts neither right passwords nor attempts that were not made", async () => {
+  it("counts neither right passwords nor cancelled attempts", async () => {
     for (let round = 0; round < 5; round += 1) {
       await (await begin()).succeeded();
       await (await begin()).cancelled();
@@ -57,7 +57,7 @@ describe("SignInFailures without Redis", () => {
     await fail(3);
   });
 
-  it("allows no more attempts at once than one after another", async () => {
+  it("allows no more concurrent attempts than sequential ones", async () => {
     const begun = await Promise.all(Array.from({ length: 10 }, () => failures.begin(place)));
     const attempts = begun.filter((attempt) => attempt?.isAllowed === true);
     expect(attempts).to.have.length(3);

@@ -5,7 +5,7 @@ import { DomainError } from "#api/errors.ts";
 const patient = 60_000;
 
 describe("createSignInQueue", () => {
-  it("runs a bounded number at once, and the others in the order in which they came", async () => {
+  it("runs a bounded number at once, and the others in order of arrival", async () => {
     const queue = createSignInQueue({ concurrency: 2, waitingMax: 10, deadlineMs: patient });
     const entered: number[] = [];
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<undefined>());
@@ -25,7 +25,7 @@ describe("createSignInQueue", () => {
     expect(entered).to.deep.equal([0, 1, 2, 3, 4]);
   });
 
-  it("frees the place of work that fails", async () => {
+  it("frees the place of failed work", async () => {
     const queue = createSignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
     const failed = queue.run(() => Promise.reject(new Error("no")));
     const next = queue.run(() => Promise.resolve("in"));
@@ -34,7 +34,7 @@ describe("createSignInQueue", () => {
     expect(await queue.run(() => Promise.resolve("in again"))).to.equal("in again");
   });
 
-  it("refuses work beyond the queue's length, at once", async () => {
+  it("refuses work beyond the queue's length immediately", async () => {
     const queue = createSignInQueue({ concurrency: 1, waitingMax: 1, deadlineMs: patient });
     const gate = Promise.withResolvers<undefined>();
     const inside = queue.run(() => gate.promise);

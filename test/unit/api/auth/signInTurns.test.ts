@@ -5,7 +5,7 @@ import { DomainError } from "#api/errors.ts";
 const patient = 60_000;
 
 describe("SignInTurns", () => {
-  it("asks again when it is called, until there is a result", async () => {
+  it("retries after each call until there is a result", async () => {
     const turns = new SignInTurns({ waitingMax: 2, deadlineMs: patient, pauseMs: patient });
     const results = [undefined, "in"];
     let asked = 0;
@@ -25,7 +25,7 @@ describe("SignInTurns", () => {
     expect(asked).to.equal(2);
   });
 
-  it("asks when it is called by any of its names", async () => {
+  it("retries after a call with any of its names", async () => {
     const turns = new SignInTurns({ waitingMax: 2, deadlineMs: patient, pauseMs: patient });
     const taken = ["first", "second"].map((result) =>
       turns.take(["network", result], () => Promise.resolve(result)),
@@ -36,12 +36,12 @@ describe("SignInTurns", () => {
     expect(await taken[0]).to.equal("first");
   });
 
-  it("asks by itself, too", async () => {
+  it("also retries at intervals", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: patient, pauseMs: 1 });
     expect(await turns.take(["a"], () => Promise.resolve("in"))).to.equal("in");
   });
 
-  it("refuses those for whom there is no room, at once", async () => {
+  it("refuses a sign-in immediately if too many are waiting", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: patient, pauseMs: patient });
     const inside = turns.take(["a"], () => Promise.resolve("in"));
     const refused = turns.take(["a"], () => Promise.resolve("in, too")).catch((error: unknown) => error);
@@ -54,7 +54,7 @@ describe("SignInTurns", () => {
     expect(await next).to.equal("in again");
   });
 
-  it("refuses those who have waited too long, and frees their place", async () => {
+  it("refuses a sign-in that has waited too long, and frees its place", async () => {
     const turns = new SignInTurns({ waitingMax: 1, deadlineMs: 5, pauseMs: 1 });
     const error = await turns
       .take(["a"], () => Promise.resolve(undefined))

@@ -33,7 +33,7 @@ describe("Tokens", () => {
     );
   }
 
-  it("remember of a sign-in what its browser may still send, and not each renewal", async () => {
+  it("remember the tokens of a sign-in that its browser may still send, and not each renewal", async () => {
     const tokens = new Tokens({ signingKeys: new Map([["one", key]]), lifetimeSeconds: 60, cookie, clock });
     const read = async (token: string) =>
       (await tokens.verify(contextWith(token))) ?? expect.fail("a token that is not good");

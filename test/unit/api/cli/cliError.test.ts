@@ -3,7 +3,7 @@ import { exitCodes, toCliError } from "#api/cli/cliError.ts";
 import { DomainError, invalidRequest, notFound, unavailable } from "#api/errors.ts";
 
 describe("toCliError", () => {
-  it("tells each error of a command by the command line's own word and exit code", () => {
+  it("maps each error of a command to its code and exit code", () => {
     const exists = toCliError(
       new DomainError("conflict", { message: "There is a user already.", extra: { id: "u1" } }),
     );
@@ -22,7 +22,7 @@ describe("toCliError", () => {
     ]);
   });
 
-  it("tells everything else as failed, with the message", () => {
+  it("maps every other error to failed, with its message", () => {
     for (const error of [
       unavailable("The database is not there."),
       new Error("The database is not there."),
@@ -37,7 +37,7 @@ describe("toCliError", () => {
     expect(exitCodes.failed).to.equal(1);
   });
 
-  it("says what to do about a store, before what the store or the connection said", () => {
+  it("explains how to fix a store, before the store's or the connection's message", () => {
     const refused = Object.assign(new Error('password authentication failed for user "joypod"'), {
       code: "28P01",
     });

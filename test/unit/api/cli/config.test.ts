@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { readCliConfig } from "#api/cli/config.ts";
 
 describe("readCliConfig", () => {
-  it("needs only the database", () => {
+  it("requires only the database", () => {
     const url = "postgres://u:p@db:5432/joypod";
     expect(readCliConfig({ DATABASE_URL: url })).to.deep.equal({
       postgres: { url, poolSize: 2, timeoutMs: 10_000 },

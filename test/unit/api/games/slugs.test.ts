@@ -13,7 +13,7 @@ describe("deriveSlug", () => {
     for (const title of ["", "!", "日本語", "x"]) expect(deriveSlug(title), title).to.be.undefined;
   });
 
-  it("returns a valid slug or none, whatever the title", () => {
+  it("returns a valid slug or undefined, whatever the title", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), (title) => {
         const made = deriveSlug(title);

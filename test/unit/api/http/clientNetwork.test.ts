@@ -17,9 +17,9 @@ const addresses = [
   ["fe80::1%eth0", "fe80:0:0:0::/64", "fe80:0:0::/48"],
 ] as const;
 
-describe("a client's network", () => {
+describe("client networks", () => {
   for (const [address, network, prefix] of addresses) {
-    it(`is ${network} for ${address}, and ${prefix} in the audit trail`, () => {
+    it(`are ${network} for ${address}, and ${prefix} in the audit trail`, () => {
       expect(clientNetworkOf(address)).to.equal(network);
       expect(ipPrefixOf(address)).to.equal(prefix);
     });

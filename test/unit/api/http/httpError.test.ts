@@ -3,7 +3,7 @@ import { DomainError, notFound, unavailable } from "#api/errors.ts";
 import { HttpError, payloadTooLarge, toHttpError } from "#api/http/httpError.ts";
 
 describe("toHttpError", () => {
-  it("returns a DomainError with the status of its code and all that it says", () => {
+  it("keeps the content of a DomainError and adds the status of its code", () => {
     const extra = { sessionId: "gs-1" };
     const details = [{ path: "title", message: "must not be empty" }];
     const error = toHttpError(
@@ -20,7 +20,7 @@ describe("toHttpError", () => {
     });
   });
 
-  it("tells a wait as Retry-After in whole seconds, never earlier than asked", () => {
+  it("returns Retry-After in whole seconds, rounded up", () => {
     expect(toHttpError(unavailable("Try again.", undefined, 1.2)).headers).to.deep.equal({
       "Retry-After": "2",
     });
@@ -29,13 +29,13 @@ describe("toHttpError", () => {
     });
   });
 
-  it("closes the connection whose body is left unread", () => {
+  it("closes the connection if the body is unread", () => {
     for (const error of [payloadTooLarge(10), toHttpError(new DomainError("request_timeout"))])
       expect(error.headers).to.deep.equal({ Connection: "close" });
     expect(toHttpError(notFound("This game does not exist.")).headers).to.deep.equal({});
   });
 
-  it("tells a lost database connection as unavailable, and an unforeseen error without its message", () => {
+  it("maps a lost database connection to unavailable, and hides the message of an unexpected error", () => {
     expect(toHttpError(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))).to.include({
       code: "unavailable",
       status: 503,
@@ -56,7 +56,7 @@ describe("toHttpError", () => {
     });
   });
 
-  it("tells an error of the framework by its status", () => {
+  it("maps an error of the framework by its status", () => {
     expect(toHttpError(Object.assign(new Error("bad address"), { status: 400 })).code).to.equal(
       "invalid_request",
     );
@@ -68,7 +68,7 @@ describe("toHttpError", () => {
 });
 
 describe("HttpError.with", () => {
-  it("adds fields of the body and keeps everything else", () => {
+  it("adds fields to the body and keeps everything else", () => {
     const error = new HttpError("locked", {
       message: "Try later.",
       retryAfterSeconds: 7,

@@ -11,7 +11,7 @@ describe("parseIdempotencyKey", () => {
     [`"${"x".repeat(255)}"`]: "x".repeat(255),
   };
   for (const [header, key] of Object.entries(accepted)) {
-    it(`takes ${header.slice(0, 40)}`, () => {
+    it(`accepts ${header.slice(0, 40)}`, () => {
       expect(parseIdempotencyKey(header)).to.equal(key);
     });
   }

@@ -36,7 +36,7 @@ describe("ServerErrors", () => {
     await once(server.close(), "close");
   });
 
-  it("keeps no response of a connection that waits for its next request", async () => {
+  it("keeps no response of an idle connection", async () => {
     const outgoing = request({ agent, port: (server.address() as AddressInfo).port }).end();
     const [response] = (await once(outgoing, "response")) as [IncomingMessage];
     expect(await text(response)).to.equal("whole");

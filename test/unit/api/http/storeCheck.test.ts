@@ -32,7 +32,7 @@ describe("StoreCheck", () => {
     });
   });
 
-  it("asks once for all who come while it looks, and for a second afterwards", async () => {
+  it("checks once for all concurrent callers, and for a second afterwards", async () => {
     const checks = [look.check(), look.check()];
     await clock.advance(1_999);
     checks.push(look.check());
@@ -48,7 +48,7 @@ describe("StoreCheck", () => {
     await next;
   });
 
-  it("tells a failure for as long, and then looks again", async () => {
+  it("repeats a failure for a second, and then checks again", async () => {
     const failed = look.check();
     questions[0]?.reject(new Error("no"));
     for (const check of [failed, look.check()]) {
@@ -62,7 +62,7 @@ describe("StoreCheck", () => {
     await next;
   });
 
-  it("asks a store that hangs no second time", async () => {
+  it("sends no second request to a hanging store", async () => {
     for (const count of [1, 2]) {
       const failed = look.check().catch((error: unknown) => error);
       await clock.advance(2_000);
@@ -72,7 +72,7 @@ describe("StoreCheck", () => {
     expect(questions).to.have.length(1);
   });
 
-  it("tells what can be mended in its own words, and logs each change once", async () => {
+  it("explains a configuration problem, and logs each change once", async () => {
     const outcomes: [unknown, string | undefined][] = [
       [undefined, undefined],
       [new Error("gone"), "It does not answer."],

@@ -2,18 +2,18 @@ import { expect } from "chai";
 import { createPartnerKey, isSameSecretHash, parsePartnerKey } from "#api/partners/keyFormat.ts";
 
 describe("partner keys", () => {
-  it("are read back to the id and the hash that were stored", () => {
+  it("are parsed to the id and the hash that were stored", () => {
     const { key, keyId, secretHash } = createPartnerKey();
     expect(parsePartnerKey(key)).to.deep.equal({ keyId, secretHash });
   });
 
-  it("never repeat and do not contain their stored hash", () => {
+  it("are unique and do not contain their stored hash", () => {
     const keys = Array.from({ length: 100 }, createPartnerKey);
     expect(new Set(keys.map(({ key }) => key)).size).to.equal(100);
     for (const { key, secretHash } of keys) expect(key).not.to.contain(secretHash);
   });
 
-  it("are refused when any one character is changed", () => {
+  it("are refused if any single character is changed", () => {
     const { key } = createPartnerKey();
     for (let at = 0; at < key.length; at++) {
       const changed = key.slice(0, at) + (key[at] === "0" ? "1" : "0") + key.slice(at + 1);
@@ -21,7 +21,7 @@ describe("partner keys", () => {
     }
   });
 
-  it("are refused when cut, lengthened or of another kind", () => {
+  it("are refused if truncated, extended or of another kind", () => {
     const { key } = createPartnerKey();
     for (const text of [
       "",
@@ -36,7 +36,7 @@ describe("partner keys", () => {
     }
   });
 
-  it("compare by their hashes", () => {
+  it("are compared by their hashes", () => {
     const [one, other] = [createPartnerKey(), createPartnerKey()];
     expect(isSameSecretHash(one.secretHash, one.secretHash)).to.be.true;
     expect(isSameSecretHash(one.secretHash, other.secretHash)).to.be.false;

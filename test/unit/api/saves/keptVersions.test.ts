@@ -29,7 +29,7 @@ function keptOf(versions: Version[]): string[] {
 describe("keptVersions", () => {
   const lastThree = [aVersion(2), aVersion(3), aVersion(4)];
 
-  it("keeps the last ones, of whatever kind, the newest first", () => {
+  it("keeps the last ones of any kind, newest first", () => {
     const versions = [
       aVersion(5),
       aVersion(4, { kind: "requested" }),
@@ -39,7 +39,7 @@ describe("keptVersions", () => {
     expect(keptOf(versions)).to.deep.equal(["imported 2", "restored 3", "requested 4"]);
   });
 
-  it("keeps the last one of each earlier day, in UTC, for so many days", () => {
+  it("keeps the last one of each earlier day, in UTC, for the configured number of days", () => {
     const noon = [24, 25, 48, 59, 61, 100, 119, 121].map((hoursAgo) => aVersion(hoursAgo));
     expect(keptOf([...lastThree, ...noon])).to.deep.equal([
       "played 2",
@@ -53,7 +53,7 @@ describe("keptVersions", () => {
     ]);
   });
 
-  it("keeps the slot's own save, however old it is", () => {
+  it("keeps the slot's current version, however old it is", () => {
     const own = aVersion(1000, { supersededAt: null });
     expect(keptOf([...lastThree, aVersion(999), own])).to.deep.equal([
       "played 2",
@@ -63,7 +63,7 @@ describe("keptVersions", () => {
     ]);
   });
 
-  it("keeps conflict copies for the retention from when they came, and then as any other", () => {
+  it("keeps conflict copies for the retention from their arrival, and then like any other", () => {
     const [young, old] = [aVersion(47, { kind: "conflict" }), aVersion(49, { kind: "conflict" })];
     const others = [aVersion(37), aVersion(46), aVersion(48.5)];
     expect(keptOf([...lastThree, young, old, ...others]))
@@ -71,7 +71,7 @@ describe("keptVersions", () => {
       .and.not.include(old.id);
   });
 
-  it("keeps for an hour what was superseded", () => {
+  it("keeps superseded versions for an hour", () => {
     const moment = aVersion(1000, { supersededAt: new Date(now.getTime() - hourMs / 2) });
     expect(keptOf([...lastThree, moment])).to.include(moment.id);
     expect(keptVersions([...lastThree, moment], rule, new Date(now.getTime() + hourMs))).to.not.include(
@@ -79,7 +79,7 @@ describe("keptVersions", () => {
     );
   });
 
-  it("never keeps again what it did not keep before, whatever was removed or came since", () => {
+  it("never keeps a version that it dropped before, whatever was removed or added since", () => {
     const version = fc
       .record({
         hoursAgo: fc.integer({ min: 0, max: 300 }),

@@ -22,13 +22,13 @@ describe("createDigestGate", () => {
   const pieces = [randomBytes(1000), randomBytes(2000), randomBytes(10)];
   const whole = Buffer.concat(pieces);
 
-  it("passes a save on as it is", async () => {
+  it("passes an intact save through unchanged", async () => {
     const { bytes, isWhole } = await passed(pieces, whole);
     expect(isWhole).to.be.true;
     expect(bytes.equals(whole)).to.be.true;
   });
 
-  it("keeps the end of anything else back: no reader takes it for the whole", async () => {
+  it("withholds the end of any other save, so that no reader takes it for complete", async () => {
     const changed = Buffer.from(whole);
     changed.writeUInt8((changed.readUInt8(5) + 1) % 256, 5);
     for (const other of [

@@ -57,14 +57,14 @@ describe("planSweep", () => {
     });
   });
 
-  it("removes of a session that saves all the time what the slot had moved on from at the sweep before", () => {
+  it("removes the saves of a constantly saving session that the slot had moved on from at the previous sweep", () => {
     const [first, second, third] = [anObject("a", 1, 5), anObject("a", 2, 4), anObject("a", 3, 3)];
     expect(
       planSweep([first, second, third], aRecord([[third, 0]], { seenKey: second.key }), now).superseded,
     ).to.deep.equal([first.key]);
   });
 
-  it("keeps what is younger than an hour, by the object store's clock", () => {
+  it("keeps objects younger than an hour, by the object store's clock", () => {
     const [young, last] = [anObject("a", 1, 0.9), anObject("a", 2, 0.8)];
     expect(planSweep([young, last], aRecord([[last, 2]]), now)).to.deep.equal({
       superseded: [],
@@ -73,7 +73,7 @@ describe("planSweep", () => {
     });
   });
 
-  it("finds the last saves of sessions that were not recorded, but for the owner's", () => {
+  it("finds the last saves of unrecorded sessions, except the owner's", () => {
     const [own, lost, earlier, awaited] = [
       anObject("a", 1, 9),
       anObject("b", 7, 2),
@@ -86,7 +86,7 @@ describe("planSweep", () => {
     expect(plan.unfinished).to.deep.equal(new Set(["gs-b", "gs-c"]));
   });
 
-  it("removes what no program of Joypod has named, after an hour", () => {
+  it("removes objects with unknown names after an hour", () => {
     const [stray, young] = [
       { key: "saves/slot-1/notes.txt", storedAt: hoursBefore(2) },
       { key: "saves/slot-1/new.txt", storedAt: hoursBefore(0.5) },
@@ -94,7 +94,7 @@ describe("planSweep", () => {
     expect(planSweep([stray, young], aRecord([]), now).superseded).to.deep.equal([stray.key]);
   });
 
-  it("never removes the last save that the object store has of a session, nor one that is named", () => {
+  it("never removes the last save of a session in the object store, or a referenced one", () => {
     const object = fc
       .record({
         session: fc.constantFrom("a", "b", "c"),

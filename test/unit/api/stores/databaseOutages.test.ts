@@ -32,13 +32,13 @@ describe("DatabaseOutages", () => {
       () => "of something else",
     );
 
-  it("asks the database, and something else at once when that is unavailable", async () => {
+  it("returns the database's result, or the fallback's when the database is unavailable", async () => {
     expect(await ask(responds)).to.equal("of the database");
     expect(await ask(refused)).to.equal("of something else");
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it("waits a second for a database that hangs, and not again for each question", async () => {
+  it("waits a second for a hanging database, and not again for each query", async () => {
     const first = ask(hangs);
     await clock.advance(999);
     let isSettled = false;
@@ -51,7 +51,7 @@ describe("DatabaseOutages", () => {
     expect(asked).to.equal(1);
   });
 
-  it("lets one question a second find out whether it is over, while the others go on without", async () => {
+  it("lets one query a second find out whether the outage is over, while the others fail fast", async () => {
     await ask(refused);
     await clock.advance(1_000);
     const probe = ask(hangs);
@@ -65,7 +65,7 @@ describe("DatabaseOutages", () => {
     expect(asked).to.equal(4);
   });
 
-  it("says once that it began, and once that it is over", async () => {
+  it("logs the start and the end of an outage once", async () => {
     for (let count = 0; count < 3; count++) {
       await ask(refused);
       await clock.advance(1_000);
@@ -76,7 +76,7 @@ describe("DatabaseOutages", () => {
     expect(lines[1]).to.equal("The database is available again.");
   });
 
-  it("hands on an unavailable for those who know nothing else, and throws every other error", async () => {
+  it("passes an unavailable to the fallback, and throws every other error", async () => {
     const thrown = await outages
       .orElse(refused, (cause) => Promise.reject(cause))
       .catch((error: unknown) => error);

@@ -22,7 +22,7 @@ describe("OAuthTransactions", () => {
     transactions = new OAuthTransactions(new Map([["a", key]]), clock);
   });
 
-  it("opens what it sealed, under the same name, for ten minutes", async () => {
+  it("opens sealed transactions under the same name for ten minutes", async () => {
     const { value, expiresAt } = transactions.seal("x", transaction);
     expect(expiresAt.getTime() - clock.now().getTime()).to.equal(600_000);
     expect(transactions.open("x", value)).to.deep.include(transaction);
@@ -59,7 +59,7 @@ describe("OAuthTransactions", () => {
     ).to.deep.include(transaction);
   });
 
-  it("evicts the oldest, so that at most five and a few kilobytes remain", async () => {
+  it("evicts the oldest ones, so that at most five and a few kilobytes remain", async () => {
     const cookies = new Map<string, string>([["broken", "x"]]);
     for (let index = 0; index < 6; index += 1) {
       cookies.set(`c${index}`, transactions.seal(`c${index}`, transaction).value);
@@ -75,7 +75,7 @@ describe("OAuthTransactions", () => {
     expect(transactions.cookiesToEvict(wide, 300)).to.have.length(1);
   });
 
-  it("names a cookie by its state without revealing that", () => {
+  it("derives the cookie's name from the state without revealing the state", () => {
     expect(transactionIdOf("state"))
       .to.match(/^[A-Za-z0-9_-]{22}$/)
       .and.equal(transactionIdOf("state"));

@@ -25,7 +25,7 @@ describe("profileOfClaims", () => {
   });
 
   for (const verified of ["true", 1, {}, "false", null, undefined, false]) {
-    it(`takes ${JSON.stringify(verified)} for not verified`, () => {
+    it(`treats ${JSON.stringify(verified)} as not verified`, () => {
       expect(
         profileOfClaims(issuer, { sub: "1", email: "a@b.test", email_verified: verified }).isEmailVerified,
       ).to.be.false;
@@ -82,7 +82,7 @@ describe("profileOfUserinfo", () => {
     });
   });
 
-  it("takes the primary address of a list, by its configured names, and none where there is no list", () => {
+  it("returns the primary address of a list, by its configured names, and none without a list", () => {
     const listed = {
       ...config,
       emails: { endpoint: issuer, list: "values", email: "mail", verified: "ok", primary: "first" },

@@ -33,7 +33,7 @@ describe("readProviders", () => {
     return file;
   }
 
-  it("reads both kinds, with the least that is needed and with secrets in files", () => {
+  it("reads both kinds, with minimal settings and secrets in files", () => {
     writeFileSync(join(directory, "secret"), "s3cret\n");
     const [first, second] = readProviders(
       write({ providers: [{ ...oidc, clientSecretFile: "secret" }, oauth] }),
@@ -108,10 +108,11 @@ describe("readProviders", () => {
     ["no subject to go by", { providers: [{ ...oauth, userinfo: {} }] }, /providers\.0\.userinfo\.subject/],
   ];
   for (const [what, content, message] of wrong) {
-    it(`refuses ${what}, and says so`, () => expect(() => readProviders(write(content))).to.throw(message));
+    it(`refuses ${what} with an explanation`, () =>
+      expect(() => readProviders(write(content))).to.throw(message));
   }
 
-  it("says which file is missing, and repeats no secret", () => {
+  it("names a missing file, and repeats no secret", () => {
     expect(() => readProviders(join(directory, "nowhere.json"))).to.throw(/cannot be read: .*nowhere\.json/);
     const file = write({ providers: [{ ...oidc, clientSecret: "canary-secret", id: "Bad" }] });
     expect(() => readProviders(file))
@@ -124,7 +125,7 @@ describe("readProviders", () => {
       .that.does.not.contain("canary");
   });
 
-  it("accepts plain http on the loopback when that is allowed", () => {
+  it("accepts plain http on the loopback interface if allowed", () => {
     for (const issuer of ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"]) {
       expect(readProviders(write({ providers: [{ ...oidc, issuer, allowInsecure: true }] }))).to.have.length(
         1,

@@ -53,7 +53,7 @@ describe("resolveIdentity", () => {
       expect(resolveIdentity({ ...nobody, ...context })).to.deep.equal({ kind: "refuse", reason }));
   }
 
-  it("signs a known identity in, whatever its address is by now", () => {
+  it("signs in a known identity, even if its address has changed", () => {
     expect(resolveIdentity({ ...nobody, owner, userWithSameEmail })).to.deep.equal({
       kind: "signIn",
       userId: "owner",
@@ -64,7 +64,7 @@ describe("resolveIdentity", () => {
     });
   });
 
-  it("links what a signed-in user asked for, verified or not", () => {
+  it("links an identity for a signed-in user, verified or not", () => {
     expect(
       resolveIdentity({
         ...nobody,
@@ -76,14 +76,14 @@ describe("resolveIdentity", () => {
     ).to.deep.equal({ kind: "link", userId: "me" });
   });
 
-  it("links by address when the provider verified it, is trusted, and the user proved it", () => {
+  it("links by address if the provider verified it and is trusted, and the user verified it", () => {
     expect(resolveIdentity({ ...nobody, userWithSameEmail })).to.deep.equal({
       kind: "link",
       userId: "sameEmail",
     });
   });
 
-  it("creates a user of a verified, unused address, trusted provider or not", () => {
+  it("creates a user for a verified, unused address, whether or not the provider is trusted", () => {
     for (const trustsEmail of [true, false])
       expect(resolveIdentity({ ...nobody, trustsEmail })).to.deep.equal({
         kind: "create",

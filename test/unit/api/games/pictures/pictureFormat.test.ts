@@ -20,14 +20,14 @@ describe("readPictureFormat", () => {
       expect(readPictureFormat(bytes)).to.deep.equal({ type, ...size });
     });
 
-    it(`knows ${name} that was cut`, () => {
+    it(`recognizes ${name} that was truncated`, () => {
       for (const length of [0, 1, 11, 20, 40, Math.floor(bytes.length / 2), bytes.length - 1]) {
         expect(readPictureFormat(bytes.subarray(0, length)), String(length)).to.be.undefined;
       }
     });
   }
 
-  it("takes no SVG, page, GIF, film or archive for a picture", () => {
+  it("returns undefined for SVG, HTML, GIF, films and archives", () => {
     const others = [
       "<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>",
       "<!doctype html><script>alert(1)</script>",
@@ -40,7 +40,7 @@ describe("readPictureFormat", () => {
       expect(readPictureFormat(Buffer.from(text.padEnd(200), "latin1")), text).to.be.undefined;
   });
 
-  it("takes nothing for a picture whose boxes lie in each other without end", () => {
+  it("returns undefined for endlessly nested boxes", () => {
     const depth = 600_000;
     const bytes = Buffer.alloc(16 + 8 * depth);
     bytes.writeUInt32BE(16, 0);
@@ -52,7 +52,7 @@ describe("readPictureFormat", () => {
     expect(readPictureFormat(bytes)).to.be.undefined;
   });
 
-  it("ends, with a size above zero or none, whatever the bytes are", () => {
+  it("always ends, with a positive size or undefined, whatever the bytes are", () => {
     const beginnings = Object.values(pictures).map(({ bytes }) => bytes);
     fc.assert(
       fc.property(

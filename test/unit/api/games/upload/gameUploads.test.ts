@@ -38,7 +38,7 @@ describe("GameUploads", () => {
       await Promise.resolve();
     });
 
-  it("ends an upload of very many names with unavailable while others keep all that are shared, and lets one of few names pass", async () => {
+  it("ends an upload with very many names with unavailable when the shared names are used up, and lets one with few names pass", async () => {
     for (const partnerId of ["first", "second"]) keep(partnerId, sharedNamesMax / 2 + ownNames);
     const error = await receive(ownNames + 2000).then(
       () => undefined,
@@ -49,7 +49,7 @@ describe("GameUploads", () => {
     await receive(ownNames);
   });
 
-  it("keeps no place for an upload that waits once its client has gone", async () => {
+  it("frees the place of a waiting upload whose client has disconnected", async () => {
     for (let place = 0; place < gameUploadsOfPartnerMax; place += 1) keep("first", 1);
     const gone = new AbortController();
     let hasBegun = false;
@@ -70,7 +70,7 @@ describe("GameUploads", () => {
     expect(hasBegun).to.equal(false);
   });
 
-  it("has the names of an upload again that has ended, or failed", async () => {
+  it("frees the names of an upload that has ended or failed", async () => {
     for (let round = 0; round < 3; round += 1) {
       await receive(sharedNamesMax + ownNames);
       await receive(sharedNamesMax + ownNames + 2000).catch(() => undefined);

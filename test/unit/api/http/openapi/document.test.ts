@@ -35,7 +35,7 @@ describe("the OpenAPI document", () => {
     ).to.deep.equal([]);
   });
 
-  it("has exactly the routes that the router serves", () => {
+  it("lists exactly the routes that the router serves", () => {
     const { document, routes } = wholeInterface();
     const layers = registerRoutes(routes).stack.flatMap(({ path, methods }) =>
       methods
@@ -49,7 +49,7 @@ describe("the OpenAPI document", () => {
     expect(layers).to.have.length(new Set(layers).size).and.above(25);
   });
 
-  it("states of every operation who may call it, what it is for and which errors it may return", () => {
+  it("states the credential, purpose and errors of every operation", () => {
     const { document, routes } = wholeInterface();
     for (const { method, path, access, name } of routes) {
       const operation = operationOf(document, method, path);
@@ -80,7 +80,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("has a schema for every body of a request: bytes for archives and pictures, text for offers", () => {
+  it("has a schema for every request body: bytes for archives and pictures, text for offers", () => {
     const { document, routes } = wholeInterface();
     const schemas = new Map(
       routes.flatMap(({ method, path, name }) =>
@@ -100,7 +100,7 @@ describe("the OpenAPI document", () => {
     ).to.deep.equal([text, text]);
   });
 
-  it("names this service's address, and the name of its cookie there", () => {
+  it("names this service's address and session cookie", () => {
     const dev = buildDocument(wholeInterface().routes, configWith({ BASE_URL: "http://127.0.0.1:8080" }));
     expect(dev.servers).to.deep.equal([{ url: "http://127.0.0.1:8080" }]);
     expect(dev.components?.securitySchemes?.["session"]).to.include({
@@ -112,7 +112,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("tells the largest archive, and how long a sign-in lasts, as this service has them", () => {
+  it("states the configured maximum archive size and lifetime of a sign-in", () => {
     const { routes, document } = wholeInterface();
     const told = (
       of: ReturnType<typeof buildDocument>,
@@ -136,7 +136,7 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  it("is served, like the health routes, only where it is configured", () => {
+  it("is served, like the health routes, only if it is configured", () => {
     const paths = createRoutes(configWith({ OPENAPI_ROUTE: "off", HEALTH_ROUTES: "off" })).map(
       ({ path }) => path,
     );
@@ -148,7 +148,7 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
-  it("has patterns that any program's regular expressions read", () => {
+  it("has patterns for all dialects of regular expressions", () => {
     const patterns = patternsIn(wholeInterface().document);
     expect(patterns).to.include.members([
       "^[^\\x00-\\x1f\\x7f-\\x9f\u2028\u2029]*$",
@@ -164,7 +164,7 @@ describe("the OpenAPI document", () => {
       expect(line.test(text), JSON.stringify(text)).to.equal(false);
   });
 
-  it("allows additional fields in whatever a response has, and forbids them in requests", () => {
+  it("allows additional fields in responses, and forbids them in requests", () => {
     const { document, routes } = wholeInterface();
     const responses = routes.flatMap(({ method, path, name }) =>
       Object.entries(operationOf(document, method, path).responses ?? {}).map(([status, response]) => ({

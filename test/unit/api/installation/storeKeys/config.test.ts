@@ -15,10 +15,10 @@ const environment = {
   BUNDLED_STORES: "false",
 };
 
-describe("readConfig of the handing out of store keys", () => {
+describe("readConfig of the distribution of store keys", () => {
   const file = join(temporaryFolder("authorities"), "ca.crt");
 
-  it("reads all authorities of the store's certificate, of which there may be more than a variable holds", async () => {
+  it("reads all CAs of the store's certificate, which may be more than a variable holds", async () => {
     const bundle = (await CertificateAuthority.create()).bundle(128 * 1024);
     writeFileSync(file, bundle);
     expect(readConfig({ ...environment, NODE_AGENT_S3_CA_FILE: file }).nodeAgentStore).to.include({
@@ -27,7 +27,7 @@ describe("readConfig of the handing out of store keys", () => {
     expect(readConfig(environment).nodeAgentStore, "without a file").to.include({ "ca.crt": undefined });
   });
 
-  it("hands out keys and names without the line end that a file of a secret has, and MinIO's own key as MinIO reads it", () => {
+  it("trims keys and names from files, but not MinIO's own key", () => {
     const lines = {
       NODE_AGENT_S3_REGION: "eu-1\n",
       NODE_AGENT_S3_BUCKET: "games\n",
@@ -65,7 +65,7 @@ describe("readConfig of the handing out of store keys", () => {
     );
   });
 
-  it("refuses a file without certificates, as the agents would", () => {
+  it("rejects a file without certificates, like the agents", () => {
     writeFileSync(file, "no certificate");
     expect(() => readConfig({ ...environment, NODE_AGENT_S3_CA_FILE: file })).to.throw(
       "NODE_AGENT_S3_CA_FILE",
