@@ -100,7 +100,7 @@ function missingAtRoot(what: string, known: readonly string[], field: string): D
   const message =
     known.length < rootNames
       ? `The game's archive has no ${what} at its root: upload an archive that has it, or keep ${field}.`
-      : `The game's archive has no ${what} among the first ${rootNames} at its root, and only these are recorded: pack it before the others and upload the archive again, or keep ${field}.`;
+      : `The game's archive has no ${what} among the first ${rootNames} at its root, and only these are recorded: pack it before the others and upload it again, or keep ${field}.`;
   return new DomainError("invalid_archive", { message });
 }
 

@@ -108,9 +108,8 @@ describe("scrubSaves", function () {
     await stopped;
     expect(await dueCount(), "checks that are due").to.equal(1);
     expect(await checks()).to.equal(before + 1);
-    expect(
-      fixture.api.logLines.slice(logged).filter((line) => line.includes("could not be read to check it")),
-    ).to.be.empty;
+    expect(fixture.api.logLines.slice(logged).filter((line) => line.includes("could not be checked"))).to.be
+      .empty;
     await pass();
     expect(await checks()).to.equal(before + 2);
     await pass();

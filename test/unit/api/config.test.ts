@@ -279,7 +279,7 @@ describe("certificate authorities of stores", () => {
         query,
       ).to.throw("DATABASE_CA_FILE");
     }
-    expect(() => readConfig({ ...environment, REDIS_CA_FILE: file })).to.throw("begin that with rediss://");
+    expect(() => readConfig({ ...environment, REDIS_CA_FILE: file })).to.throw("must begin with rediss://");
     expect(() => readConfig({ ...environment, S3_CA_FILE: file })).to.throw("begin that with https://");
   });
 
