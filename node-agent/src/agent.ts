@@ -31,7 +31,7 @@ import { TransferTurns } from "./sessions/transferTurns.ts";
 import { createSpoolWatcher, ReadFailures, type SpoolWatcher } from "./spool/readSpool.ts";
 import { Heartbeat, NodeReporter } from "./status/nodeReporter.ts";
 
-/** What an agent works with. */
+/** Dependencies of the agent. */
 export interface AgentDeps {
   config: Config;
   transport: KubeTransport;
@@ -39,22 +39,22 @@ export interface AgentDeps {
   random: () => number;
   logger: Logger;
   metrics: Metrics;
-  /** Called when another process may have taken the root over: this one must end at once. */
+  /** Called when another process may have taken over the root. This process must exit at once. */
   onLockLost: () => void;
 }
 
 /**
- * How many sessions are looked at at the same time. Most of them wait, for their turn at the object store or
- * for its response.
+ * Concurrency limit of session passes. Most passes wait for their turn at the object store or for its
+ * response.
  */
 const passesAtOnce = 128;
 /**
- * All that a pass waits for has a deadline of its own; this is more than the longest of them, that of the
- * largest save over the thinnest line.
+ * Every wait in a pass has a separate deadline. This exceeds the longest one, for the largest save over the
+ * slowest connection.
  */
 const passTimeoutMs = 6 * 3_600_000;
 const passBackOff = { baseMs: 1_000, maxMs: 30_000 };
-/** The API server counts as lost when none of its watches was heard for this long. */
+/** The API server counts as unreachable if none of its watches was heard for this long. */
 const silenceMs = 5 * 60_000;
 
 /**
@@ -79,7 +79,7 @@ export class Agent {
   readonly #heartbeat: Heartbeat;
   readonly #sessions: Controller;
   #lock: RootLock | undefined;
-  /** Sessions whose folders a former process left. */
+  /** Sessions whose folders a previous process left. */
   #left: readonly string[] = [];
   #isStarted = false;
 
@@ -172,8 +172,8 @@ export class Agent {
   }
 
   /**
-   * Waits for the root to be this agent's own, cleans up after a former process, and begins to serve the
-   * node. Throws the signal's reason.
+   * Waits for exclusive use of the root, cleans up after a previous process, and starts serving the node.
+   * Throws the signal's reason.
    */
   async start(signal: AbortSignal): Promise<void> {
     this.#lock = await this.#holdRoot(signal);
@@ -187,7 +187,7 @@ export class Agent {
     await this.#checks.start();
     this.#reporter.start();
     this.#heartbeat.start();
-    // Resolves when the watches have synced; rejects only when the agent is stopped before that.
+    // Resolves when the watches have synced. Rejects only if the agent is stopped first.
     this.#sessions
       .start()
       .then(() => this.#takeDesired())
@@ -200,7 +200,7 @@ export class Agent {
     this.#isStarted = true;
   }
 
-  /** Returns why the agent is not ready; undefined when it is. */
+  /** Returns why the agent is not ready. Undefined if it is. */
   notReadyReason(): string | undefined {
     if (!this.#isStarted) return "The agent has not started. Another agent may still serve this node.";
     const watches = Object.values(this.#watches);
@@ -212,8 +212,8 @@ export class Agent {
   }
 
   /**
-   * Ends all work in good order; what was half done is taken up at the next start. Does nothing before the
-   * agent has started.
+   * Shuts down gracefully. Unfinished work is resumed at the next start. Does nothing before the agent has
+   * started.
    */
   async stop(): Promise<void> {
     if (!this.#isStarted) return;
@@ -289,17 +289,14 @@ export class Agent {
     });
   }
 
-  /**
-   * Undefined also while another installation has the node: then there is nothing to do here, and nothing to
-   * say.
-   */
+  /** Undefined also while another installation owns the node, which then needs no service and no report. */
   #gameNode() {
     return this.#takenBecause() === undefined
       ? this.#watches.gameNode.cache.get(this.#deps.config.node)
       : undefined;
   }
 
-  /** Returns which other installation owns the node; undefined if none does. */
+  /** Returns a message naming the other installation that owns the node. Undefined if none does. */
   #takenBecause(): string | undefined {
     const { node, installation } = this.#deps.config;
     const gameNode = this.#watches.gameNode.cache.get(node);
@@ -318,8 +315,8 @@ export class Agent {
     try {
       return await holdRootLock({ path: lock, onLost: onLockLost, signal, onWait });
     } catch (error) {
-      // The folder is what the system call was about. Without it the agent ends here, before a check could
-      // say so.
+      // The system call failed on the folder. Without the folder the agent exits here, before a check could
+      // report it.
       throw systemErrorCode(error) === undefined
         ? error
         : new Error(unwritableRoot(root, error), { cause: error });
@@ -328,15 +325,15 @@ export class Agent {
 
   #onGameNodeChange(): void {
     this.#takeDesired();
-    // The first report need not wait for the next turn.
+    // Sends the first report immediately.
     if (!this.#reporter.hasReported || this.#gameNode()?.status?.heartbeat === undefined)
       this.#reporter.changed();
   }
 
   /**
-   * Fills wait until the agent knows which versions are in use: making room for a fill must not evict those.
-   * A missing GameNode says nothing of what is wanted or pinned: somebody has removed it, and the operator
-   * makes it anew.
+   * Fills wait until the agent knows which versions are in use, because making room for a fill must not evict
+   * those. A missing GameNode says nothing about wanted or pinned versions: somebody has deleted it, and the
+   * operator creates it again.
    */
   #takeDesired(): void {
     const { gameSessions, pods, gameNode } = this.#watches;
@@ -350,13 +347,13 @@ export class Agent {
     this.#deps.metrics.objectStoreReachable(isReachable);
     this.#reporter.changed();
     if (!isReachable) return;
-    // Saves that wait for the object store need not sit out their back-off.
+    // Saves that wait for the object store skip the rest of their back-off.
     const { sessionsNamespace: namespace } = this.#deps.config;
     for (const { metadata } of this.#watches.gameSessions.cache.list())
       this.#sessions.enqueue(`${namespace}/${metadata.name}`);
   }
 
-  /** Only an admin can use what was set aside, and only one who knows of it. */
+  /** Records an event, because only an admin can recover a folder that was set aside. */
   #onKept(path: string, reason: Error): void {
     const { metrics, logger } = this.#deps;
     metrics.sessionKept();

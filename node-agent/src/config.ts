@@ -30,8 +30,8 @@ const Variables = z
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Returns the configuration; throws one error that names every wrong variable. An empty one counts as not
- * set.
+ * Returns the configuration. Throws one error that names every invalid variable. An empty variable counts as
+ * unset.
  */
 export function readConfig(environment: Environment) {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
@@ -39,7 +39,7 @@ export function readConfig(environment: Environment) {
   return {
     node: env.NODE_NAME,
     sessionsNamespace: env.SESSIONS_NAMESPACE,
-    /** Where the Lease of this node is. */
+    /** Namespace of this node's Lease. */
     nodeAgentNamespace: env.NODE_AGENT_NAMESPACE,
     /** Distinguishes this installation's GameNode from those of others in the cluster. */
     installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },

@@ -4,14 +4,14 @@ import { contentReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { KubeMetrics } from "#kube/controllers/metrics.ts";
 import type { CacheMetrics } from "./cache/contentCache.ts";
 
-/** What the agent counts. */
+/** The agent's metrics. */
 export interface Metrics extends CacheMetrics {
   registry: Registry;
   /** For the transport, the watches and the controller. */
   kube: KubeMetrics;
   saveStored(outcome: (typeof saveOutcomes)[number]): void;
   objectStoreReachable(isReachable: boolean): void;
-  /** A session's folder was set aside. */
+  /** Counts a session folder that was set aside. */
   sessionKept(): void;
 }
 
@@ -86,7 +86,7 @@ export function createMetrics(node: string): Metrics {
     labelNames: ["state"],
     registers: [registry],
   });
-  // The first of them is an increase.
+  // Starts at 0, so that the first event is visible as an increase.
   for (const outcome of saveOutcomes) saves.inc({ outcome }, 0);
   for (const reason of Object.values(contentReasons)) {
     if (reason !== contentReasons.unpacked && reason !== contentReasons.downloading)

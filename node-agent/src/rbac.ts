@@ -3,30 +3,33 @@ import { gameSessionConditions, type GameSessionStatus, gameSessions } from "#co
 import { gameCaches } from "#contracts/crd/gameCache.ts";
 import { events, leases, pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
-/** Everywhere; an admission policy holds the agent to the GameNode and the sessions of its own node. */
+/**
+ * Granted in the whole cluster. An admission policy limits the agent to the GameNode and the sessions of its
+ * own node.
+ */
 export const clusterRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameNodes), verbs: ["get", "list", "watch"] },
   { ...resourcesOf(gameNodes, "status"), verbs: ["patch"] },
-  // These rights are granted here and not in the sessions' namespace: when that is deleted its Roles go
-  // first, and the last saves could not be reported.
+  // Granted here rather than in the sessions namespace: when that namespace is deleted its Roles go first,
+  // and the last saves could not be reported.
   { ...resourcesOf(gameSessions), verbs: ["get", "list", "watch"] },
   { ...resourcesOf(gameSessions, "status"), verbs: ["patch"] },
-  // Events of sessions are in their namespace, those of GameNodes in the default one.
+  // Events of sessions are in their namespace, and events of GameNodes in the default namespace.
   { ...resourcesOf(events), verbs: ["create", "patch"] },
 ];
 
-/** In the sessions' namespace. */
+/** Granted in the sessions namespace. */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameCaches), verbs: ["get"] },
   { ...resourcesOf(pods), verbs: ["get", "list", "watch"] },
 ];
 
-/** In the agents' own namespace; an admission policy holds the agent to the Lease of its own node. */
+/** Granted in the agents' namespace. An admission policy limits the agent to the Lease of its own node. */
 export const nodeAgentNamespaceRules: readonly PolicyRule[] = [{ ...resourcesOf(leases), verbs: ["patch"] }];
 
 /**
- * What the agent writes of a status, where an admission policy holds it to this: conditions of its types, and
- * these fields.
+ * The parts of a status that the agent writes, enforced by an admission policy: conditions of these types,
+ * and these fields.
  */
 export const statusRights = {
   gamenodes: {
@@ -39,5 +42,5 @@ export const statusRights = {
   },
 } as const;
 
-/** In the namespace of the release. */
+/** Granted in the release's namespace. */
 export const releaseNamespaceRules: readonly PolicyRule[] = [];

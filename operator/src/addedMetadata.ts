@@ -5,8 +5,8 @@ import { labelKey, labelValue } from "#kube/api/labelSelector.ts";
 const ownLabels =
   /^(app\.kubernetes\.io\/(name|instance|component|part-of|managed-by|version)$|helm\.sh\/|joypod\.dev\/)/;
 /**
- * Joypod's annotations, that by which the Cluster Autoscaler leaves sessions alone, and those that change
- * what a container may do.
+ * Annotations reserved for Joypod, the Cluster Autoscaler's safe-to-evict annotation, and those that change a
+ * container's permissions.
  */
 const ownAnnotations = new RegExp(
   "^(joypod\\.dev/|cluster-autoscaler\\.kubernetes\\.io/safe-to-evict$" +
@@ -51,15 +51,13 @@ const label = z
   .string()
   .regex(labelValue, "is not a valid label value. Use up to 63 letters, digits, '-', '_' and '.'");
 
-/** Labels, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's. */
+/** Labels, as a JSON object, added to session pods. Labels reserved for Joypod are rejected. */
 export const AddedLabels = namedValues(label).superRefine(without(ownLabels));
-/**
- * Annotations, as JSON, that session pods get beside Joypod's own. The setting must not name any of Joypod's.
- */
+/** Annotations, as a JSON object, added to session pods. Annotations reserved for Joypod are rejected. */
 export const AddedAnnotations = namedValues(z.string())
   .superRefine(without(ownAnnotations))
   .refine(
-    // Joypod says the same, and did not always.
+    // Joypod sets the same value. Earlier configurations may still set it, so it is accepted.
     ({ "karpenter.sh/do-not-disrupt": word }) => word === undefined || word === "true",
     'karpenter.sh/do-not-disrupt is "true" of sessions: leave it out',
   );

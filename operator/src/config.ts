@@ -17,20 +17,20 @@ import {
 import { AddedAnnotations, AddedLabels, NodeLabels } from "./addedMetadata.ts";
 import { messageOf } from "#runtime/errors.ts";
 
-/** Kubernetes quantities, as the pod's containers take them. */
+/** Kubernetes quantities in the format of container resources. */
 const quantity = (fallback: string) =>
   z
     .string()
     .regex(/^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/)
     .default(fallback);
-/** The same of memory, in bytes. */
+/** A memory quantity, parsed to bytes. */
 const byteQuantity = (fallback: string) =>
   z
     .string()
     .regex(/^[0-9]+(\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$/)
     .default(fallback)
     .transform((text) => Math.ceil(parseQuantity(text) ?? 0));
-/** Empty: each process makes its own. */
+/** An empty value means that each process generates a secret. */
 const base64Secret = z
   .string()
   .trim()
@@ -92,7 +92,7 @@ const groupList = z
       .max(16),
   );
 
-/** Names of secrets, which are as long as those of nodes can be. */
+/** Names of secrets, which have the same maximum length as node names. */
 const nameList = z.string().default("").transform(listed).pipe(z.array(nodeName).max(16));
 
 const tolerationList = z
@@ -201,35 +201,35 @@ const Variables = z
         });
   });
 
-/** This process's processors, as kubelets name them. */
+/** The architecture of this process in the kubelet's spelling. */
 const ownArchitecture = process.arch === "x64" ? "amd64" : process.arch;
 
 /** The operator's configuration. Nothing else reads the environment. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** Returns the configuration; throws one error that names every wrong variable. */
+/** Returns the configuration. Throws one error that names every invalid variable. */
 export function readConfig(environment: Environment) {
   const env = readEnvironment(Variables, environment, "operator");
   const gpu = gpuConfigOf(env);
   const tolerations = gpuTolerations(env, env.GPU_TOLERATIONS);
   return {
     sessionsNamespace: env.SESSIONS_NAMESPACE,
-    /** Where the agents' heartbeats are. */
+    /** Namespace of the agents' heartbeat Leases. */
     nodeAgentNamespace: env.NODE_AGENT_NAMESPACE,
     gameNodeSelector: env.GAME_NODE_SELECTOR,
-    /** Of the game nodes, those that sessions are placed on; the others keep their games. */
+    /** Selects the game nodes that sessions are placed on. Other game nodes only cache games. */
     sessionNodeSelector: env.SESSION_POD_NODE_SELECTOR,
-    /** Undefined: sessions render in software. */
+    /** Undefined if sessions render in software. */
     gpu,
     tolerations,
     softwareSlots: env.SOFTWARE_SLOTS,
-    /** Time that a new node is given to get its pinned games. */
+    /** Time a new node gets to download its pinned games before it takes sessions anyway. */
     fillDeadlineMs: env.NODE_FILL_SECONDS * 1000,
     /** Distinguishes this installation's objects from those of others in the cluster. */
     installation: { name: env.INSTALLATION, sessionsNamespace: env.SESSIONS_NAMESPACE },
     /**
-     * Off where session pods have a priority class, too: they may push other pods off their node, and only
-     * the scheduler knows which.
+     * Also off if session pods have a priority class: they may preempt other pods, and only the scheduler
+     * knows which.
      */
     countsOtherPods: env.COUNT_OTHER_PODS === "on" && env.SESSION_POD_PRIORITY_CLASS === "",
     /** Resources that a session's pod requests in addition to its game. */
@@ -237,12 +237,12 @@ export function readConfig(environment: Environment) {
       cpuMillicores: Math.ceil((parseQuantity(env.STREAMER_CPU) ?? 0) * 1000),
       memoryBytes: Math.ceil(parseQuantity(env.STREAMER_MEMORY) ?? 0),
     },
-    /** What game nodes have to have. */
+    /** Required architecture of game nodes. */
     architecture: env.GAME_ARCHITECTURE === "" ? ownArchitecture : env.GAME_ARCHITECTURE,
     mediaPorts: { first: env.MEDIA_PORT_FIRST, last: env.MEDIA_PORT_LAST },
     /** Addresses of game nodes announced to browsers before those that the nodes report. */
     announceAddresses: env.ANNOUNCE_ADDRESS,
-    /** Whether players have a relay, also one that the chart does not run. */
+    /** Whether players have a relay, including one that the chart does not run. */
     hasRelay: env.RELAY === "on" || env.RELAY_CONTROL !== undefined,
     /** Control address of the relays. Undefined if the chart runs none. */
     relay: env.RELAY_CONTROL === undefined ? undefined : { ...env.RELAY_CONTROL, secret: env.TURN_SECRET },
@@ -258,7 +258,7 @@ export function readConfig(environment: Environment) {
         gpu?.runtimeClass ?? (env.SESSION_RUNTIME_CLASS === "" ? undefined : env.SESSION_RUNTIME_CLASS),
       gpu,
       tolerations,
-      /** Labels beside Joypod's own; none of them is one of Joypod's. */
+      /** Additional labels. None of them is reserved for Joypod. */
       labels: env.SESSION_POD_LABELS,
       annotations: env.SESSION_POD_ANNOTATIONS,
       nodeSelector: env.SESSION_POD_NODE_SELECTOR,
@@ -270,10 +270,13 @@ export function readConfig(environment: Environment) {
         memoryLimitBytes: env.STREAMER_MEMORY_LIMIT,
       },
       startBitrateKbps: env.START_BITRATE_KBPS,
-      /** The nameservers of sessions with internet, because their games cannot ask the cluster's own. */
+      /** Nameservers of sessions with internet access, because their games cannot reach the cluster's DNS. */
       nameservers: env.INTERNET_NAMESERVERS,
     },
-    /** How enforcement of NetworkPolicies is found out; undefined where no game gets the internet. */
+    /**
+     * Settings of the probe that checks enforcement of NetworkPolicies. Undefined if no game gets internet
+     * access.
+     */
     networkProbe:
       env.GAME_NETWORK === "none"
         ? undefined
@@ -293,7 +296,9 @@ export function readConfig(environment: Environment) {
       unschedulableMs: env.UNSCHEDULABLE_SECONDS * 1000,
       saveGiveUpMs: env.SAVE_GIVE_UP_SECONDS * 1000,
     },
-    /** What the operator signs its tickets to streamers with; undefined: each process makes its own. */
+    /**
+     * Secret that signs the operator's tickets to streamers. Undefined if each process generates a secret.
+     */
     ticketSecret: env.TICKET_SECRET,
     workers: env.WORKERS,
     httpPort: env.HTTP_PORT,

@@ -18,7 +18,7 @@ collectDefaultMetrics({ register: registry });
 const kubeMetrics = new KubeMetrics(registry);
 const connect = (): KubeTransport =>
   KubeTransport.fromDefault({ userAgent: "joypod-operator", metrics: kubeMetrics.requests });
-// A connection of its own: a renewal must not be sent on one that died while it was idle.
+// Uses a separate connection, because a renewal must not be sent on one that died while idle.
 const leaseTransport = connect();
 const terms = new Terms({
   connect,

@@ -4,29 +4,29 @@ import { measuredLaunchSteps } from "#contracts/crd/launchStep.ts";
 import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { RenderingObstacle } from "#contracts/stream.ts";
 
-/** What the operator counts about sessions. */
+/** The operator's counters of session events. */
 export interface OperatorMetrics {
   /** Seconds from a session's creation to its first Ready. */
   sessionReady(seconds: number): void;
-  /** Seconds that a launch was in a step which it has done with. */
+  /** Seconds that a launch spent in a step, counted when the step is complete. */
   launchStepDone(step: string, seconds: number): void;
-  /** A session failed in that step of its launch, before it was ever ready. */
+  /** Counts a session that failed in this step of its launch, before it was ever ready. */
   launchFailed(step: string, reason: string): void;
-  /** A session ended, for that reason. */
+  /** Counts a session that ended for this reason. */
   sessionFinished(reason: string): void;
-  /** A session that was to have a GPU renders in software, for that reason. */
+  /** Counts a session that requested a GPU but renders in software for this reason. */
   sessionUnaccelerated(reason: string): void;
-  /** Whether silent game nodes are not declared lost, as too many are silent. */
+  /** Whether silent game nodes are not declared lost because too many are silent. */
   nodeLossBraked(isBraked: boolean): void;
-  /** Whether the cluster was found to enforce NetworkPolicies. */
+  /** Whether the probe found that the cluster enforces NetworkPolicies. */
   networkPoliciesEnforced(isEnforced: boolean): void;
-  /** How many relays were told of the game nodes at the last try, and how many were not. */
+  /** Number of relays that received the game nodes on the last attempt, and of those that did not. */
   relaysTold(counts: { told: number; untold: number }): void;
 }
 
 /**
- * The operator's counters, in the registry that /metrics shows. Those by reason begin at 0 where the reason
- * is known, so that the first one is an increase.
+ * Creates the operator's metrics in the registry served at /metrics. Counters with known reasons start at 0,
+ * so that the first event is visible as an increase.
  */
 export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   const ready = new Histogram({
@@ -70,8 +70,8 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
   for (const reason of Object.values(failureReasons))
     for (const step of measuredLaunchSteps) failedLaunches.inc({ stage: step, reason }, 0);
   for (const reason of RenderingObstacle.options) unaccelerated.inc({ reason }, 0);
-  // These are created with their first value: until then the answer is not known, or there is no relay, and 0
-  // would say that it is.
+  // Created with their first value. Until then the result is unknown or there is no relay, and 0 would be
+  // wrong.
   let relays: Gauge<"state"> | undefined;
   let enforced: Gauge | undefined;
   return {

@@ -38,20 +38,20 @@ import { tellRelays } from "./relay/tellRelays.ts";
 import { Throttle } from "./throttle.ts";
 
 /**
- * A watch that is silent for longer makes the operator unready: each ends, or gets a bookmark, within half a
- * minute.
+ * A watch that is silent for longer makes the operator unready. Every watch ends or receives a bookmark
+ * within half a minute.
  */
 const silentTooLongMs = 90_000;
 
-/** As often as Prometheus usually reads them. */
+/** The usual scrape interval of Prometheus. */
 const streamFiguresPeriodMs = 15_000;
 
 /** A restarted relay relays nothing until it receives the game nodes. */
 const relaysPeriodMs = 5_000;
 
 /**
- * Its maximum is short: when the API server is back after an outage, players must not wait for the back-off
- * of what failed meanwhile.
+ * The maximum is short, so that players do not wait for the back-off of failed passes after an API server
+ * outage.
  */
 const backOff = { baseMs: 20, maxMs: 5000 };
 
@@ -61,12 +61,13 @@ export interface OperatorOptions {
   clock: Clock;
   logger: Logger;
   registry: Registry;
-  /** Set when the transport reports to it as well; created in the registry otherwise. */
+  /** Set if the transport reports to it as well. Otherwise created in the registry. */
   kubeMetrics?: KubeMetrics | undefined;
 }
 
 /**
- * The three controllers over one set of watches. Only a leader may start the controllers; anybody may watch.
+ * Runs the three controllers over one set of watches. Only the leader may start the controllers; every
+ * replica may watch.
  */
 export class Operator {
   readonly #installation: Installation;
@@ -76,7 +77,7 @@ export class Operator {
   readonly #events: EventRecorder;
   readonly #networkProbe: NetworkProbe;
   readonly #streamFigures: RepeatedJob;
-  /** Begins to show what the leader alone shows. */
+  /** Registers the metrics that only the leader shows. */
   readonly #showFigures: () => void;
   #isLeading = false;
   /** Undefined without a relay. */
@@ -217,8 +218,8 @@ export class Operator {
   }
 
   /**
-   * Begins to watch, and resolves when all caches are filled; a standby does so too, to be quick when it is
-   * elected.
+   * Starts watching, and resolves when all caches are filled. A standby watches too, so that it can take over
+   * quickly.
    */
   async watch(signal?: AbortSignal): Promise<void> {
     const reflectors = Object.values(this.#reflectors);
@@ -227,8 +228,9 @@ export class Operator {
   }
 
   /**
-   * Starts the controllers, and resolves when they run. Throws, before anything is written, when another
-   * installation has GameNodes under this one's name.
+   * Starts the controllers, and resolves when they run.
+   *
+   * @throws before anything is written if another installation has GameNodes under this one's name
    */
   async lead(signal?: AbortSignal): Promise<void> {
     for (const gameNode of this.#reflectors.gameNodes.cache.list()) {
@@ -254,7 +256,7 @@ export class Operator {
     return undefined;
   }
 
-  /** Ends the passes under way, writes the events that wait, and stops watching. */
+  /** Waits for running passes, writes pending events, and stops watching. */
   async stop(): Promise<void> {
     const parts = [
       ...this.#controllers,
@@ -274,7 +276,8 @@ function followHeartbeats({ gameNodes, leases: renewals }: Cluster, heartbeats: 
     else heartbeats.observe(change.object);
   });
   renewals.subscribe(({ type, object }) => {
-    // A deleted Lease is no sign of death: it is made anew, and says nothing before the agent has renewed it.
+    // A deleted Lease does not mean that the agent is dead. It is created again, and the new one counts once
+    // the agent has renewed it.
     if (type !== "deleted") heartbeats.observeLease(object);
   });
   return heartbeats;

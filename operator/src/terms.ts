@@ -4,19 +4,19 @@ import type { KubeTransport } from "#kube/client/transport.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Operator } from "./operator.ts";
 
-/** What terms are made of. */
+/** Dependencies of Terms. */
 export interface TermsOptions {
-  /** Returns connections of the term's own to the API server. */
+  /** Returns separate connections to the API server for a term. */
   connect: () => KubeTransport;
   createOperator: (transport: KubeTransport, registry: Registry) => Operator;
-  /** The options of the elections, which outlive the terms. */
+  /** Options of the elections, which outlive the terms. */
   election: Omit<LeaderElectorOptions, "onLost">;
   logger: Logger;
 }
 
-/** A term lasts from the first look at the cluster to the loss of the lead. */
+/** A term lasts from the first watch of the cluster to the loss of leadership. */
 interface Term {
-  /** What it counts and shows. */
+  /** The term's metrics. */
   registry: Registry;
   transport: KubeTransport;
   operator: Operator;
@@ -25,10 +25,9 @@ interface Term {
 }
 
 /**
- * Watches the cluster, stands for election and leads, one term after the other in one process. A former
- * leader's writes could undo those of the next leader. So a term that loses the lead loses its connections,
- * too: nothing that it still does is sent. The next term takes nothing over from it and begins as a new
- * process would.
+ * Watches the cluster, runs for election and leads, one term after another in one process. Writes of a former
+ * leader could undo those of the next leader, so a term that loses leadership also loses its connections, and
+ * nothing that it still does is sent. The next term starts from scratch, like a new process.
  */
 export class Terms {
   readonly #options: TermsOptions;
@@ -43,7 +42,7 @@ export class Terms {
     return this.#term.elector.isLeader;
   }
 
-  /** What this term counts and shows. */
+  /** The current term's metrics. */
   get registry(): Registry {
     return this.#term.registry;
   }
@@ -53,8 +52,8 @@ export class Terms {
   }
 
   /**
-   * Goes from term to term until it is stopped, which rejects it. `onWatching` is called when all caches of a
-   * term are filled.
+   * Runs one term after another. Rejects when stopped. Calls `onWatching` when all caches of a term are
+   * filled.
    */
   async run(stopping: AbortSignal, onWatching: () => void): Promise<never> {
     const { logger } = this.#options;

@@ -6,21 +6,21 @@ import { budgetBytes, type DiskSpace, shortageOf } from "./space.ts";
 import type { UnpackedVersions } from "./unpackedVersions.ts";
 import type { Wanted, WantedVersions } from "./wantedVersions.ts";
 
-/** What the room is measured and made with. */
+/** Dependencies of CacheRoom. */
 interface CacheRoomOptions {
   unpacked: UnpackedVersions;
   downloads: Downloads;
   wants: WantedVersions;
-  /** 0 for 80 % of the file system. */
+  /** 0 means 80 % of the file system. */
   budgetBytes: number;
   readDiskSpace: () => Promise<DiskSpace>;
-  /** Digests that sessions or pods of this node use. */
+  /** Returns the digests that sessions or pods of this node use. */
   inUse: () => ReadonlySet<string>;
   onEvicted: (digest: string) => void;
   logger: Logger;
 }
 
-/** The room that unpacked versions have on the disk, and what of them goes to make more. */
+/** Tracks the disk space for unpacked versions, and evicts versions to make room. */
 export class CacheRoom {
   readonly #options: CacheRoomOptions;
   #disk: DiskSpace = { totalBytes: 0, freeBytes: 0, freeFiles: 0 };
@@ -29,37 +29,37 @@ export class CacheRoom {
     this.#options = options;
   }
 
-  /** Sees how full the disk is. */
+  /** Measures the disk. */
   async look(): Promise<void> {
     this.#disk = await this.#options.readDiskSpace();
   }
 
-  /** Bytes that unpacked versions may take. */
+  /** Bytes that unpacked versions may occupy. */
   get capacityBytes(): number {
     return budgetBytes(this.#options.budgetBytes, this.#disk);
   }
 
-  /** Bytes left of them, and on the disk. */
+  /** Free bytes within the budget and on the disk. */
   get freeBytes(): number {
     return Math.max(0, Math.min(this.capacityBytes - this.#usedBytes, this.#disk.freeBytes));
   }
 
-  /** Returns the digests that must stay. */
+  /** Returns the digests that must not be evicted. */
   inUse(): Set<string> {
     return new Set([...this.#options.inUse(), ...this.#options.wants.demanded()]);
   }
 
   /**
    * Makes room for the given bytes of a version. Returns false and changes nothing if that is impossible.
-   * `last`: how the last attempt failed, which may have found the disk full though there were bytes enough.
+   * `last` is the last failure, which may have found the disk full despite enough free bytes.
    */
   async make(
     bytes: number,
     wanted: Wanted,
     last?: Pick<Failure, "ranOut" | "tooFewFiles">,
   ): Promise<boolean> {
-    // Before the look, as downloads go on meanwhile: what they write by then is missing on the disk, and does
-    // not count as free for a moment.
+    // Read before the disk is measured. Downloads continue during the measurement: what they write then is
+    // missing on the disk but briefly does not count as free.
     const { unwrittenBytes } = this.#options.downloads;
     await this.look();
     const request = {
@@ -77,18 +77,18 @@ export class CacheRoom {
       freeFiles,
     });
     for (const { digest } of victims ?? []) {
-      // While the former version was removed, a session may have asked for the next one, or a policy have
-      // pinned it. So the next version to give up is chosen anew.
+      // While the previous version was removed, a session may have requested the next one or a policy may
+      // have pinned it. So the victims are chosen again.
       if (!this.#mayGo(digest)) return this.make(bytes, wanted);
-      // What the disk has got back by then the next try sees.
+      // The next attempt sees the space that the disk has freed by then.
       if (!(await this.#evict(digest))) throw new Error("An evicted game is still on the disk.");
     }
     return victims !== undefined;
   }
 
   /**
-   * Evicts versions, the least worth first, until saves have room. The agent does not touch anything else
-   * that fills the disk. Returns whether it evicted any.
+   * Evicts versions, the least valuable first, until saves have room. Files that the agent does not manage
+   * are not touched. Returns whether it evicted any.
    */
   async relieve(): Promise<boolean> {
     await this.look();
@@ -108,7 +108,7 @@ export class CacheRoom {
     );
   }
 
-  /** Returns false where not all of its room is free yet. */
+  /** Evicts the version. Returns false if not all of its space is free yet. */
   async #evict(digest: string): Promise<boolean> {
     const isGone = await this.#options.unpacked.remove(digest);
     this.#options.logger.info({ digest }, "A game was evicted to make room.");
@@ -134,63 +134,63 @@ export class CacheRoom {
   }
 }
 
-/** A version on the node, as far as eviction cares. */
+/** A version on the node, with the inputs to the eviction decision. */
 export interface Evictable {
   digest: string;
-  /** What the disk gets back at least. */
+  /** Lower bound of the disk space that eviction frees. */
   bytes: number;
-  /** What counts for the budget. */
+  /** Bytes that count for the budget. */
   occupiedBytes: number;
-  /** Undefined when no policy wants it here. */
+  /** Undefined if no policy wants it here. */
   priority: number | undefined;
   isPinned: boolean;
   lastUsedMs: number;
   isInUse: boolean;
 }
 
-/** Why room is needed. */
+/** A request for disk space. */
 interface RoomRequest {
   bytes: number;
   /**
-   * Undefined for a launch, which may push out anything not in use; a fill only what matters less than
-   * itself.
+   * Undefined for a launch, which may evict anything not in use. A fill may only evict versions of lower
+   * priority.
    */
   priority: number | undefined;
   /**
-   * The file system was full the last time, though there were bytes enough: it may lack inodes. Then one
-   * version is removed, if any may be.
+   * Whether the file system was full on the last attempt despite enough free bytes. It may lack inodes, so
+   * one version is removed if possible.
    */
   ranOut?: boolean | undefined;
   /**
-   * So many free inodes were too few the last time. A fill that finds no more, and may push nothing out,
-   * would only take all of them from saves once more.
+   * Number of free inodes that was too low on the last attempt. A fill that finds no more than this, and may
+   * evict nothing, would only take all of them from saves again.
    */
   tooFewFiles?: number | undefined;
 }
 
-/** Room that there is. */
+/** The available disk space. */
 interface Room {
   usedBytes: number;
   budgetBytes: number;
-  /** Free on the file system, whoever uses it. */
+  /** Bytes free on the file system. */
   diskFreeBytes: number;
-  /** Inodes. */
+  /** Free inodes. */
   freeFiles: number;
 }
 
-/** Above the high mark, space is freed down to the low mark, so not every download has to evict. */
+/**
+ * Above the high watermark, space is freed down to the low watermark, so that not every download has to
+ * evict.
+ */
 const highWatermark = 0.9;
 const lowWatermark = 0.8;
 /**
- * Left free on the file system for saves and the agent itself by a launch; a fill leaves as much as sessions
- * need for their saves, lest it take its own node out of service.
+ * Bytes that a launch leaves free on the file system for saves and the agent. A fill leaves as much as
+ * sessions need for their saves, so that it does not take its node out of service.
  */
 export const reserveBytes = 64 * 1024 * 1024;
 
-/**
- * Returns the versions to remove so that the request fits, never one that is in use; undefined when it cannot
- * fit.
- */
+/** Returns the versions to remove so that the request fits, never one in use. Undefined if it cannot fit. */
 export function chooseVictims(
   versions: readonly Evictable[],
   request: RoomRequest,
@@ -203,13 +203,13 @@ export function chooseVictims(
   const isCrowded = missingBytes > 0 || request.ranOut === true || usedAfter > highWatermark * budgetBytes;
   if (!isCrowded) return [];
   const victims: Evictable[] = [];
-  // The disk may get back less than counts for the budget.
+  // Eviction may free less disk space than counts for the budget.
   let freed = 0;
   let uncounted = 0;
   const fits = (): boolean => freed >= missingBytes && uncounted >= usedAfter - budgetBytes;
   for (const version of byWorth(versions.filter((version) => mayEvict(version, request)))) {
     const isNeeded = !fits() || (request.ranOut === true && victims.length === 0);
-    // Once the request fits, versions are removed only if nobody wants them.
+    // Once the request fits, only versions that no policy wants are removed.
     if (!isNeeded && (uncounted >= usedAfter - lowWatermark * budgetBytes || version.priority !== undefined))
       break;
     victims.push(version);
@@ -220,16 +220,16 @@ export function chooseVictims(
 }
 
 /**
- * Whether a fill would run out of inodes as it did before. A launch is tried all the same: a player waits for
- * it.
+ * Returns whether a fill would run out of inodes as before. A launch is tried anyway, because a player waits
+ * for it.
  */
 function lacksFiles({ priority, tooFewFiles }: RoomRequest, { freeFiles }: Room): boolean {
   return priority !== undefined && tooFewFiles !== undefined && freeFiles <= tooFewFiles;
 }
 
 /**
- * Returns the versions to give up so that so many bytes get free, or all that may be given up where those are
- * fewer. It returns one at least, because inodes may be what the disk lacks.
+ * Returns the versions to evict to free this many bytes, or all evictable versions if they free less. Returns
+ * at least one, because the disk may lack inodes instead.
  */
 export function chooseRelief(versions: readonly Evictable[], missingBytes: number): Evictable[] {
   const victims: Evictable[] = [];
@@ -249,8 +249,8 @@ function mayEvict(version: Evictable, request: RoomRequest): boolean {
 }
 
 /**
- * Returns the versions least worth keeping first: not wanted by any policy, then lower priority, then longest
- * unused.
+ * Returns the versions in eviction order: not wanted by any policy first, then lower priority, then least
+ * recently used.
  */
 function byWorth(versions: Evictable[]): Evictable[] {
   const rank = ({ priority }: Evictable): number => priority ?? Number.NEGATIVE_INFINITY;

@@ -14,7 +14,7 @@ import { chooseDownloads, type Wanted, type WantedOrHeld, WantedVersions } from 
 import { neededBytes, type DiskSpace } from "./space.ts";
 import { UnpackedVersions } from "./unpackedVersions.ts";
 
-/** Counts what the cache does. */
+/** Metrics of the cache. */
 export interface CacheMetrics {
   downloaded(
     outcome: "ready" | "failed" | "abandoned",
@@ -24,7 +24,7 @@ export interface CacheMetrics {
   ): void;
   resumed(): void;
   evicted(): void;
-  /** What the cache was found to hold. */
+  /** The cache's content in a report. */
   reported(found: {
     capacityBytes: number;
     freeBytes: number;
@@ -33,11 +33,11 @@ export interface CacheMetrics {
   }): void;
 }
 
-/** What the cache works with. */
+/** Dependencies of ContentCache. */
 export interface ContentCacheOptions {
   files: ObjectFiles;
   objectStore: ObjectStore;
-  /** 0 for 80 % of the file system. */
+  /** 0 means 80 % of the file system. */
   budgetBytes: number;
   readDiskSpace: () => Promise<DiskSpace>;
   /** Returns the digests that sessions or pods of this node use. */
@@ -52,7 +52,7 @@ export interface ContentCacheOptions {
   metrics: CacheMetrics;
 }
 
-/** The games unpacked on this node: fetches wanted versions, evicts others, and never those in use. */
+/** The games unpacked on this node. Fetches wanted versions and evicts others, but never versions in use. */
 export class ContentCache {
   readonly #options: ContentCacheOptions;
   readonly #unpacked: UnpackedVersions;
@@ -63,10 +63,10 @@ export class ContentCache {
   readonly #stopping = new AbortController();
   readonly #room: CacheRoom;
   readonly #fetch: (download: Download, source: ArchiveSource) => Promise<Manifest>;
-  /** Set once it is known which versions are in use and which are pinned. */
+  /** Set once the versions that are in use and pinned are known. */
   #hasDesired = false;
   #retryTimer: Timer | undefined;
-  /** Downloads begin one at a time, because two must not count on the same free space. */
+  /** Downloads start one at a time, because two must not count on the same free space. */
   #pumping: Promise<void> = Promise.resolve();
 
   constructor(options: ContentCacheOptions) {
@@ -140,8 +140,8 @@ export class ContentCache {
   }
 
   /**
-   * Records that a session uses the version now. Returns false when the version was removed from the disk by
-   * someone else; it is then fetched again if wanted.
+   * Records that a session uses the version now. Returns false if someone else removed the version from the
+   * disk. It is then fetched again if wanted.
    */
   async markUsed(digest: string): Promise<boolean> {
     if (await this.#unpacked.markUsed(digest)) return true;
@@ -152,7 +152,7 @@ export class ContentCache {
   }
 
   /**
-   * Calls `listener` on each change of a version; `isProgress` marks changes of the percentage alone. Returns
+   * Calls `listener` on each change of a version. `isProgress` marks changes of the percentage alone. Returns
    * the function that unsubscribes.
    */
   subscribe(listener: (digest: string, isProgress: boolean) => void): () => void {
@@ -210,7 +210,7 @@ export class ContentCache {
 
   /**
    * Cancels downloads that are no longer wanted, and turns those wanted by a policy alone into fills. Returns
-   * whether that freed a launch's place.
+   * whether that freed a launch slot.
    */
   #reviewDownloads(): boolean {
     const launches = this.#downloads.list().filter(({ isForLaunch }) => isForLaunch).length;
@@ -244,7 +244,8 @@ export class ContentCache {
     await this.#liftQuarantines();
     const due = this.#wanted().filter(({ digest }) => !this.#failed.isWaiting(digest));
     for (const wanted of chooseDownloads(due, this.#downloads.list())) {
-      // A download that does not begin leaves its place free, and no download's end would start another one.
+      // A download that does not start leaves its slot free, and no other download's end would start the next
+      // one.
       if (!(await this.#begin(wanted))) this.#pump();
     }
     this.#planRetry(startedMs);
@@ -263,12 +264,12 @@ export class ContentCache {
     const reservedBytes = neededBytes(source.unpackedSizeBytes);
     const last = this.#failed.lastFailure(digest);
     const hasRoom = await this.#room.make(reservedBytes, wanted, last);
-    // Meanwhile it may have been cancelled, or demanded by a launch, which may evict more.
+    // By now it may have been cancelled, or requested by a launch, which may evict more.
     const now = this.#wanted().find((other) => other.digest === digest);
     if (!hasRoom && now?.isForLaunch === wanted.isForLaunch) {
       const message = `The node has no room for ${reservedBytes} bytes: cached games are in use, pinned or of higher priority.`;
       const failure = { reason: contentReasons.insufficientSpace, message, etag: undefined, isFinal: false };
-      // A fill keeps the known number of missing inodes until it finds more of them.
+      // A fill keeps the known number of missing inodes until it finds more free ones.
       this.#fail(digest, wanted.isForLaunch || last?.tooFewFiles === undefined ? failure : last);
     }
     if (!hasRoom || now === undefined) return false;
@@ -342,8 +343,8 @@ export class ContentCache {
   }
 
   /**
-   * Sets the timer for retries that become due after the pass began. Earlier ones have begun, or wait for the
-   * pump at the end of a download.
+   * Sets the timer for retries that become due after the pass began. Earlier ones have started, or wait for a
+   * download to end.
    */
   #planRetry(passStartedMs: number): void {
     this.#failed.keepOnly(new Set(this.#wantedOrHeld().map(({ digest }) => digest)));
@@ -369,8 +370,8 @@ export class ContentCache {
 
   /**
    * Returns the versions to report as wanted. Versions on hold are reported in two cases: while a failed one
-   * waits for its retry, since it would get the next turn if it looked untried; and while one is downloading
-   * for a launch, since the operator lets the download continue only while it sees it.
+   * waits for its retry, because it would get the next turn if it looked untried, and while one is
+   * downloading for a launch, because the operator lets the download continue only while it sees it.
    */
   #toReport(): Wanted[] {
     return this.#wantedOrHeld().filter(

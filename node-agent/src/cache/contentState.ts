@@ -4,13 +4,13 @@ import { toApiTime } from "#kube/api/object.ts";
 import type { Failure } from "./failedVersions.ts";
 import type { UnpackedVersion } from "./unpackedVersions.ts";
 
-/** The state of a version, for a session that waits for it. */
+/** The state of a version that a session waits for. */
 export type ContentState =
   | { state: "Ready" }
   | { state: "Queued" | "Downloading"; progressPercent: number }
   | { state: "Failed"; failure: Failure };
 
-/** Returns a version that is here, as a GameNode's status shows it. */
+/** Returns the GameNode status entry of an unpacked version. */
 export function unpackedEntry(
   { digest, bytes, cachedAt, lastUsedMs }: UnpackedVersion,
   inUse: boolean,
@@ -25,7 +25,7 @@ export function unpackedEntry(
   };
 }
 
-/** Returns a version that is wanted and not here yet, as a GameNode's status shows it. */
+/** Returns the GameNode status entry of a version that is wanted but not unpacked yet. */
 export function wantedEntry(digest: string, state: ContentState | undefined, inUse: boolean): CacheEntry {
   const base = { digest, bytes: 0, inUse };
   if (state?.state === "Failed")
@@ -40,9 +40,10 @@ export function wantedEntry(digest: string, state: ContentState | undefined, inU
 }
 
 /**
- * Returns the versions that a GameNode's status has room for: what is in use first, for which sessions wait,
- * then what policies want, then what was used last. Of one that is left out the operator knows nothing. They
- * come in the order of their digests, which no launch changes: the operator compares lists.
+ * Returns the versions that fit into a GameNode's status: those in use first, then those that sessions wait
+ * for, then those that policies want, then the most recently used. The operator does not know about versions
+ * left out. The result is ordered by digest, so that launches do not change the order: the operator compares
+ * lists.
  */
 export function entriesToReport(
   entries: readonly CacheEntry[],

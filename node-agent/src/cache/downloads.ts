@@ -1,12 +1,12 @@
-/** A download under way. */
+/** A running download. */
 export interface Download {
   digest: string;
-  /** A session waits for it. */
+  /** Whether a session waits for it. */
   isForLaunch: boolean;
   progressPercent: number;
-  /** Bytes set aside on the disk. */
+  /** Bytes reserved on the disk. */
   reservedBytes: number;
-  /** Bytes of them written so far. */
+  /** Reserved bytes written so far. */
   writtenBytes: number;
   /** Aborted when the version is no longer wanted. */
   abandoning: AbortController;
@@ -14,8 +14,8 @@ export interface Download {
 }
 
 /**
- * The downloads under way. A download that was abandoned is not among them any more, though its bytes lie on
- * the disk until it has ended.
+ * The running downloads. An abandoned download is no longer included, although its bytes stay on the disk
+ * until it has ended.
  */
 export class Downloads {
   readonly #running = new Map<string, Download>();
@@ -29,7 +29,7 @@ export class Downloads {
     return [...this.#running.values()];
   }
 
-  /** Bytes set aside for all that have not ended. */
+  /** Bytes reserved for all downloads that have not ended. */
   get reservedBytes(): number {
     return [...this.#running.values(), ...this.#abandoned].reduce(
       (sum, { reservedBytes }) => sum + reservedBytes,
@@ -38,8 +38,8 @@ export class Downloads {
   }
 
   /**
-   * Bytes that will yet be missing on the disk: those set aside that are not written. What was abandoned
-   * writes hardly more, and its files go.
+   * Bytes that downloads will still take from the disk: reserved and not yet written. Abandoned downloads
+   * write hardly any more, and their files are removed.
    */
   get unwrittenBytes(): number {
     return this.list().reduce(
@@ -52,7 +52,7 @@ export class Downloads {
     this.#running.set(download.digest, download);
   }
 
-  /** Aborts the download. The version may be fetched again from now on. */
+  /** Aborts the download. The version may be fetched again immediately. */
   abandon(download: Download): void {
     this.#running.delete(download.digest);
     this.#abandoned.add(download);

@@ -2,7 +2,7 @@ import { contentReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { type BackOff, backOffMs } from "#runtime/scheduling/backOff.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
-/** The versions that could not be fetched, and when each is tried again. */
+/** The versions that could not be fetched, and when each is retried. */
 export class FailedVersions {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -13,14 +13,12 @@ export class FailedVersions {
     this.#random = random;
   }
 
-  /** Returns why the version's last attempt failed; undefined if no attempt has failed. */
+  /** Returns why the version's last attempt failed. Undefined if no attempt has failed. */
   lastFailure(digest: string): Failure | undefined {
     return this.#attempts.get(digest)?.last;
   }
 
-  /**
-   * Returns why the version's last attempt failed, but not a failure after which it is tried again at once.
-   */
+  /** Returns why the version's last attempt failed, except a failure that is retried immediately. */
   failureToTell(digest: string): Failure | undefined {
     const attempts = this.#attempts.get(digest);
     return attempts?.isUntold === true ? undefined : attempts?.last;
@@ -43,8 +41,9 @@ export class FailedVersions {
   }
 
   /**
-   * Makes the version due at once, unless it is quarantined: a player does not wait for the back-off of a
-   * background fill. Nor is the player told how that failed: a fill may not push out what a launch may.
+   * Makes the version due immediately unless it is quarantined, because a player does not wait for the
+   * back-off of a background fill. The fill's failure is not reported to the player, because a launch may
+   * evict more than a fill.
    */
   retryNow(digest: string): void {
     const attempts = this.#attempts.get(digest);
@@ -59,15 +58,15 @@ export class FailedVersions {
     return attempts !== undefined && (attempts.isQuarantined || !this.#isDue(attempts));
   }
 
-  /** Returns whether it is time to see if a version that was given up was replaced. */
+  /** Returns whether to check if a quarantined version was replaced. */
   isDueForCheck(digest: string): boolean {
     const attempts = this.#attempts.get(digest);
     return attempts?.isQuarantined === true && this.#isDue(attempts);
   }
 
   /**
-   * Lets an object be tried again that was replaced since it was given up; `etag` is undefined when none was
-   * found.
+   * Allows another attempt if the object was replaced since it was quarantined. `etag` is undefined if no
+   * object was found.
    */
   check(digest: string, etag: string | undefined): void {
     const last = this.lastFailure(digest);
@@ -77,9 +76,9 @@ export class FailedVersions {
   }
 
   /**
-   * Returns the milliseconds until the next version is due that was not yet due at `sinceMs`: negative for
-   * one that has become due since. Undefined when there is none. A version that was due by then is being
-   * tried, or waits for a place among the downloads, and not for a time.
+   * Returns the milliseconds until the next retry among versions not yet due at `sinceMs`. Negative for a
+   * version that has become due since, undefined if there is none. Versions due by then are being tried or
+   * wait for a download slot, so they need no timer.
    */
   msToNextTry(sinceMs: number): number | undefined {
     const times = [...this.#attempts.values()]
@@ -102,42 +101,39 @@ type FailureReason = (typeof contentReasons)[
   | "insufficientSpace"
   | "downloadFailed"];
 
-/** How a download failed. */
+/** A failed download attempt. */
 export interface Failure {
   reason: FailureReason;
   message: string;
-  /** The ETag of the object that was read; undefined if no object was read. */
+  /** The ETag of the object that was read. Undefined if no object was read. */
   etag: string | undefined;
-  /** Trying the same bytes again is of no use: their digest was right and they break the rules. */
+  /** The same bytes need not be tried again: their digest is right and they violate the rules. */
   isFinal: boolean;
-  /** The file system was full in spite of what had been set aside: others took it, or inodes lack. */
+  /** The file system was full despite the reservation: something else took the space, or inodes ran out. */
   ranOut?: boolean;
-  /**
-   * The inodes that were free as the attempt began, where they are what ran out: no more than these are too
-   * few.
-   */
+  /** The free inodes at the start of the attempt, if inodes ran out. This many are not enough. */
   tooFewFiles?: number | undefined;
 }
 
-/** What is remembered of a version's failures. */
+/** The recorded failures of a version. */
 export interface Attempts {
   failures: number;
-  /** Failures that blame the bytes rather than the way to them. */
+  /** Number of failures caused by the bytes rather than the transfer. */
   strikes: number;
   last: Failure;
   retryAtMs: number;
-  /** The bytes behind this ETag are not tried again; a changed object is. */
+  /** The object with this ETag is not tried again. A changed object is. */
   isQuarantined: boolean;
   /**
-   * Its failure is reported only when it fails once more: the disk ran out for the first time and it is tried
-   * again at once, or a launch wants what a fill could not get.
+   * The failure is reported only after another failure: the disk was full for the first time and the version
+   * is retried immediately, or a launch retries a failed fill.
    */
   isUntold: boolean;
 }
 
 const backOff: BackOff = { baseMs: 1_000, maxMs: 60_000 };
 const strikesAllowed = 3;
-/** How often a quarantined object is looked at, to see whether it was replaced. */
+/** Interval at which a quarantined object is checked for a replacement. */
 export const quarantineCheckMs = 60_000;
 
 /**

@@ -31,13 +31,13 @@ interface FetchOptions {
   random: () => number;
   signal: AbortSignal;
   onProgress: (percent: number) => void;
-  /** Told of each piece that has been unpacked and written. */
+  /** Called with the size of each piece that has been unpacked and written. */
   onWritten: (bytes: number) => void;
   onResume: (offset: number) => void;
   readDiskSpace: () => Promise<DiskSpace>;
 }
 
-/** A failed attempt, with its cause in `failure`. */
+/** A failed attempt. `failure` holds the cause. */
 export class FetchFailed extends Error {
   readonly failure: Failure;
 
@@ -60,7 +60,7 @@ export function failureOf(error: unknown): Failure {
       };
 }
 
-/** What all attempts of a node share. */
+/** Dependencies shared by all attempts on a node. */
 interface FetcherOptions extends Pick<
   FetchOptions,
   "files" | "objectStore" | "readDiskSpace" | "clock" | "random"
@@ -69,16 +69,16 @@ interface FetcherOptions extends Pick<
   wants: Pick<WantedVersions, "desired">;
   /** Returns whether a session is on the node. */
   isPlayed: () => boolean;
-  /** The limit of a fill while a session is on the node; 0 for no limit but the policy's. */
+  /** Rate limit of a fill while a session is on the node. 0 means that only the policy's limit applies. */
   fillBytesPerSecond: number;
-  /** Ends all attempts. */
+  /** Aborts all attempts. */
   stopping: AbortSignal;
   onProgress: (download: Download) => void;
   metrics: { resumed(): void };
   logger: Logger;
 }
 
-/** Returns the function that runs one attempt of a download, at the rate that it may take. */
+/** Returns the function that runs one download attempt at its permitted rate. */
 export function createFetcher(
   options: FetcherOptions,
 ): (download: Download, source: ArchiveSource) => Promise<Manifest> {
@@ -111,9 +111,9 @@ export function createFetcher(
 }
 
 /**
- * Returns the rate limit of a download; undefined for none, 0 for a pause. Launches are not limited. A fill
- * pauses while a launch downloads, and is limited while a game is played. Content is unpacked and written as
- * it arrives, so the rate limits processor and disk use too.
+ * Returns the rate limit of a download. Undefined means no limit and 0 a pause. Launches are not limited. A
+ * fill pauses while a launch downloads, and is limited while a game is played. Content is unpacked and
+ * written as it arrives, so the rate also limits CPU and disk use.
  */
 function bytesPerSecondFor(
   { digest, isForLaunch }: Download,
@@ -127,12 +127,13 @@ function bytesPerSecondFor(
   return rates.length === 0 ? undefined : Math.min(...rates);
 }
 
-/** Readable for everybody, writable for nobody. */
+/** Readable by everybody, writable by nobody. */
 const readOnly: TreeStyle = { fileMode: 0o444, executableMode: 0o555, directoryMode: 0o555 };
 
 /**
- * Downloads, checks and publishes one version; returns its manifest. Throws FetchFailed or the abort reason,
- * and then leaves nothing.
+ * Downloads, verifies and publishes one version. Returns its manifest. Leaves nothing behind on failure.
+ *
+ * @throws FetchFailed, or the abort reason
  */
 export async function fetchContent(options: FetchOptions): Promise<Manifest> {
   const { files, source, clock, signal, readDiskSpace } = options;
@@ -165,7 +166,7 @@ export async function fetchContent(options: FetchOptions): Promise<Manifest> {
     await draft.publish(manifest);
     return manifest;
   } catch (error) {
-    // Before what was written goes, and its inodes with it.
+    // Measured before the written files and their inodes are removed.
     const tooFewFiles =
       isDiskFull(error) && (await readDiskSpace().then(lacksFiles, () => false)) ? freeFiles : undefined;
     await draft?.discard();
@@ -195,7 +196,7 @@ async function* throttled(
 }
 
 /**
- * The node has set aside what was declared at the upload, so more than that is refused even where the limits
+ * The node has reserved the size declared at the upload, so anything larger is refused even if the limits
  * would allow it.
  */
 function rulesFor({ unpackedSizeBytes }: ArchiveSource): ArchiveRules {
@@ -227,18 +228,18 @@ function describeFailure(error: unknown, etag: string | undefined): Failure {
   return { ...failure, reason: contentReasons.downloadFailed };
 }
 
-/** Slows a stream down to a rate that may change at any time. */
+/** Limits a stream to a rate that may change at any time. */
 interface Throttle {
   /** Resolves when `bytes` more may pass. */
   pass(bytes: number, signal: AbortSignal): Promise<void>;
 }
 
-/** A changed rate is noticed within this time. */
+/** Maximum delay until a changed rate takes effect. */
 const sliceMs = 100;
 
 /**
- * Returns a throttle. `rate` returns bytes per second: undefined for no limit, 0 for a pause. Bursts are at
- * most one second's worth.
+ * Returns a throttle. `rate` returns bytes per second: undefined for no limit, 0 for a pause. Bursts are
+ * limited to one second's worth.
  */
 export function createThrottle(clock: Clock, rate: () => number | undefined): Throttle {
   let allowance = 0;
@@ -256,7 +257,7 @@ export function createThrottle(clock: Clock, rate: () => number | undefined): Th
         const perSecond = rate();
         if (perSecond === undefined) return;
         refill(perSecond);
-        // A piece may take the allowance below zero: the next ones then wait until the debt is paid.
+        // A piece may make the allowance negative. Later pieces then wait until it is positive again.
         if (perSecond > 0 && allowance > 0) {
           allowance -= bytes;
           return;

@@ -6,67 +6,69 @@ import { isAbsent, syncDirectory } from "../disk/files.ts";
 import type { NodePaths } from "../disk/nodePaths.ts";
 import type { TreeRemover } from "../disk/treeRemover.ts";
 
-/** A version that is whole and on disk. */
+/** A complete version on disk. */
 interface StoredObject {
   manifest: Manifest;
   lastUsedAt: Date;
 }
 
-/** What may be a whole version, and is not shown by the disk. */
+/** A version that may be complete but that the disk fails to read. */
 interface UnreadObject {
   digest: string;
   error: unknown;
 }
 
-/** A folder that could not be moved away. It stays where it is. */
+/** A folder that could not be moved away and stays in place. */
 interface StuckFolder {
   path: string;
   error: unknown;
 }
 
-/** What was found at the start. */
+/** The result of the scan at startup. */
 export interface FoundObjects {
   whole: StoredObject[];
   unread: UnreadObject[];
   stuck: StuckFolder[];
 }
 
-/** The unpacked archives on disk. A directory under `objects` is complete: it gets there by one rename. */
+/**
+ * The unpacked archives on disk. A directory below `objects` is complete, because one rename puts it there.
+ */
 export interface ObjectFiles {
   /**
-   * Makes the folders, empties the temporary one, drops what is not whole, and returns what is. What the disk
-   * does not show stays, as games may have it mounted.
+   * Creates the folders, empties the temporary one, removes incomplete versions, and returns the complete
+   * ones. Versions that the disk fails to read stay, because games may have them mounted.
    */
   load(): Promise<FoundObjects>;
-  /** Returns the version if it is whole. Throws when the disk does not show it. */
+  /** Returns the version if it is complete. Throws if the disk fails to read it. */
   find(digest: string): Promise<StoredObject | undefined>;
-  /** Makes and returns a fresh directory for one attempt; its `content` is to be filled. */
+  /** Creates and returns a new directory for one attempt. The caller fills its `content`. */
   begin(digest: string, attempt: number): Promise<Draft>;
-  /** Throws ENOENT when the version, or its content, is not there. */
+  /** Throws ENOENT if the version, or its content, does not exist. */
   markUsed(digest: string, at: Date): Promise<void>;
   /**
-   * Resolves when its room on the disk is free, or the attempt has ended: returns false where the rest goes
-   * in the background. Does nothing when the version is not there.
+   * Resolves when the version's space is free, or the removal has stopped early: then returns false, and the
+   * rest is removed in the background. Does nothing if the version does not exist.
    */
   remove(digest: string): Promise<boolean>;
 }
 
-/** An archive being unpacked. */
+/** An archive that is being unpacked. */
 export interface Draft {
   contentDirectory: string;
   /**
-   * Makes the directory a version that is whole; one that is there already stays in its place. Throws, and
-   * leaves no version, when it might not outlive a loss of power.
+   * Turns the directory into a complete version. An existing one stays in place. Throws, and leaves no
+   * version, if it might not survive a power loss.
    */
   publish(manifest: Manifest): Promise<void>;
-  /** Resolves when its room on the disk is free, or the rest of it goes in the background. */
+  /** Resolves when its space is free, or the rest is being removed in the background. */
   discard(): Promise<void>;
 }
 
 /**
- * Returns the unpacked archives below the agent's root; nothing is read before `load`. What goes, goes
- * through the remover: a version is seen whole or not at all, a game of any number of files is removed in
- * little memory, and a disk that does not let go of something keeps no agent from starting.
+ * Returns the unpacked archives below the agent's root. Reads nothing before `load`. Removals go through the
+ * remover, so a version is visible completely or not at all, games with many files are removed in little
+ * memory, and a folder that cannot be removed does not prevent the agent from starting.
  */
 export function createObjectFiles(paths: NodePaths, remover: TreeRemover): ObjectFiles {
   const manifestPath = (directory: string): string => `${directory}/manifest.json`;
@@ -74,8 +76,8 @@ export function createObjectFiles(paths: NodePaths, remover: TreeRemover): Objec
   async function load(): Promise<FoundObjects> {
     await mkdir(paths.objects, { recursive: true, mode: 0o755 });
     await mkdir(paths.temporary, { recursive: true, mode: 0o700 });
-    // What a former process left half done is worth nothing, because it was never published. The folder
-    // itself stays, as a full disk has no room for a new one.
+    // Leftovers of a previous process are worthless, because they were never published. The folder itself is
+    // kept, because a full disk has no room for a new one.
     const whole: StoredObject[] = [];
     const unread: UnreadObject[] = [];
     const stuck: StuckFolder[] = [];
@@ -117,7 +119,7 @@ export function createObjectFiles(paths: NodePaths, remover: TreeRemover): Objec
         try {
           await syncDirectory(paths.objects);
         } catch (error) {
-          // It would stand in the way of the next attempt.
+          // It would block the next attempt.
           await remover.remove(paths.object(digest));
           throw error;
         }
@@ -126,15 +128,15 @@ export function createObjectFiles(paths: NodePaths, remover: TreeRemover): Objec
   }
 
   /**
-   * Returns false, and removes the directory, where the version is there already: whole, or not shown by the
-   * disk.
+   * Moves the directory into place. Returns false and removes it if the version already exists, complete or
+   * unreadable.
    */
   async function moveIntoPlace(directory: string, digest: string): Promise<boolean> {
     try {
       await rename(directory, paths.object(digest));
     } catch (error) {
       if (!["ENOTEMPTY", "EEXIST"].includes(systemErrorCode(error) ?? "")) throw error;
-      // What cannot be read came there whole all the same, and a game that runs may have it mounted.
+      // An unreadable version was complete when it was published, and a running game may have it mounted.
       if (
         await find(digest).then(
           (found) => found !== undefined,
@@ -172,8 +174,8 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 /**
- * What the agent keeps beside an unpacked archive; its presence in a published directory means that all of it
- * is there.
+ * The manifest that the agent stores next to an unpacked archive. Its presence in a published directory means
+ * that the directory is complete.
  */
 export const Manifest = z.object({
   version: z.literal(1),
@@ -185,7 +187,7 @@ export const Manifest = z.object({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Writes the manifest through to the disk. */
+/** Writes the manifest and syncs it to disk. */
 export async function writeManifest(path: string, manifest: Manifest): Promise<void> {
   const handle = await open(path, "wx", 0o644);
   try {
@@ -197,14 +199,14 @@ export async function writeManifest(path: string, manifest: Manifest): Promise<v
 }
 
 /**
- * Returns the manifest; undefined when it is missing or not one: the directory beside it is then not to be
- * trusted. Throws when the disk does not tell.
+ * Returns the manifest. Undefined if it is missing or invalid; the directory next to it must not be trusted
+ * then. Throws if the disk fails to read it.
  */
 async function readManifest(path: string): Promise<Manifest | undefined> {
   try {
     return Manifest.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
   } catch (error) {
-    // One that was cut off is no JSON.
+    // A truncated manifest is not valid JSON.
     if (error instanceof SyntaxError || isAbsent(error)) return undefined;
     throw error;
   }

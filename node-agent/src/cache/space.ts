@@ -1,15 +1,18 @@
 import { statfs } from "node:fs/promises";
 import { limits } from "#contracts/limits.ts";
 
-/** What the file system that holds the cache has. */
+/** Size and free space of the file system that holds the cache. */
 export interface DiskSpace {
   totalBytes: number;
   freeBytes: number;
-  /** Inodes: files and folders that may still be made. Infinity on file systems that do not count them. */
+  /**
+   * Free inodes, the number of files and folders that can still be created. Infinity on file systems that do
+   * not count them.
+   */
   freeFiles: number;
 }
 
-/** Returns how large the path's file system is, and how much of it an unprivileged user may still take. */
+/** Returns the size of the path's file system and the space that an unprivileged user may still take. */
 export async function readDiskSpace(path: string): Promise<DiskSpace> {
   const { bsize, blocks, bavail, files, ffree } = await statfs(path);
   return {
@@ -20,8 +23,8 @@ export async function readDiskSpace(path: string): Promise<DiskSpace> {
 }
 
 /**
- * Returns what the disk has too little of for the saves of sessions. Between the two bounds the result stays
- * as it was, so that a few files do not turn it back and forth.
+ * Returns the resource that is too low for the saves of sessions. Between the two thresholds the previous
+ * result is kept, so that a few files do not make it flap.
  */
 export function shortageOf(
   { freeBytes, freeFiles }: DiskSpace,
@@ -32,33 +35,30 @@ export function shortageOf(
   return freeFiles < (wasShort ? enoughFreeFiles : minFreeFiles) ? "files" : undefined;
 }
 
-/**
- * Returns whether inodes are what the disk has least of: fewer than blocks, of which nearly every file takes
- * one.
- */
+/** Returns whether inodes are scarcer than blocks. Nearly every file takes at least one block. */
 export function lacksFiles({ freeBytes, freeFiles }: DiskSpace): boolean {
   return freeFiles < freeBytes / blockBytes;
 }
 
-/** Returns the configured budget, or 80 % of the file system when it is 0. */
+/** Returns the configured budget, or 80 % of the file system if it is 0. */
 export function budgetBytes(configured: number, disk: DiskSpace): number {
   return configured > 0 ? configured : Math.floor(disk.totalBytes * 0.8);
 }
 
 /**
- * Returns the bytes that are set aside for a version while it is unpacked: files end in half-filled blocks.
- * How many files there are nobody knows yet.
+ * Returns the bytes reserved for a version while it is unpacked. Includes an allowance for half-filled last
+ * blocks, because the number of files is not known yet.
  */
 export function neededBytes(unpackedSizeBytes: number): number {
   return Math.ceil(unpackedSizeBytes * 1.05);
 }
 
-/** What the file systems of nodes give a file or directory at least, however little is in it. */
+/** Minimum allocation of a file or directory on the file systems of nodes. */
 const blockBytes = 4096;
 
 /**
- * Returns the bytes that an unpacked version takes on disk at most: each of its files and directories may end
- * in a block that is all but empty.
+ * Returns the maximum disk usage of an unpacked version. Each of its files and directories may end in an
+ * almost empty block.
  */
 export function occupiedBytes({
   unpackedBytes,

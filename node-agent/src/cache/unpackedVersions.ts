@@ -3,31 +3,31 @@ import { systemErrorCode } from "#runtime/errors.ts";
 import type { FoundObjects, Manifest, ObjectFiles } from "./objectFiles.ts";
 import { occupiedBytes } from "./space.ts";
 
-/** A version that lies unpacked on this node. */
+/** A version that is unpacked on this node. */
 export interface UnpackedVersion {
   digest: string;
-  /** Of its files together. */
+  /** Total size of its files. */
   bytes: number;
-  /** What it takes on the disk at most. */
+  /** Maximum disk usage. */
   occupiedBytes: number;
   cachedAt: Date;
   lastUsedMs: number;
 }
 
-/** A version just used is not evicted for this long: its pod may not be visible yet. */
+/** A version is not evicted for this long after its last use, because its pod may not be visible yet. */
 const graceMs = 60_000;
 
-/** The versions that are complete on the disk, and when each was last used. */
+/** The complete versions on the disk, and when each was last used. */
 export class UnpackedVersions {
   readonly #files: ObjectFiles;
   readonly #clock: Clock;
   readonly #versions = new Map<string, UnpackedVersion>();
   /**
-   * What the disk did not show at the start. It counts as absent, also for the budget, until it is wanted and
-   * read then, or fetched once more.
+   * Versions that the disk failed to read at startup. They count as absent, also for the budget, until they
+   * are wanted and then read or fetched again.
    */
   readonly #unread = new Set<string>();
-  /** What versions that are being removed take on the disk. */
+  /** Disk usage of versions that are being removed. */
   #leavingBytes = 0;
 
   constructor(files: ObjectFiles, clock: Clock) {
@@ -36,7 +36,8 @@ export class UnpackedVersions {
   }
 
   /**
-   * Cleans up after a former process and learns what is there; returns what the disk did not show or let go.
+   * Cleans up after a previous process and finds the existing versions. Returns what the disk failed to read
+   * or remove.
    */
   async load(): Promise<Omit<FoundObjects, "whole">> {
     const { whole, unread, stuck } = await this.#files.load();
@@ -45,10 +46,10 @@ export class UnpackedVersions {
     return { unread, stuck };
   }
 
-  /** Looks again at what the disk did not show at the start; returns whether that is a version now. */
+  /** Retries reading a version that the disk failed to read at startup. Returns whether it is complete. */
   async recover(digest: string): Promise<boolean> {
     if (!this.#unread.has(digest)) return false;
-    // What cannot be read now either is fetched once more.
+    // A version that still cannot be read is fetched again.
     const found = await this.#files.find(digest).catch(() => undefined);
     if (found !== undefined) this.#take(found.manifest, found.lastUsedAt);
     return found !== undefined;
@@ -63,7 +64,7 @@ export class UnpackedVersions {
     return [...this.#versions.values()];
   }
 
-  /** What all of them take on the disk at most, with those that are being removed. */
+  /** Maximum disk usage of all versions, including those being removed. */
   get occupiedBytes(): number {
     return [...this.#versions.values()].reduce(
       (sum, version) => sum + version.occupiedBytes,
@@ -71,7 +72,7 @@ export class UnpackedVersions {
     );
   }
 
-  /** Returns the digests that were used a moment ago. */
+  /** Returns the digests that were used within the grace period. */
   recentlyUsed(): string[] {
     const now = this.#clock.now().getTime();
     return [...this.#versions.values()]
@@ -79,14 +80,14 @@ export class UnpackedVersions {
       .map(({ digest }) => digest);
   }
 
-  /** Takes in what was just unpacked. */
+  /** Adds a version that was just unpacked. */
   add(manifest: Manifest): void {
     this.#take(manifest, this.#clock.now());
   }
 
   /**
-   * Notes that a session uses the version now; returns false when it is not on the disk any more, and forgets
-   * it with what is left of it.
+   * Records that a session uses the version now. Returns false if it is no longer on the disk, and then
+   * forgets it and removes its remains.
    */
   async markUsed(digest: string): Promise<boolean> {
     const version = this.#versions.get(digest);
@@ -104,8 +105,8 @@ export class UnpackedVersions {
   }
 
   /**
-   * Removes the version, from the table first: a session that asks from now on gets a fresh copy. Returns
-   * false where not all of it is gone from the disk yet: how much that is, only the disk knows.
+   * Removes the version, from the table first, so that a session that requests it from now on gets a fresh
+   * copy. Returns false if it is not yet fully removed: only the disk knows how much is left.
    */
   async remove(digest: string): Promise<boolean> {
     const leavingBytes = this.#versions.get(digest)?.occupiedBytes ?? 0;
@@ -131,9 +132,9 @@ export class UnpackedVersions {
   }
 
   /**
-   * A time well ahead is that of a clock which was put back since, perhaps by years: such a version would be
-   * worth more than all that is played since. It changes once and not with each look, as each change of it is
-   * reported.
+   * Corrects times well in the future, which come from a clock that was set back since, perhaps by years.
+   * Such a version would outrank everything played since. Each time is corrected only once, because each
+   * change is reported.
    */
   #forgetTimesToCome(): void {
     const now = this.#clock.now().getTime();

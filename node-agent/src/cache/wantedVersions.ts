@@ -2,8 +2,8 @@ import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { DesiredContent } from "#contracts/crd/gameNode.ts";
 
 /**
- * A wanted version, which may be on hold: other nodes are to fetch it first, its fill is suspended, or it is
- * a former one that is only kept where it is.
+ * A wanted version, possibly on hold: other nodes fetch it first, its fill is suspended, or it is a previous
+ * version that is only kept where it exists.
  */
 export interface WantedOrHeld extends Wanted {
   isHeld: boolean;
@@ -12,20 +12,20 @@ export interface WantedOrHeld extends Wanted {
 /** The versions that policies want on this node or sessions wait for. */
 export class WantedVersions {
   #desired: readonly DesiredContent[] = [];
-  /** By session: what it waits for. */
+  /** The version that each session waits for, by session. */
   readonly #demands = new Map<string, ArchiveSource>();
 
-  /** Replaces what the policies want. */
+  /** Replaces the versions that the policies want. */
   setDesired(desired: readonly DesiredContent[]): void {
     this.#desired = desired;
   }
 
-  /** Returns the policies' request for a version; undefined if they do not want it. */
+  /** Returns the policies' request for a version. Undefined if they do not want it. */
   desired(digest: string): DesiredContent | undefined {
     return this.#desired.find((content) => content.digest === digest);
   }
 
-  /** Notes that a session waits for the version; returns false when that was known. */
+  /** Records that a session waits for the version. Returns false if that was already known. */
   demand(gameSession: string, source: ArchiveSource): boolean {
     const known = this.#demands.get(gameSession);
     this.#demands.set(gameSession, source);
@@ -47,8 +47,8 @@ export class WantedVersions {
   }
 
   /**
-   * Returns each version once, those on hold too; a session's demand counts as a launch, at the policy's
-   * priority.
+   * Returns each version once, including those on hold. A session's demand counts as a launch, with the
+   * policy's priority.
    */
   listWithHeld(): WantedOrHeld[] {
     const wanted = new Map<string, WantedOrHeld>();
@@ -70,32 +70,34 @@ export class WantedVersions {
   }
 }
 
-/** A version that somebody wants on this node and that is not there yet. */
+/** A version that is wanted on this node and not there yet. */
 export interface Wanted {
   digest: string;
   source: ArchiveSource;
-  /** A session waits for it. */
+  /** Whether a session waits for it. */
   isForLaunch: boolean;
-  /** The priority of the policy that wants it. Launches go before all policies. */
+  /** Priority of the policy that wants it. Launches go before all policies. */
   priority: number;
   isPinned: boolean;
 }
 
-/** A download under way. */
+/** A running download. */
 interface Running {
   digest: string;
-  /** As it was started, or since a session has asked for the same version. */
+  /** Whether it was started for a launch, or a session has requested the same version since. */
   isForLaunch: boolean;
 }
 
-/** Launches share the network bandwidth: more at once would only delay each of them. */
+/**
+ * Concurrency limit of launch downloads. They share the network bandwidth, so more would only delay each of
+ * them.
+ */
 const launchesAtOnce = 4;
 const fillsAtOnce = 1;
 
 /**
- * Returns what to start now: launches in the order in which they were asked for, beside whatever fill is
- * running. Without launches, one fill: the one of the highest priority, and of several such a pinned one
- * first.
+ * Returns the downloads to start now: launches in the order of their requests, in parallel to a running fill.
+ * Without launches, one fill: the one with the highest priority, and among equals a pinned one.
  */
 export function chooseDownloads(wanted: readonly Wanted[], running: readonly Running[]): Wanted[] {
   const idle = wanted.filter(({ digest }) => !running.some((other) => other.digest === digest));

@@ -17,37 +17,40 @@ import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import { readDiskSpace, shortageOf } from "../cache/space.ts";
 import { unwritableRoot } from "../disk/files.ts";
 
-/** A disk that is only busy has answered by then. */
+/** A disk that is only busy responds within this time. */
 const patienceMs = 60_000;
 
-/** What the checks work with. */
+/** Dependencies of NodeChecks. */
 interface NodeChecksOptions {
   root: string;
   intervalMs: number;
   /**
-   * By how much this machine's clock differs from the API server's; undefined before that has told the time.
+   * Returns the difference between this machine's clock and the API server's. Undefined before the API server
+   * has responded.
    */
   clockOffsetMs: () => number | undefined;
-  /** Removes what the node can do without, for want of space; returns whether there was anything. */
+  /** Frees disk space that the node can spare. Returns whether there was any. */
   makeSpace: () => Promise<boolean>;
   clock: Clock;
   logger: Logger;
-  /** Called when a check came out otherwise than before. */
+  /** Called when the result of a check has changed. */
   onChange: () => void;
 }
 
 /**
- * Proves again and again what only the node itself can prove: that games can be kept, started and saved
- * there, and that its clock is right.
+ * Checks periodically what only the node can check: that games can be stored, started and saved there, and
+ * that its clock is right.
  */
 export class NodeChecks {
   readonly #options: NodeChecksOptions;
   readonly #stopping = new AbortController();
   #ofRoot: readonly ConditionUpdate[] = [];
-  /** What was found the last time, by the condition's type. */
+  /** The last results, by condition type. */
   #known = new Map<string, ConditionUpdate["status"]>();
   #running: Promise<void> | undefined;
-  /** Of the folder. A disk that does not answer keeps it waiting: until it has ended there is no other. */
+  /**
+   * The running check of the folder. An unresponsive disk blocks it, and no other starts until it has ended.
+   */
   #checking: Promise<ConditionUpdate[]> | undefined;
 
   constructor(options: NodeChecksOptions) {
@@ -65,7 +68,7 @@ export class NodeChecks {
     await this.#running;
   }
 
-  /** Returns what was found, as conditions of the GameNode. */
+  /** Returns the results as conditions of the GameNode. */
   findings(): ConditionUpdate[] {
     return [...this.#ofRoot, clockFinding(this.#options.clockOffsetMs())];
   }
@@ -98,7 +101,7 @@ export class NodeChecks {
     if (!isFirst && changed.length > 0) onChange();
   }
 
-  /** A node that has games to give up does so before it says that it has no space for saves. */
+  /** Evicts games that can be spared before reporting a lack of space for saves. */
   async #checkRoot(): Promise<ConditionUpdate[]> {
     const { root, makeSpace } = this.#options;
     const hadSpace = this.#known.get("SpaceLeft") !== "False";
@@ -139,14 +142,17 @@ function clockFinding(offsetMs: number | undefined): ConditionUpdate {
   return { type, status: "False", reason: clockInStepReasons.outOfStep, message };
 }
 
-/** The file by which the root is tried. One agent at a time holds the root, so it may have one name. */
+/**
+ * Name of the file that the check of the root writes. One agent at a time holds the root, so the name can be
+ * fixed.
+ */
 const probeName = ".check";
 const script = "#!/bin/sh\nexit 0\n";
 const runDeadlineMs = 10_000;
 
 /**
- * Returns what was found about the folder of games and saves: whether it can be written to, whether programs
- * start there, and whether there is space.
+ * Returns the results for the folder of games and saves: whether it is writable, whether programs can be
+ * executed there, and whether it has free space.
  */
 async function checkRoot(root: string, hadSpace: boolean): Promise<ConditionUpdate[]> {
   const path = join(root, probeName);
@@ -158,12 +164,12 @@ async function checkRoot(root: string, hadSpace: boolean): Promise<ConditionUpda
       await checkSpace(root, hadSpace),
     ];
   } finally {
-    // On a file system that is read-only there is none.
+    // The file does not exist on a read-only file system.
     await rm(path, { force: true }).catch(() => undefined);
   }
 }
 
-/** Returns what is to be said of a folder whose disk has let such a check wait for so long. */
+/** Returns the results for a folder whose disk has not responded for this long. */
 function unansweredRoot(root: string, ms: number): ConditionUpdate[] {
   const message = `The disk of ${root} has not responded for ${ms / 1000} s. Check the node's kernel log for disk errors, or the server of a network disk.`;
   return [
@@ -202,8 +208,8 @@ const executableNotTried: ConditionUpdate = {
 };
 
 /**
- * The kernel refuses to start a program of a noexec file system, or its interpreter to take it, with EACCES;
- * whatever else happens, it was let through.
+ * The kernel refuses to execute a program of a noexec file system, or its interpreter to read it, with
+ * EACCES. Any other result means that execution is allowed.
  */
 async function checkExecutable(root: string, path: string): Promise<ConditionUpdate> {
   const code = await once(spawn(path, { stdio: "ignore", timeout: runDeadlineMs }), "exit").then(

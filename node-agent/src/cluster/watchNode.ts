@@ -10,7 +10,7 @@ import type { KubeTransport } from "#kube/client/transport.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 
-/** What the watches are made of. */
+/** Dependencies of watchNode. */
 export interface WatchNodeOptions {
   node: string;
   namespace: string;
@@ -20,10 +20,10 @@ export interface WatchNodeOptions {
   metrics: KubeMetrics;
 }
 
-/** Clients of what the agent reads and writes. */
+/** Clients for the kinds that the agent reads and writes. */
 export type NodeClients = ReturnType<typeof createNodeClients>;
 
-/** Returns clients of the kinds that the agent reads and writes. */
+/** Returns clients for the kinds that the agent reads and writes. */
 export function createNodeClients(transport: KubeTransport) {
   return {
     gameSessions: new ResourceClient(transport, gameSessions),
@@ -34,10 +34,10 @@ export function createNodeClients(transport: KubeTransport) {
   };
 }
 
-/** The watches that keep copies of what concerns a node. */
+/** The watches that cache the objects relevant to a node. */
 export type NodeWatches = ReturnType<typeof watchNode>;
 
-/** Returns the watches of one node's sessions, pods and GameNode. They are not started yet. */
+/** Returns the watches of one node's sessions, pods and GameNode, not yet started. */
 export function watchNode(
   clients: NodeClients,
   { node, namespace, clock, random, logger, metrics }: WatchNodeOptions,

@@ -19,7 +19,7 @@ export function isDiskFull(error: unknown): boolean {
 
 /** Returns a message that the folder of games and saves is not writable, with the error and its remedy. */
 export function unwritableRoot(root: string, error: unknown): string {
-  // The agent is root, whom no file mode keeps out.
+  // The agent runs as root, so file modes cannot be the cause.
   const remedy =
     systemErrorCode(error) === "EACCES"
       ? "If the node enforces SELinux, label the folder and set nodeAgent.seLinuxOptions (see docs/install.md). Otherwise repair the disk, or set gameNodes.root to a folder on another disk."

@@ -4,30 +4,30 @@ import { promisify } from "node:util";
 import { systemErrorCode } from "#runtime/errors.ts";
 import { moveContents, type TreeRemover } from "./treeRemover.ts";
 
-/** Session folders that are set aside for an admin. */
+/** Session folders set aside for an admin. */
 export interface KeptFolders {
-  /** Makes the folder that holds them. */
+  /** Creates the parent folder. */
   open(): Promise<void>;
   /**
-   * Moves a folder here under the name, in place of an older one, and drops the oldest beyond the bounds;
-   * returns where it is now. With `onlyContents` the folder itself stays. Of what is in it `last` is moved
-   * last: while that is there, a move that was cut off is to be done again.
+   * Moves a folder here under the name, replacing an older one, and removes the oldest folders beyond the
+   * bounds. Returns the new path. With `onlyContents` the folder itself stays. The entry `last` is moved
+   * last: as long as it is there, an interrupted move has to be repeated.
    */
   take(folder: string, name: string, last: string, onlyContents?: boolean): Promise<string>;
-  /** Returns how many there are. */
+  /** Returns the number of folders. */
   count(): Promise<number>;
 }
 
 const run = promisify(execFile);
 
-/** Folders, and bytes of all of them together. */
+/** Maximum number of folders, and maximum total bytes. */
 const bounds = { folders: 32, bytes: 4 * 2 ** 30 };
-/** A folder that cannot be measured in this time counts as too large. */
+/** A folder that cannot be measured within this time counts as too large. */
 const measureMs = 60_000;
 
 /**
- * Returns the kept folders below `directory`. What is dropped goes through the remover, whatever a game has
- * made of it.
+ * Returns the kept folders below `directory`. Removals go through the remover, because games control the
+ * content.
  */
 export function createKeptFolders(directory: string, remover: TreeRemover): KeptFolders {
   async function dropOldest(): Promise<void> {
@@ -58,12 +58,13 @@ export function createKeptFolders(directory: string, remover: TreeRemover): Kept
   return {
     open,
     async take(folder, name, last, onlyContents = false) {
-      await open(); // An admin who has seen to all of them may have removed it with them.
+      await open(); // An admin who has handled all folders may have removed the parent as well.
       const path = `${directory}/${name}`;
-      // What a move that was cut off has brought here. It counts as a folder like the others, whether or not
-      // it is ever done again.
+      // Holds the result of an interrupted move. It counts as a folder like the others, whether or not the
+      // move is repeated.
       const draft = `${path}.new`;
-      if (await isThere(`${draft}/${last}`)) await replace(path, draft); // Another session's of the name, of which only this was missing.
+      // Left by another session of the same name that lacked only this entry.
+      if (await isThere(`${draft}/${last}`)) await replace(path, draft);
       if (onlyContents || (await isThere(draft))) {
         await moveContents(folder, draft, last);
         await replace(path, draft);
@@ -95,7 +96,7 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Measured by a child, as the folder may be a game's work. */
+/** Measured by a child process, because a game controls the folder's content. */
 async function sizeOf(path: string): Promise<number> {
   try {
     const { stdout } = await run(

@@ -3,11 +3,11 @@ import { objectDirectory, sessionDirectory, spoolNames } from "#contracts/nodeLa
 /** Paths of the agent's files, in addition to the shared layout. */
 export interface NodePaths {
   root: string;
-  /** Held by the one agent that serves the folder. */
+  /** Locked by the one agent that serves the folder. */
   lock: string;
-  /** Downloads in progress, and session folders that are being made: emptied at each start. */
+  /** Downloads in progress, and session folders being created. Emptied at each start. */
   temporary: string;
-  /** What is being removed: emptied in the background. */
+  /** Files being removed. Emptied in the background. */
   trash: string;
   objects: string;
   sessions: string;

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The right to work in the agent's root, alone. */
+/** The exclusive right to use the agent's root. */
 export interface RootLock {
   release(): Promise<void>;
 }
@@ -10,26 +10,27 @@ export interface RootLock {
 /** Options of the lock. */
 export interface RootLockOptions {
   path: string;
-  /** Called when another process holds the lock, before it is waited for. */
+  /** Called before waiting for another process that holds the lock. */
   onWait: () => void;
-  /** Called when the lock was lost: whoever holds it must not work on. */
+  /** Called when the lock is lost. The holder must stop working. */
   onLost: () => void;
   signal: AbortSignal;
 }
 
-/** Says that it waits when the lock is taken, then that it is held, and holds it until its input ends. */
+/** Prints `waiting` if the lock is taken and `held` once it holds it, then holds it until its input ends. */
 const holder = "flock --nonblock 9 || { echo waiting; flock 9; }; echo held; exec cat >/dev/null";
 
 /**
- * Waits until this process is the only one that works below the root; returns the lock. An agent that was
- * deleted by force may still run beside its successor. Node cannot lock files, so util-linux' `flock` does,
- * in a child whose input ends with this process, however that dies; while this process is only frozen, the
- * lock stays its own. Throws the signal's reason, and the system's error where the folder cannot be written
- * to.
+ * Waits until this process is the only one that uses the root, and returns the lock. An agent that was
+ * deleted by force may still run next to its successor. Node.js cannot lock files, so a child process runs
+ * util-linux' `flock`. The child's input ends when this process dies for any reason. While this process is
+ * only frozen, it keeps the lock.
+ *
+ * @throws the signal's reason, or the system error if the folder is not writable
  */
 export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOptions): Promise<RootLock> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-  // Says by a system's code what is wrong with the folder, which the child cannot.
+  // Reports a problem with the folder as a system error, which the child cannot.
   await (await open(path, "a")).close();
   const child = spawn("sh", ["-c", `exec 9>>"$0"; ${holder}`, path], { stdio: ["pipe", "pipe", "inherit"] });
   let isReleased = false;
@@ -37,7 +38,7 @@ export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOpt
     child.once("error", () => resolve());
     child.once("exit", () => resolve());
   });
-  child.stdin.on("error", () => undefined); // It has ended, which `ended` tells.
+  child.stdin.on("error", () => undefined); // The child has ended, which `ended` reports.
   const release = async (): Promise<void> => {
     isReleased = true;
     child.stdin.end();
@@ -65,7 +66,7 @@ export async function holdRootLock({ path, onWait, onLost, signal }: RootLockOpt
   try {
     await held;
   } catch (error) {
-    child.kill("SIGKILL"); // It may wait, deaf to the end of its input.
+    child.kill("SIGKILL"); // A waiting child does not notice the end of its input.
     throw error;
   }
   void ended.then(() => {

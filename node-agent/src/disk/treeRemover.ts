@@ -8,7 +8,7 @@ import { type Clock, slept } from "#runtime/scheduling/clock.ts";
 
 /** Options of the remover. */
 interface TreeRemoverOptions {
-  /** Folder on the same file system; what a former process left in it is removed too. */
+  /** Folder on the same file system. Leftovers of a previous process are removed too. */
   trash: string;
   clock: Clock;
   random: () => number;
@@ -20,10 +20,10 @@ const runMs = 10 * 60_000;
 const backOff = { baseMs: 5_000, maxMs: 10 * 60_000 };
 
 /**
- * Removes folders whose content somebody else chose, session folders and unpacked games. GNU rm goes through
- * folders by their handles: no depth, breadth or name stops it, and of a folder of millions of names it holds
- * a bounded part at a time. It runs as a niced child under a deadline, so that it can neither block nor bloat
- * the agent.
+ * Removes folders with untrusted content: session folders and unpacked games. GNU rm traverses folders by
+ * file descriptor, so any depth, breadth or name is supported, and it holds a bounded part of a folder with
+ * millions of names in memory. It runs as a niced child process with a deadline, so that it can neither block
+ * the agent nor use up its memory.
  */
 export class TreeRemover {
   readonly #options: TreeRemoverOptions;
@@ -34,7 +34,7 @@ export class TreeRemover {
     this.#options = options;
   }
 
-  /** Makes the trash, and begins to take apart what a former process left there. */
+  /** Creates the trash, and starts removing what a previous process left there. */
   async start(): Promise<void> {
     await this.#makeTrash();
     this.#wake();
@@ -59,13 +59,13 @@ export class TreeRemover {
     return isGone;
   }
 
-  /** Deletes the contents of the folder, which stays. `last` is moved away last. */
+  /** Deletes the contents of the folder but not the folder. `last` is moved away last. */
   async removeContents(path: string, last: string): Promise<void> {
     await moveContents(path, `${this.#options.trash}/${randomBytes(8).toString("hex")}`, last);
     this.#wake();
   }
 
-  /** Ends the child. The rest is deleted after the next start. */
+  /** Stops the child. The rest is deleted after the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#working;
@@ -79,7 +79,7 @@ export class TreeRemover {
   async #takeOutOfSight(path: string): Promise<string | undefined> {
     const moved = await this.#moveToTrash(path);
     if (moved !== undefined) return moved;
-    // It is the trash that may not be there: somebody who needed room may have removed it by hand.
+    // The trash may be missing: an admin who needed space may have removed it by hand.
     await this.#makeTrash();
     return this.#moveToTrash(path);
   }
@@ -100,7 +100,7 @@ export class TreeRemover {
     this.#working = this.#working.then(() => this.#emptyTrash());
   }
 
-  /** Goes on until a look finds nothing: what comes in while a child works is found by the next look. */
+  /** Repeats until a listing is empty, because folders may be added while a child works. */
   async #emptyTrash(): Promise<void> {
     const { trash, clock, random, logger } = this.#options;
     const { signal } = this.#stopping;
@@ -116,7 +116,7 @@ export class TreeRemover {
 
 /** Returns whether the folder is empty now. */
 async function removeContents(folder: string, signal: AbortSignal): Promise<boolean> {
-  // The names in the trash are ours, and few.
+  // The agent chooses the names in the trash, and there are few.
   const names = await readdir(folder).catch((error: unknown) =>
     systemErrorCode(error) === "ENOENT" ? [] : undefined,
   );
@@ -144,8 +144,8 @@ function takeApart(paths: readonly string[], signal: AbortSignal): Promise<boole
 }
 
 /**
- * Moves the contents of a folder with few entries into another one; the folder stays. `last` is moved last,
- * so an interrupted move can be recognized and repeated.
+ * Moves the contents of a folder with few entries into another one. The folder stays. `last` is moved last,
+ * so that an interrupted move can be recognized and repeated.
  */
 export async function moveContents(from: string, to: string, last: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 });
@@ -154,7 +154,7 @@ export async function moveContents(from: string, to: string, last: string): Prom
   for (const name of ordered) await moveBeside(`${from}/${name}`, `${to}/${name}`);
 }
 
-/** If the target was created again since the first attempt, uses another name, so neither is lost. */
+/** Uses another name if the target was created again since the first attempt, so that neither is lost. */
 async function moveBeside(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);

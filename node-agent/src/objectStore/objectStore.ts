@@ -15,7 +15,7 @@ import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
 import { StoreErrorResponse } from "#s3/objectStoreFailure.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
 
-/** Names one object. */
+/** The location of one object. */
 export interface ObjectLocation {
   bucket: string;
   key: string;
@@ -29,18 +29,18 @@ interface OpenedObject {
   totalBytes: number;
 }
 
-/** Bytes to be stored: so many, or nothing is stored. */
+/** Bytes to store. An upload of any other size stores nothing. */
 interface Upload {
   sizeBytes: number;
-  /** Base64, for the object store to check what arrived. */
+  /** Base64, for the object store to verify the received bytes. */
   md5: string;
   /** Returns the bytes from the start. */
   read(): Readable;
 }
 
-/** The few things the agent asks of S3. Errors are ObjectStoreError, or the caller's abort reason. */
+/** The S3 operations that the agent needs. Errors are ObjectStoreError, or the caller's abort reason. */
 export interface ObjectStore {
-  /** With an etag, fails with `Changed` when the object has been replaced. */
+  /** With an etag, fails with `Changed` if the object has been replaced. */
   open(
     location: ObjectLocation,
     from: { offset: number; etag?: string | undefined },
@@ -53,16 +53,16 @@ export interface ObjectStore {
   close(): void;
 }
 
-/** Where the object store is, and who asks. */
+/** Location and credentials of the object store. */
 interface ObjectStoreOptions extends ObjectStoreAccess {
-  /** A connection that is silent for this long is given up. */
+  /** A connection that is silent for this long is closed. */
   idleTimeoutMs?: number | undefined;
 }
 
 const urlLifetimeSeconds = 3600;
 
 /**
- * Returns a client of the object store. It signs with the minio client and speaks plain `node:http`, which is
+ * Returns a client of the object store. Signs with the minio client and uses plain `node:http`, which is
  * twice as fast as fetch.
  */
 export function createObjectStore({
@@ -115,7 +115,7 @@ export function createObjectStore({
       if (etag !== undefined) headers["if-match"] = etag;
       const body = await send("GET", location, { headers, signal });
       if (offset === 0 && body.statusCode === 416) {
-        // Of an object without bytes there is no first one to begin with.
+        // An empty object has no first byte for the range to start at.
         body.resume();
         return { body: Readable.from([]), etag: etagOf(body), totalBytes: 0 };
       }
@@ -156,7 +156,7 @@ export function createObjectStore({
       const response = await send("HEAD", location, { signal });
       response.resume();
       if (response.statusCode === 200) return;
-      // What is answered to HEAD has no body, and so no reason: this asks for the same right.
+      // A response to HEAD has no body and thus no reason. This request needs the same permission.
       const listing = await send("GET", location, { signal, query: { "list-type": "2", "max-keys": "1" } });
       if (listing.statusCode !== 200) throw await failureOf(listing, location);
       listing.resume();
@@ -166,8 +166,8 @@ export function createObjectStore({
 }
 
 /**
- * Passes the bytes on. Throws when there are more, of which the store would take the surplus for the next
- * request on the connection, or fewer.
+ * Yields the given bytes. Throws if there are more or fewer than declared. The store would take surplus bytes
+ * for the next request on the connection.
  */
 async function* exactly(sizeBytes: number, body: Readable): AsyncGenerator<Buffer> {
   let sent = 0;
@@ -201,8 +201,8 @@ async function exchange(
   });
   try {
     if (body === undefined) request.end();
-    // An object store that refuses responds before it has read all: then the response counts, not the broken
-    // pipe.
+    // An object store that refuses a request responds before it has read the body. Then the response counts,
+    // not the broken pipe.
     else await Promise.race([pipeline(body, request), responded]);
     return await responded;
   } catch (error) {
@@ -216,7 +216,7 @@ async function exchange(
   }
 }
 
-/** Returns the response as an error; the body is XML for people and read only as far as it helps. */
+/** Returns the response as an error. The body is XML for people, and only its start is read. */
 async function failureOf(
   response: IncomingMessage,
   { bucket, key }: ObjectLocation,
@@ -235,9 +235,9 @@ async function failureOf(
     /<Message>([^<]{1,500})<\/Message>/.exec(text)?.[1],
   );
   const isObjectMissing = method === "HEAD" || code === "NoSuchKey" || code === "NoSuchVersion";
-  // A save that is missing is lost. So that is believed of S3's own word alone: a bucket may not be restored
-  // yet, and a proxy answers 404, too, while it has no way to the object store. What is answered to HEAD has
-  // no body, and so no such word.
+  // A missing save is lost, so only S3's own error code is trusted: a bucket may not be restored yet, and a
+  // proxy also answers 404 while it cannot reach the object store. A response to HEAD has no body and so no
+  // code.
   if (status === 404)
     return new ObjectStoreError(isObjectMissing ? "NotFound" : "Unreachable", message, errorResponse);
   if (status === 412) return new ObjectStoreError("Changed", message, errorResponse);
@@ -256,7 +256,7 @@ async function readStart(response: IncomingMessage): Promise<string> {
       if (bytes > 4096) break;
     }
   } catch {
-    // A cut error text is still an error; the status says enough.
+    // A truncated error text is still an error, and the status is sufficient.
   }
   return Buffer.concat(parts).toString("latin1");
 }
@@ -265,12 +265,12 @@ function etagOf(response: IncomingMessage): string {
   return response.headers.etag ?? "";
 }
 
-/** Why the object store did not do what was asked. */
+/** Kinds of object store failures. */
 type ObjectStoreFailure = "Unreachable" | "NotFound" | "Changed" | "Refused";
 
 /**
- * The object store's response as an error, or the lack of a response. Only `Unreachable` gets better by
- * waiting: a bucket that is not there counts as that. `NotFound` is said of the object alone.
+ * An error response of the object store, or no response. Only `Unreachable`, which includes a missing bucket,
+ * can be fixed by waiting. `NotFound` refers only to the object.
  */
 export class ObjectStoreError extends Error {
   readonly failure: ObjectStoreFailure;
@@ -282,15 +282,12 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/**
- * Returns whether the error means that the object store could not be reached, is not healthy, or has no such
- * bucket.
- */
+/** Returns whether the object store could not be reached, is not healthy, or does not have the bucket. */
 export function isObjectStoreUnreachable(error: unknown): boolean {
   return error instanceof ObjectStoreError && error.failure === "Unreachable";
 }
 
-/** What was read is not what its digest says. */
+/** The bytes read do not match their digest. */
 export class ChecksumMismatch extends Error {
   constructor(expected: string, actual: string, cause?: unknown) {
     super(`The bytes read have SHA-256 ${actual}, not ${expected}.`, { cause });
@@ -298,12 +295,12 @@ export class ChecksumMismatch extends Error {
   }
 }
 
-/** One read of a fast connection returns several hundred KiB. */
+/** One read on a fast connection returns several hundred KiB. */
 const readBytes = 1024 * 1024;
 
 /**
- * Keeps connections to the object store alive, each with its own read buffer. The usual way, a new buffer of
- * 64 KiB for each read, costs five times the processor time, and most of it in the garbage collector.
+ * Keeps connections to the object store alive, each with a separate read buffer. Node's default, a new 64 KiB
+ * buffer for each read, takes five times the CPU time, most of it in the garbage collector.
  */
 class BufferedAgent extends Agent {
   constructor() {
@@ -315,7 +312,7 @@ class BufferedAgent extends Agent {
       ...(options as NetConnectOpts),
       onread: {
         buffer: Buffer.allocUnsafeSlow(readBytes),
-        // The HTTP parser listens to this event, and copies what it passes on.
+        // The HTTP parser listens to this event, and copies the bytes it passes on.
         callback(bytes, buffer) {
           socket.emit("data", Buffer.from(buffer.buffer, buffer.byteOffset, bytes));
           return true;

@@ -5,17 +5,20 @@ import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { messageOf } from "#runtime/errors.ts";
 
-/** What the object store's probe is given. */
+/** Dependencies of ObjectStoreProbe. */
 export interface ObjectStoreProbeOptions {
   objectStore: ObjectStore;
   bucket: string;
   clock: Clock;
   logger: Logger;
-  /** Called when the object store became reachable, was lost, or is out of reach for another reason. */
+  /**
+   * Called when the object store becomes reachable or unreachable, or the reason why it is unreachable
+   * changes.
+   */
   onChange: () => void;
 }
 
-/** Whether the object store answered when it was last asked, with a sentence. */
+/** Whether the object store responded to the last probe, with a message. */
 export interface ObjectStoreState {
   isReachable: boolean;
   message: string;
@@ -24,7 +27,7 @@ export interface ObjectStoreState {
 const intervalMs = 10_000;
 const deadlineMs = 5_000;
 
-/** Asks the object store at intervals whether it is there. */
+/** Probes the object store periodically. */
 export class ObjectStoreProbe {
   readonly #options: ObjectStoreProbeOptions;
   readonly #stopping = new AbortController();

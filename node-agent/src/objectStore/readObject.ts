@@ -8,29 +8,30 @@ import {
   ObjectStoreError,
 } from "./objectStore.ts";
 
-/** What is read, and from where. */
+/** Options of readObject. */
 export interface ReadOptions {
   objectStore: ObjectStore;
   location: ObjectLocation;
-  /** Any other size is refused before a byte is read. */
+  /** An object of any other size is refused before a byte is read. */
   sizeBytes?: number | undefined;
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
-  /** Told which version of the object is being read. */
+  /** Called with the ETag of the object being read. */
   onOpen?: ((etag: string) => void) | undefined;
-  /** Called with each cut that was bridged. */
+  /** Called with the offset of each resumed connection. */
   onResume?: ((offset: number) => void) | undefined;
 }
 
-/** Tries without a byte of progress before the read fails. */
+/** Maximum number of attempts without progress before the read fails. */
 const maxFailures = 6;
 const backOff = { baseMs: 200, maxMs: 5_000 };
 
 /**
- * Yields the object's bytes in order, across cut connections: each goes on where the last one ended, pinned
- * to the same version by its ETag. A chunk's memory is released when the next chunk is asked for. Throws
- * ObjectStoreError.
+ * Yields the object's bytes in order. A lost connection is resumed at the same offset, pinned to the same
+ * object by its ETag. A chunk's memory is released when the next chunk is requested.
+ *
+ * @throws ObjectStoreError
  */
 export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, void, void> {
   const { objectStore, location, clock, random, signal } = options;
@@ -59,7 +60,7 @@ export async function* readObject(options: ReadOptions): AsyncGenerator<Buffer, 
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ObjectStoreError && !isObjectStoreUnreachable(error)) throw error;
-      // Its own sentence says what is to be mended.
+      // The error's own message says what has to be fixed.
       if (failures >= maxFailures)
         throw error instanceof ObjectStoreError ? error : unreachable(location, error);
     }

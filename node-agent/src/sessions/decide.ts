@@ -9,25 +9,28 @@ import {
   type SessionWorld,
 } from "./world.ts";
 
-/** What a session needs of its node next. */
+/** The next step of a session on its node. */
 export type StepName =
-  /** Fetch the game, order the restore of the save. */
+  /** Fetch the game and order the restore of the save. */
   | "prepare"
-  /** Store the newest pack, when one is due, and look again later. */
+  /** Store the newest pack if one is due, and check again later. */
   | "keepStored"
-  /** The pod has yet to start, or to end: an event will come. */
+  /** Wait for the pod to start or end, which triggers an event. */
   | "wait"
   /** Store the last pack. */
   | "storeLast"
-  /** Say that what the packer left cannot be read; set it aside at the end. */
+  /** Report that the packer's files cannot be read, and set them aside at the end. */
   | "refuseSpool"
-  /** Say that there is no save, as nothing was ever prepared. */
+  /** Report that there is no save, because nothing was ever prepared. */
   | "reportNothing"
-  /** The game was played, and its folder is not here: whoever has the folder stores the save. */
+  /**
+   * Do nothing: the game was played, but its folder is not here. The agent that has the folder stores the
+   * save.
+   */
   | "leaveAlone"
-  /** All is stored and reported: give the folder up when the session is finished. */
+  /** Everything is stored and reported: remove the folder when the session is finished. */
   | "settle"
-  /** The session left this node or the cluster: see which, with a fresh look. */
+  /** Check with the API server whether the session left this node or the cluster. */
   | "resolveAbsence"
   | "nothing";
 
@@ -36,8 +39,9 @@ export function stepFor(world: SessionWorld): StepName {
   const { session, record, unreadable } = world;
   if (session === undefined) return record === undefined ? "nothing" : "resolveAbsence";
   if (record === undefined && isFinished(session)) return "nothing";
-  // It had a folder when it became ready. Where that is missing the root has changed, or somebody has edited
-  // the status: what was saved is unknown here. Its pod has the former folder, and would not see a new one.
+  // The session had a folder when it became ready. If the folder is missing, the root has changed or somebody
+  // has edited the status, and the saved state is unknown here. The pod has the former folder mounted and
+  // would not see a new one.
   if (record === undefined && wasReady(session)) return "leaveAlone";
   const isOver = isFinished(session) || isEnding(session) || hasGameEnded(world);
   if (unreadable !== undefined && record !== undefined && record.outcome === undefined) return "refuseSpool";
@@ -45,14 +49,14 @@ export function stepFor(world: SessionWorld): StepName {
 }
 
 function playingStep(session: GameSession, { pod, record, isOrdered }: SessionWorld): StepName {
-  // The pod may be there first, and its container run: the game in it waits for the save directory.
+  // The pod may exist first, with a running container: its game waits for the save directory.
   if (record === undefined || !isOrdered || !isPrepared(session)) return "prepare";
   return pod !== undefined && isGameRunning(pod) ? "keepStored" : "prepare";
 }
 
 function endingStep(session: GameSession, world: SessionWorld): StepName {
   const { pod, record, spool } = world;
-  // The packer's word that it is done comes before the kubelet's that the pod is.
+  // The packer reports that it is done before the kubelet reports that the pod has ended.
   if (pod !== undefined && mayStillPack(pod) && spool.manifest?.final !== true)
     return spool.manifest !== undefined && isGameRunning(pod) ? "keepStored" : "wait";
   if (record?.outcome !== undefined) return "settle";
@@ -62,16 +66,16 @@ function endingStep(session: GameSession, world: SessionWorld): StepName {
 }
 
 /**
- * A game starts when its save directory is there, which the packer reports. A session that was ready has been
- * played, though the report is lost.
+ * A game starts when its save directory exists, which the packer reports. A session that was ready has been
+ * played even if the report is lost.
  */
 function mayHavePlayed({ session, spool: { report } }: SessionWorld): boolean {
   return report === undefined ? session !== undefined && wasReady(session) : report.refused === undefined;
 }
 
 /**
- * The game ended by itself, or its pod was taken away. A pod that the kubelet refused shows no container,
- * whether or not its game has run: another one may follow, or the operator ends the session.
+ * Returns whether the game exited or its pod was removed. A pod that the kubelet refused shows no container,
+ * whether or not its game has run. Another pod may follow, or the operator ends the session.
  */
 function hasGameEnded({ session, pod }: SessionWorld): boolean {
   if (pod === undefined) return session !== undefined && wasReady(session);

@@ -13,12 +13,12 @@ import { resolveAbsence } from "./steps/resolveAbsence.ts";
 import { refuseSpool, reportNothing, settle, storeLast } from "./steps/storeLast.ts";
 import type { SessionWorld } from "./world.ts";
 
-/** What the steps of a pass work with. */
+/** Inputs of the steps of a pass. */
 interface Pass {
   key: string;
   world: SessionWorld;
   deps: SessionDeps;
-  /** Keys of the sessions for which the log already says that they are left alone. */
+  /** Keys of the sessions for which the log already says that they are ignored. */
   leftAlone: Set<string>;
   signal: AbortSignal;
   logger: Logger;
@@ -39,8 +39,8 @@ const steps: Record<StepName, Step<Pass>> = {
 };
 
 /**
- * Returns the reconcile that brings what this node holds of a session closer to what the session needs: it
- * observes, decides, and takes one step.
+ * Returns the reconcile that brings a session's state on this node closer to the desired state: it observes,
+ * decides, and takes one step.
  */
 export function createSessionReconciler(deps: SessionDeps): Reconcile {
   const leftAlone = new Set<string>();
@@ -55,7 +55,7 @@ export function createSessionReconciler(deps: SessionDeps): Reconcile {
   });
 }
 
-/** Returns the step of a session that the cluster still has. */
+/** Returns a step that runs only if the cluster still has the session. */
 function onSession(step: SessionStep): Step<Pass> {
   return async ({ world, deps, signal, logger }) => {
     const { session } = world;
@@ -77,7 +77,10 @@ function leaveAlone(pass: Pass): StepOutcome {
   return forget(pass);
 }
 
-/** Forgets what was reported: it is all that is kept of a launch that was stopped before it had a record. */
+/**
+ * Forgets the session's reports, which are all that is kept of a launch that was stopped before it had a
+ * record.
+ */
 function forget({ world: { session }, deps }: Pass): StepOutcome {
   if (session !== undefined) deps.reporter.forget(session.metadata.uid);
   return "wait";
@@ -88,16 +91,16 @@ async function observe(deps: SessionDeps, key: string): Promise<SessionWorld> {
   const { name } = refOf(key);
   const found = gameSessions.cache.get(key);
   const known = await readRecord(deps, key);
-  // Another object under the same name has nothing to do with the files that lie here.
+  // Another object of the same name is unrelated to the files here.
   const session =
     found !== undefined && known !== undefined && found.metadata.uid !== known.uid ? undefined : found;
   const record = known && withReported(known, session?.status?.save);
-  // The pod is read before the spool: what it packed before it ended is found there then.
+  // The pod is read before the spool, so that packs written before the pod ended are found.
   const ofName = pods.cache.get(key);
   const pod =
     ofName !== undefined && isOwnedBy(ofName, record?.uid ?? found?.metadata.uid) ? ofName : undefined;
   const spool = record === undefined ? {} : await lookAtSpool(deps, record);
-  // Repeated in each pass: after a restart of the agent the packer has long been at work.
+  // Repeated in each pass: after a restart of the agent the packer has been running for a while.
   if (record !== undefined) deps.watcher.follow(key, files.packedFolder(record.gameSession));
   return {
     session,
@@ -118,8 +121,8 @@ async function lookAtSpool(deps: SessionDeps, record: SessionRecord): Promise<Sp
 }
 
 /**
- * Rebuilds a record that a fault of the disk has damaged from what the cluster knows; without a session its
- * folder is set aside.
+ * Rebuilds a record damaged by a disk fault from the cluster's state. Without a session its folder is set
+ * aside.
  */
 async function readRecord(
   { files, gameSessions, readFailures, onKept, node }: SessionDeps,

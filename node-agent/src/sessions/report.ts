@@ -14,7 +14,7 @@ import type { Stored } from "#kube/api/object.ts";
 import { writeStatus } from "#kube/controllers/reconciler.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
 
-/** What the agent has found about one condition. */
+/** The agent's result for one condition. */
 export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionType> {
   type: T;
   status: "True" | "False" | "Unknown";
@@ -24,34 +24,31 @@ export interface Finding<T extends NodeAgentConditionType = NodeAgentConditionTy
 
 /** Writes the agent's part of a session's status. */
 export interface SessionReporter {
-  /**
-   * Adds the findings to the status in one write, or in none when they say nothing new; returns whether it
-   * wrote.
-   */
+  /** Adds the findings to the status in one write, or in none if nothing is new. Returns whether it wrote. */
   report(
     session: Stored<GameSession>,
     findings: readonly Finding[],
     save: StoredSave | undefined,
     signal: AbortSignal,
   ): Promise<boolean>;
-  /** Forgets what was said of a session that is over. */
+  /** Forgets the reports of a finished session. */
   forget(uid: string): void;
 }
 
 interface Said {
   conditions: Condition[];
   save: StoredSave | undefined;
-  /** When this process wrote it; undefined for what was there before. */
+  /** When this process wrote it. Undefined if an earlier process did. */
   writtenAt?: Date;
 }
 
 /**
- * After this time the watch has shown a write of the agent's own. A write that it does not show then was
- * edited away by somebody.
+ * Within this time the watch shows the agent's own writes. A write that is missing after that was edited away
+ * by somebody.
  */
 export const shownWithinMs = 5_000;
 
-/** Returns a reporter. It remembers the agent's own writes, as the watch shows them only a moment later. */
+/** Returns a reporter. It remembers the agent's own writes until the watch shows them. */
 export function createSessionReporter(client: ResourceClient<GameSession>, clock: Clock): SessionReporter {
   const said = new Map<string, Said>();
   return {
@@ -88,7 +85,7 @@ function saidBefore({ status }: GameSession): Said {
   };
 }
 
-/** All conditions of the agent, those never looked at as Unknown. */
+/** Returns all of the agent's conditions. Those without a result yet are Unknown. */
 function conditionsAfter(
   { metadata }: Stored<GameSession>,
   before: Condition[],
@@ -113,7 +110,7 @@ function conditionsAfter(
   return conditions;
 }
 
-/** Returns whether the session's status has lost what the agent said of it. */
+/** Returns whether the session's status has lost the agent's report. */
 function isForgotten({ status }: GameSession, { conditions, save, writtenAt }: Said, now: Date): boolean {
   if (writtenAt === undefined || now.getTime() - writtenAt.getTime() < shownWithinMs) return false;
   const isShown = ({ type, status: is, reason }: Condition): boolean => {

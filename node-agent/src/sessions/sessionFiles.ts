@@ -12,45 +12,45 @@ import { SessionRecord } from "./record.ts";
 
 const recordName = "session.json";
 
-/** What a disk says of bytes that are lost. */
+/** Error codes that report lost bytes. */
 const damageCodes: ReadonlySet<string> = new Set(["EIO", "EUCLEAN", "EBADMSG"]);
 
 /** The session folders on the node's disk. */
 export interface SessionFiles {
   /**
-   * Makes the folder that holds sessions; returns the names of those that are there. What has no record is
-   * dropped.
+   * Creates the folder that holds sessions. Returns the names of the existing ones. Folders without a record
+   * are removed.
    */
   load(): Promise<string[]>;
-  /** Returns undefined without a record; throws RecordUnreadable. */
+  /** Returns the record. Undefined if there is none. @throws RecordUnreadable */
   read(gameSession: string): Promise<SessionRecord | undefined>;
   /**
-   * Replaces the record whole, through to the disk. The first one comes with its folder and the packer's in
-   * it, by one rename: a pod may have mounted what is seen.
+   * Replaces the whole record and syncs it to disk. The first write creates the session's folder and the
+   * packer's folder in it with one rename, because a pod may have mounted a folder as soon as it is visible.
    */
   write(record: SessionRecord): Promise<void>;
   /**
-   * The same for a record of what the object store has, or of how the last save ended: where the disk does
-   * not take it, it is read from memory, and each reading tries to write it.
+   * Like `write`, for a record of what the object store has or of how the last save ended. If the disk does
+   * not take it, it is kept in memory, and each read retries the write.
    */
   writeStored(record: SessionRecord): Promise<void>;
-  /** Whether the disk has yet to take what `writeStored` was given. */
+  /** Whether a record of `writeStored` is not on the disk yet. */
   isUnwritten(gameSession: string): boolean;
-  /** Returns whether the packer has its order, whole. */
+  /** Returns whether the packer has its complete order. */
   isOrdered(gameSession: string): Promise<boolean>;
   folder(gameSession: string): string;
-  /** The packer's folder. */
+  /** Returns the packer's folder. */
   packedFolder(gameSession: string): string;
   /**
-   * Removes the folder; `onlyContents`: what is in it, as a pod of another session of the name may have it
-   * mounted.
+   * Removes the folder. With `onlyContents` the folder stays, because a pod of another session of the same
+   * name may have it mounted.
    */
   remove(gameSession: string, onlyContents?: boolean): Promise<void>;
-  /** Sets the folder aside for an admin, or what is in it; returns where it is. */
+  /** Sets the folder, or only its contents, aside for an admin. Returns the new path. */
   keep(gameSession: string, onlyContents?: boolean): Promise<string>;
 }
 
-/** The record of a session is not what an agent writes. */
+/** The record of a session was not written by an agent. */
 export class RecordUnreadable extends Error {
   constructor(gameSession: string, cause: unknown) {
     super(`The record of session ${gameSession} on this node cannot be read.`, { cause });
@@ -58,7 +58,7 @@ export class RecordUnreadable extends Error {
   }
 }
 
-/** What the session folders are made of. */
+/** Dependencies of createSessionFiles. */
 interface SessionFilesDeps {
   paths: NodePaths;
   remover: TreeRemover;
@@ -66,7 +66,7 @@ interface SessionFilesDeps {
   logger: Logger;
 }
 
-/** Returns the session folders below the agent's root; nothing is read before `load`. */
+/** Returns the session folders below the agent's root. Reads nothing before `load`. */
 export function createSessionFiles({ paths, remover, kept, logger }: SessionFilesDeps): SessionFiles {
   const folder = (gameSession: string): string => paths.session(gameSession);
   const recordPath = (gameSession: string): string => `${folder(gameSession)}/${recordName}`;
@@ -74,8 +74,8 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
     await mkdir(paths.sessions, { recursive: true, mode: 0o755 });
     const names: string[] = [];
     for (const name of await readdir(paths.sessions)) {
-      // A folder comes with its record, so without one there is nothing to lose. A record that the disk fails
-      // to show may be there.
+      // A folder is created with its record, so without one there is nothing to lose. A record that the disk
+      // fails to read may exist.
       const hasRecord =
         objectName.safeParse(name).success &&
         (await find(recordPath(name)).then(
@@ -114,7 +114,7 @@ export function createSessionFiles({ paths, remover, kept, logger }: SessionFile
     else await writeInto(directory, record);
   }
 
-  /** Leaves no folder where the disk does not take all of it, or the agent is killed. */
+  /** Creates the session's folder, or nothing if the disk does not take all of it or the agent is killed. */
   async function makeFolder(record: SessionRecord): Promise<void> {
     const draft = `${paths.temporary}/${record.gameSession}.session`;
     try {
@@ -170,8 +170,8 @@ async function writeInto(directory: string, record: SessionRecord): Promise<void
 }
 
 /**
- * Returns undefined where there is no file. Throws any other error of the disk, because a file that cannot be
- * read may be there.
+ * Returns undefined if the file does not exist. Throws any other disk error, because a file that cannot be
+ * read may exist.
  */
 async function find(path: string): Promise<Stats | undefined> {
   try {
@@ -183,15 +183,15 @@ async function find(path: string): Promise<Stats | undefined> {
 }
 
 /**
- * Records that the disk did not take: of a save that the object store has, or of how a session's last save
- * ended. A disk may stay full, or read-only, for good: what is known is reported all the same, and nothing is
- * stored again. An agent that ends before the disk takes them goes by what the session's status shows, and
- * else stores the same bytes under the same key once more.
+ * Records that the disk did not take: of a save in the object store, or of how a session's last save ended. A
+ * disk may stay full or read-only indefinitely. The record is reported anyway, and nothing is stored again.
+ * If the agent exits before the disk takes a record, the next agent uses the session's status, or stores the
+ * same bytes under the same key again.
  */
 export class UnwrittenRecords {
   readonly #write: (record: SessionRecord) => Promise<void>;
   readonly #logger: Logger;
-  /** By game session. */
+  /** The records, by game session. */
   readonly #records = new Map<string, SessionRecord>();
 
   constructor(write: (record: SessionRecord) => Promise<void>, logger: Logger) {

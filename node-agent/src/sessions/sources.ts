@@ -6,8 +6,8 @@ import type { Source } from "#kube/cache/source.ts";
 import type { ContentCache } from "../cache/contentCache.ts";
 
 /**
- * Returns a source of the sessions whose folders a former process left, whether or not the cluster still has
- * them.
+ * Returns a source of the sessions whose folders a previous process left, whether or not the cluster still
+ * has them.
  */
 export function fromDisk(namespace: string, leftGameSessions: () => readonly string[]): Source {
   return {
@@ -17,7 +17,7 @@ export function fromDisk(namespace: string, leftGameSessions: () => readonly str
   };
 }
 
-/** Returns a source of the sessions that wait for a version that has become ready, or has failed. */
+/** Returns a source of the sessions that wait for a version that became ready or failed. */
 export function fromContent(cache: ContentCache, gameSessions: CacheReader<GameSession>): Source {
   return {
     waitForSync: () => Promise.resolve(),
@@ -32,8 +32,8 @@ export function fromContent(cache: ContentCache, gameSessions: CacheReader<GameS
 }
 
 /**
- * Returns a source that tells of nothing: no session is worked on before this watch has synced, as a launch
- * must not evict what the GameNode pins.
+ * Returns a source that enqueues nothing. It delays all sessions until the watch has synced, because a launch
+ * must not evict versions that the GameNode pins.
  */
 export function onceSynced(watch: Pick<Source, "waitForSync">): Source {
   return {
@@ -43,7 +43,10 @@ export function onceSynced(watch: Pick<Source, "waitForSync">): Source {
   };
 }
 
-/** Digests that must stay: those of this node's unfinished sessions, and those that its pods have mounted. */
+/**
+ * Returns the digests that must not be evicted: those of this node's unfinished sessions, and those mounted
+ * by its pods.
+ */
 export function contentInUse(
   gameSessions: CacheReader<GameSession>,
   pods: CacheReader<Pod>,

@@ -1,11 +1,11 @@
 import { PassInterrupted } from "#kube/controllers/reconciler.ts";
 import { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 
-/** Concurrency limit: more at once would only delay each of them. */
+/** Concurrency limit. More transfers would only delay each other. */
 const transfersAtOnce = 8;
-/** A pass that has waited for so long ends, and the next one sees what its session needs by then. */
+/** A pass that has waited for this long ends, so that the next one observes the session's current needs. */
 const waitMs = 5_000;
-/** Higher than any time in milliseconds is far from 1970. */
+/** Priority bonus larger than any time in milliseconds since 1970. */
 const awaitedFirst = 1e15;
 
 /** Ends a pass that has waited long enough for its turn. The next pass waits again and keeps its priority. */
@@ -16,13 +16,13 @@ export class NoTurnYet extends PassInterrupted {
   }
 }
 
-/** An upload that waits for its turn. */
+/** An upload in the queue. */
 export interface WaitingUpload {
   /** The session's key. */
   key: string;
   /** When the upload was due, in milliseconds since 1970. */
   dueMs: number;
-  /** A player waits for it, or the end of the session. */
+  /** Whether a player, or the end of the session, waits for it. */
   isAwaited: boolean;
 }
 
@@ -32,10 +32,10 @@ export interface WaitingUpload {
 export class TransferTurns {
   readonly #uploads: BoundedQueue;
   readonly #restores: BoundedQueue;
-  /** Ends the wait of a session's upload. */
+  /** Aborts the wait of a session's upload, by session key. */
   readonly #waiting = new Map<string, AbortController>();
 
-  /** `passesAtOnce` is how many passes the agent makes at once; all of them may wait here. */
+  /** `passesAtOnce` is the agent's concurrency limit of passes. All of them may wait here. */
   constructor(passesAtOnce: number) {
     const options = {
       concurrency: transfersAtOnce,
@@ -48,8 +48,10 @@ export class TransferTurns {
   }
 
   /**
-   * Uploads when it is this session's turn: awaited uploads go before all others, and among equals the one
-   * that was due first. Throws NoTurnYet.
+   * Uploads when it is this session's turn. Awaited uploads go first, and among equals the one that was due
+   * first.
+   *
+   * @throws NoTurnYet
    */
   async upload<T>({ key, dueMs, isAwaited }: WaitingUpload, work: () => Promise<T>): Promise<T> {
     const waiting = new AbortController();
@@ -68,12 +70,12 @@ export class TransferTurns {
     }
   }
 
-  /** Interrupts a session's wait for its upload after a change. Its next pass decides again. */
+  /** Interrupts the wait of a session's upload after a change. Its next pass decides again. */
   lookAgain(key: string): void {
     this.#waiting.get(key)?.abort(new NoTurnYet());
   }
 
-  /** Fetches a save in its turn: the session that was launched first goes first. Throws NoTurnYet. */
+  /** Fetches a save when it is its turn, in the order of launches. @throws NoTurnYet */
   restore<T>(launchedMs: number, work: () => Promise<T>): Promise<T> {
     return this.#restores.run(work, { priority: -launchedMs });
   }

@@ -8,18 +8,18 @@ import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Spool } from "../spool/readSpool.ts";
 import type { SessionRecord } from "./record.ts";
 
-/** Everything that a pass observes about one session. */
+/** The observed state of one session in a pass. */
 export interface SessionWorld {
-  /** Undefined when it is gone from the cluster or was placed on another node. */
+  /** Undefined if it is gone from the cluster or was placed on another node. */
   session: Stored<GameSession> | undefined;
   pod: Stored<Pod> | undefined;
-  /** What the node remembers of it. */
+  /** The node's record of the session. */
   record: SessionRecord | undefined;
-  /** The packer has its restore order, with or without a save. */
+  /** Whether the packer has its restore order, with or without a save. */
   isOrdered: boolean;
-  /** What the packer has said. */
+  /** The packer's output. */
   spool: Spool;
-  /** What the packer has said cannot be read. */
+  /** Set if the packer's output cannot be read. */
   unreadable?: Error;
 }
 
@@ -42,12 +42,12 @@ export function mayStillPack(pod: Pod): boolean {
       ?.terminated === undefined
   )
     return true;
-  // A streamer that failed beside a game that goes on is about to be started again, and its packer with it,
-  // unless the pod is on its way out.
+  // A streamer that failed while its game continues is restarted together with its packer, unless the pod is
+  // being deleted.
   return isGameRunning(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
-/** Returns whether the kubelet has made the game's container. */
+/** Returns whether the kubelet has created the game's container. */
 export function hasGameStarted(pod: Pod): boolean {
   const { state, lastState } = gameOf(pod) ?? {};
   return [state?.running, state?.terminated, lastState?.terminated].some((time) => time !== undefined);
@@ -77,8 +77,8 @@ export class LaunchCancelled extends PassInterrupted {
 
 /**
  * Runs work of a launch with a signal that is aborted by LaunchCancelled as soon as the cache shows that the
- * session is to end, or does not show it any more, as when it was removed or moved to another node; by the
- * caller's signal, too. Returns the work's result.
+ * session is ending or no longer has it, as after its removal or move to another node. The caller's signal
+ * aborts it too. Returns the work's result.
  */
 export async function whileLaunching<T>(
   {
@@ -96,7 +96,7 @@ export async function whileLaunching<T>(
   };
   const unsubscribe = cache.subscribe(look);
   try {
-    look(); // It may have changed while the work waited for its turn.
+    look(); // The session may have changed while the work waited for its turn.
     const launching = AbortSignal.any([signal, cancelling.signal]);
     launching.throwIfAborted();
     return await work(launching);

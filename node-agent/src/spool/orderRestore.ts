@@ -12,7 +12,7 @@ import {
 } from "../objectStore/objectStore.ts";
 import { readObject } from "../objectStore/readObject.ts";
 
-/** What is ordered, and where the save comes from. */
+/** Options of orderRestore. */
 interface OrderOptions {
   sessionFolder: string;
   uid: string;
@@ -25,9 +25,9 @@ interface OrderOptions {
 }
 
 /**
- * Makes the packer's folder, the only one that the session's user may write to. The folder appears together
- * with its owner, by one rename: the packer may look at any time, and the agent may be killed in between. A
- * folder that somebody else made is given to that user.
+ * Creates the packer's folder, the only one that the session's user may write to. One rename makes the folder
+ * and its owner visible together, because the packer may look at any time and the agent may be killed in
+ * between. An existing folder of another owner is given to that user.
  */
 export async function makePackedFolder(sessionFolder: string): Promise<void> {
   const packed = `${sessionFolder}/${spoolNames.packed}`;
@@ -42,8 +42,10 @@ export async function makePackedFolder(sessionFolder: string): Promise<void> {
 }
 
 /**
- * Fetches the slot's save, checks it, and orders its restore. The order appears by one rename, after the
- * archive that it names. Throws ChecksumMismatch or ObjectStoreError.
+ * Fetches the slot's save, verifies it, and orders its restore. The order appears with one rename, after the
+ * archive that it names.
+ *
+ * @throws ChecksumMismatch or ObjectStoreError
  */
 export async function orderRestore(options: OrderOptions): Promise<void> {
   const { sessionFolder, uid, save } = options;
@@ -59,9 +61,9 @@ export async function orderRestore(options: OrderOptions): Promise<void> {
 }
 
 /**
- * Returns whether the packer has its order, whole. The order need not reach the disk before it counts, so
- * that a loss of power may leave the names of order and archive without all their bytes: then it is to be
- * given anew.
+ * Returns whether the packer has its complete order. The order is not synced to disk before it counts, so a
+ * power loss may leave the names of order and archive without all their bytes. Then it must be ordered
+ * again.
  */
 export async function isRestoreOrdered(sessionFolder: string): Promise<boolean> {
   try {
@@ -77,8 +79,8 @@ export async function isRestoreOrdered(sessionFolder: string): Promise<boolean> 
 }
 
 /**
- * Asks the packer for a save of the state after `requestedAt`; a second request for the same moment changes
- * nothing.
+ * Requests a save of the state after `requestedAt` from the packer. A second request for the same moment is a
+ * no-op.
  */
 export async function requestSave(sessionFolder: string, uid: string, requestedAt: string): Promise<void> {
   const path = `${sessionFolder}/${spoolNames.request}`;
@@ -115,8 +117,8 @@ async function fetchArchive(
 }
 
 /**
- * Writes a file that everybody may read, or leaves none. It need not reach the disk: a loss of power ends the
- * pod that it is for.
+ * Writes a file that everybody may read, or leaves none. It is not synced to disk, because a power loss ends
+ * the pod that it is for.
  */
 async function writeReadable(
   path: string,
@@ -126,7 +128,7 @@ async function writeReadable(
   try {
     await fill(async (bytes) => file.writeFile(bytes));
   } catch (error) {
-    await rm(path, { force: true }); // Half a save would hold the room that a full disk lacks.
+    await rm(path, { force: true }); // A partial save would take space that a full disk lacks.
     throw error;
   } finally {
     await file.close();

@@ -8,13 +8,13 @@ import { systemErrorCode } from "#runtime/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
-/** What the packer has said in a session's folder. */
+/** The packer's output in a session's folder. */
 export interface Spool {
   report?: RestoreReport;
   manifest?: SpoolManifest;
 }
 
-/** A file in the packer's folder is not what the packer writes, or is lost. */
+/** A file in the packer's folder was not written by the packer, or is lost. */
 export class SpoolUnreadable extends Error {
   constructor(what: string, cause?: unknown, saying = "The packer's folder has unexpected content") {
     super(`${saying}: ${what}.`, { cause });
@@ -23,26 +23,26 @@ export class SpoolUnreadable extends Error {
 }
 
 /**
- * The reader follows no link, and opens nothing that can block: the folder belongs to the user that games run
- * as.
+ * Follows no link and opens nothing that can block, because the folder belongs to the user that games run as.
  */
 const openUntrusted = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /**
- * Reads what the packer has said of this session; files of another session of the name count as absent.
- * Throws SpoolUnreadable.
+ * Reads the packer's output for this session. Files of another session of the same name count as absent.
+ *
+ * @throws SpoolUnreadable
  */
 export async function readSpool(sessionFolder: string, uid: string): Promise<Spool> {
   const [report, manifest] = await Promise.all([
-    // A launch does not wait for the report to reach the disk, so that a loss of power may leave an empty
-    // file. The report was written all the same, so a game may have run.
+    // A launch does not wait until the report is synced to disk, so a power loss may leave an empty file. The
+    // report was written nevertheless, so a game may have run.
     readWord(`${sessionFolder}/${spoolNames.report}`, RestoreReport, uid, { version: 1, uid }),
     readWord(`${sessionFolder}/${spoolNames.manifest}`, SpoolManifest, uid),
   ]);
   return { ...(report && { report }), ...(manifest && { manifest }) };
 }
 
-/** An empty file is read as `whenEmpty`, where that is something. */
+/** An empty file is read as `whenEmpty` if that is defined. */
 async function readWord<T extends { uid: string }>(
   path: string,
   schema: z.ZodType<T>,
@@ -57,7 +57,7 @@ async function readWord<T extends { uid: string }>(
   return parsed.data.uid === uid ? parsed.data : undefined;
 }
 
-/** Returns the text of a small regular file; undefined when it is not there. */
+/** Returns the text of a small regular file. Undefined if it does not exist. */
 async function readBounded(path: string): Promise<string | undefined> {
   const file = await openSpoolFile(path);
   if (file === undefined) return undefined;
@@ -73,14 +73,14 @@ async function readBounded(path: string): Promise<string | undefined> {
 }
 
 /**
- * What a system says of a path that is not to be opened, whoever asks and whenever: a link, a socket, a
+ * Error codes for a path that can never be opened as a file, by any user at any time: a link, a socket or a
  * folder.
  */
 const untrustedCodes: ReadonlySet<string> = new Set(["ELOOP", "ENXIO", "EACCES", "ENOTDIR", "EISDIR"]);
 
 /**
- * Opens a file of the packer's folder to be read, whatever it is; returns undefined when it is not there.
- * Throws SpoolUnreadable, or what passes: a disk that fails once, or too many open files, must not cost a
+ * Opens an untrusted file of the packer's folder for reading. Returns undefined if it does not exist. Throws
+ * SpoolUnreadable, or a transient error: a disk that fails once, or too many open files, must not cost a
  * session its last save.
  */
 export async function openSpoolFile(path: string): Promise<FileHandle | undefined> {
@@ -103,30 +103,32 @@ function parseJson(text: string, path: string): unknown {
 }
 
 /**
- * What is read of a session's spool: the packer's words, or a pack. The one may be read where the other is
- * not.
+ * The part of a session's spool that is read: the packer's words, or a pack. One may be readable while the
+ * other is not.
  */
 type SpoolPart = "words" | "pack";
 
-/** What a file system says of what its own checks have found to be damaged: it says so at each reading. */
+/** Error codes of file systems that have detected damage. Every read returns them. */
 const damageCodes: ReadonlySet<string> = new Set(["EUCLEAN", "EBADMSG"]);
 /**
- * A disk that fails once must not cost a session its last save; one that has failed for this long has lost
- * it.
+ * A disk that fails once must not cost a session its last save. After failing for this long, the save counts
+ * as lost.
  */
 const failingMs = 60_000;
 
-/** Tells what a disk has lost of the spools from what it failed to read for a moment. */
+/** Distinguishes spools that a disk has lost from temporary read failures. */
 export class ReadFailures {
   readonly #clock: Clock;
-  /** Since when the disk has read nothing of a part, by game session. */
+  /** Since when every read of a part has failed, by game session. */
   readonly #failingSince = new Map<string, Map<SpoolPart, number>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Returns what was read. Throws SpoolUnreadable where it is lost, and what may pass as it is. */
+  /**
+   * Returns the result of `read`. Throws SpoolUnreadable if the part is lost, and transient errors unchanged.
+   */
   async during<T>(gameSession: string, part: SpoolPart, read: () => Promise<T>): Promise<T> {
     try {
       const result = await read();
@@ -139,7 +141,7 @@ export class ReadFailures {
     }
   }
 
-  /** Forgets a session that is over. */
+  /** Forgets a finished session. */
   forget(gameSession: string): void {
     this.#failingSince.delete(gameSession);
   }
@@ -154,17 +156,15 @@ export class ReadFailures {
   }
 }
 
-/**
- * Tells of what packers put into their folders. What it misses is found by the next look, which comes anyway.
- */
+/** Enqueues sessions when their packers write files. Missed changes are found by the next periodic pass. */
 export interface SpoolWatcher extends Source {
-  /** Follows a session's packed folder until it is left; following it again is harmless. */
+  /** Watches a session's packed folder until `leave` is called. Idempotent. */
   follow(key: string, packedFolder: string): void;
   leave(key: string): void;
   close(): void;
 }
 
-/** Returns a watcher that follows nothing yet. All folders share one inotify instance. */
+/** Returns a watcher without folders. All folders share one inotify instance. */
 export function createSpoolWatcher(logger: Logger): SpoolWatcher {
   const watchers = new Map<string, FSWatcher>();
   const listeners = new Set<(key: string) => void>();
@@ -184,7 +184,7 @@ export function createSpoolWatcher(logger: Logger): SpoolWatcher {
     follow(key, packedFolder) {
       if (watchers.has(key)) return;
       try {
-        // Only files that were renamed into place are finished; their names say so.
+        // Only files renamed into place are complete. Their names show this.
         const watcher = watch(packedFolder, { persistent: false }, (_event, name) => {
           if (name?.endsWith(".json") === true) for (const enqueue of listeners) enqueue(key);
         });

@@ -11,20 +11,21 @@ import { ringOfPieces } from "../unpack/unpack.ts";
 import { releaseMemory } from "#runtime/releaseMemory.ts";
 import { openSpoolFile, SpoolUnreadable } from "./readSpool.ts";
 
-/** A pack that can be restored, as its bytes have shown. */
+/** A pack whose bytes were verified to be restorable. */
 export interface VerifiedPack {
   sizeBytes: number;
-  /** Base64, for the object store to check that it gets the bytes that were verified. */
+  /** Base64, for the object store to check that it receives the verified bytes. */
   md5: string;
-  /** Returns the bytes from the start, and none that came after them meanwhile. */
+  /** Returns the verified bytes from the start, without bytes appended since. */
   read(): Readable;
   close(): Promise<void>;
 }
 
 /**
- * Reads a pack whole, as a restore would, and holds it to its manifest: what is stored can be restored.
- * Returns undefined when it is not there: a newer one has taken its place, or it is lost. Throws
- * SpoolUnreadable.
+ * Reads the whole pack as a restore would and compares it with its manifest, so that every stored pack can be
+ * restored. Returns undefined if the pack does not exist: a newer one has replaced it, or it is lost.
+ *
+ * @throws SpoolUnreadable
  */
 export async function verifyPacked(
   path: string,
@@ -33,7 +34,7 @@ export async function verifyPacked(
 ): Promise<VerifiedPack | undefined> {
   const file = await openSpoolFile(path);
   if (file === undefined) return undefined;
-  // Whose folder it is can go on writing to it. A pack without a byte is none, as its reading shows.
+  // The owner of the folder can keep writing to the file. An empty pack is invalid, which reading it detects.
   const read = (): Readable => file.createReadStream({ start: 0, end: save.bytes - 1, autoClose: false });
   try {
     const stat = await file.stat();
@@ -53,8 +54,8 @@ export async function verifyPacked(
 }
 
 /**
- * Returns the digests of all bytes. A pack may have a gigabyte: its pieces are read into the same memory, and
- * that of what was unpacked is released at once.
+ * Returns the digests of all bytes. A pack may be a gigabyte, so its pieces are read into the same memory,
+ * and the memory of unpacked data is released immediately.
  */
 async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha256: string; md5: string }> {
   const [sha256, md5] = [createHash("sha256"), createHash("md5")];
@@ -67,7 +68,7 @@ async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha25
       let last: Buffer | undefined;
       for await (const chunk of chunks) {
         reader.write(chunk, gunzip.bytesWritten);
-        // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in
+        // The gunzip may keep filling a piece of memory after it returned the start of it. Only a chunk in
         // another piece shows that it is done with this one.
         if (last !== undefined && last.buffer !== chunk.buffer) releaseMemory(last.buffer);
         last = chunk;
@@ -79,7 +80,7 @@ async function readWhole(file: FileHandle, signal: AbortSignal): Promise<{ sha25
   return { sha256: sha256.digest("hex"), md5: md5.digest("base64") };
 }
 
-/** A gunzip takes the next piece when it has done with the last one; the rest is to spare. */
+/** A gunzip takes the next piece when it is done with the previous one. The others are spare. */
 const piecesInUse = 4;
 
 async function* piecesOf(file: FileHandle, hashes: readonly Hash[]): AsyncGenerator<Buffer> {

@@ -25,40 +25,39 @@ interface NodeReporterOptions {
   node: string;
   client: ResourceClient<GameNode>;
   cache: ContentCache;
-  /** Session folders that are set aside for an admin. */
+  /** Returns the number of session folders that are set aside for an admin. */
   keptFolders: () => Promise<number>;
   agentVersion: string;
-  /** Whether the object store answered when it was last asked. */
+  /** Whether the object store responded to the last probe. */
   objectStoreState: () => { isReachable: boolean; message: string };
-  /** What the node has proved, as conditions. */
+  /** Results of the node checks, as conditions. */
   checks: () => readonly ConditionUpdate[];
-  /** What the GameNode says now. */
+  /** Returns the current GameNode. */
   gameNode: () => GameNode | undefined;
-  /** Told of the GameNode as it was written. */
+  /** Called with the GameNode after each write. */
   onWritten: (gameNode: Stored<GameNode>) => void;
-  /** Whether this node's Lease says that the agent lives: else each report has to. */
+  /** Whether the agent's heartbeat is in the node's Lease. If not, each report has to include it. */
   hasLease: () => boolean;
   clock: Clock;
   random: () => number;
   logger: Logger;
 }
 
-/** Progress of downloads is written no more often than this. */
+/** Minimum interval between writes of download progress. */
 const progressIntervalMs = 2_000;
-/** A disk that is only busy has answered by then. */
+/** A disk that is only busy responds within this time. */
 const patienceMs = limits.node.heartbeatSeconds * 1000;
-/** Changes that come together are written together. */
+/** Changes within this time are written together. */
 const settleMs = 100;
 
-/** What is read off the node's disk for a report. */
+/** The part of a report that is read from the node's disk. */
 interface DiskReport {
   keptFolders: number;
   cache: Awaited<ReturnType<ContentCache["report"]>>;
 }
 
 /**
- * Keeps this node's GameNode status true. It is looked at once per heartbeat, and written when something in
- * it has changed.
+ * Keeps this node's GameNode status current. Checks it once per heartbeat, and writes it if it has changed.
  */
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
@@ -68,7 +67,7 @@ export class NodeReporter {
   #dueMs = Number.POSITIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
   #isStarted = false;
-  /** A disk that does not answer keeps it waiting: until it has ended there is no other. */
+  /** The running disk read. An unresponsive disk blocks it, and no other starts until it has ended. */
   #looking: Promise<DiskReport> | undefined;
   #seen: DiskReport | undefined;
 
@@ -76,7 +75,7 @@ export class NodeReporter {
     this.#options = options;
   }
 
-  /** Whether the status was written by this process. */
+  /** Whether this process has written the status. */
   get hasReported(): boolean {
     return this.#conditions !== undefined;
   }
@@ -101,7 +100,7 @@ export class NodeReporter {
     await this.#writing;
   }
 
-  /** Plans the next write no later than in `ms`. */
+  /** Schedules the next write within `ms`. */
   #planWithin(ms: number): void {
     const { clock } = this.#options;
     const dueMs = clock.monotonicMs() + ms;
@@ -121,7 +120,7 @@ export class NodeReporter {
       await this.#write();
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      // The operator makes the object when it has seen the node.
+      // The operator creates the object once it has seen the node.
       if (isNotFound(error)) logger.info({}, "This node has no GameNode yet.");
       else logger.warn({ err: error }, "The node's status could not be written. It is retried.");
     }
@@ -130,7 +129,7 @@ export class NodeReporter {
 
   async #write(): Promise<void> {
     const { node, client, agentVersion, clock, gameNode, hasLease, onWritten } = this.#options;
-    // Not yet made, or not this installation's.
+    // Not created yet, or owned by another installation.
     if (gameNode() === undefined) return;
     const now = clock.now();
     const { keptFolders, cache } = await this.#look();
@@ -151,8 +150,8 @@ export class NodeReporter {
   }
 
   /**
-   * Returns what the disk says, or said before when it does not answer: what else the node has to say does
-   * not wait for it.
+   * Returns the disk's part of the report, or the previous one if the disk does not respond, so that the rest
+   * of the report does not wait for it.
    */
   async #look(): Promise<DiskReport> {
     const { cache, keptFolders, clock } = this.#options;
@@ -231,18 +230,18 @@ interface HeartbeatOptions {
   node: string;
   namespace: string;
   client: ResourceClient<Lease>;
-  /** Whether this installation has the node. If it does not, there is nothing to say. */
+  /** Whether this installation owns the node. If not, no heartbeat is sent. */
   isServed: () => boolean;
-  /** Called when the Lease begins, or ceases, to say that this agent lives. */
+  /** Called when the Lease starts or stops carrying the agent's heartbeat. */
   onChange: () => void;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Renews the Lease that the operator made for this node: a write of some hundred bytes, whatever the node
- * holds. An operator of an earlier release makes no Lease, and its chart lets no agent write one. Then the
- * GameNode's status has to say that the agent lives.
+ * Renews the Lease that the operator created for this node: a write of a few hundred bytes, independent of
+ * the node's content. An operator of an earlier release creates no Lease, and its chart does not allow agents
+ * to write one. Then the GameNode's status has to carry the heartbeat.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
@@ -261,9 +260,7 @@ export class Heartbeat {
     });
   }
 
-  /**
-   * Whether the Lease says that this agent lives; it goes on to be so while the API server cannot be reached.
-   */
+  /** Whether the Lease carries this agent's heartbeat. Stays true while the API server is unreachable. */
   get isKept(): boolean {
     return this.#isKept;
   }
@@ -307,20 +304,20 @@ export class Heartbeat {
   }
 }
 
-/** What an agent reports of its node. */
+/** An agent's report of its node. */
 export type NodeReport = {
   [Part in "conditions" | "cache" | "heartbeat"]: NonNullable<GameNodeStatus[Part]>;
 };
 
 /**
- * Free space changes with every save: it is reported anew when it has changed by this share of the cache's
+ * Free space changes with every save. It is reported again only after a change by this share of the cache's
  * size.
  */
 const freeShare = 0.01;
 
 /**
- * Returns whether the status says what the report does; the time of the report, and small changes of the free
- * space, make no difference.
+ * Returns whether the status matches the report, ignoring the time of the report and small changes of the
+ * free space.
  */
 export function isReported(
   status: GameNodeStatus | undefined,

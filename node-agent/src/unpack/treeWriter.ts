@@ -5,55 +5,56 @@ import type { ArchiveEntry } from "#archive/archiveInspector.ts";
 import type { ArchiveSink } from "#archive/archiveReader.ts";
 import { syncDirectory } from "../disk/files.ts";
 
-/** How the files and directories of a tree end up. */
+/** File modes of a tree. */
 export interface TreeStyle {
   fileMode: number;
   /**
-   * Of what the archive says may be executed, and of every program: archives made on Windows, or by a
-   * library, often say it of none.
+   * Mode of files that are executable in the archive, and of every program: archives made on Windows or by a
+   * library often lack the executable bit.
    */
   executableMode: number;
   directoryMode: number;
 }
 
-/** Writes what an ArchiveReader lets through below one fresh directory. */
+/** Writes the entries that an ArchiveReader accepts below one new directory. */
 export interface TreeWriter extends ArchiveSink {
   /**
-   * Starts to carry out what was taken so far; resolves when the pieces, views of the reader's buffer, are
+   * Starts the writes accepted so far. Resolves when the pieces, which are views of the reader's buffer, are
    * written.
    */
   flush(): Promise<void>;
   /** Resolves when everything is on disk with its final modes. */
   finish(): Promise<void>;
-  /** Closes what is open after a failure. */
+  /** Closes open files after a failure. */
   abandon(): Promise<void>;
 }
 
 interface PendingFile {
   entry: ArchiveEntry;
   pieces: Buffer[];
-  /** Its first bytes, as far as they have come. */
+  /** The first bytes of the file, as far as they have arrived. */
   head: Buffer;
   handle: FileHandle | undefined;
   isComplete: boolean;
-  /** The writing of the pieces before these. */
+  /** Resolves when the previous pieces are written. */
   written: Promise<void>;
 }
 
 /**
- * The directory is new and nobody else writes to it, and each file must be new: no link can lead out of it.
+ * The directory is new, nobody else writes to it, and each file must be new, so no link can lead out of it.
  */
 const createNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const filesAtOnce = 16;
 /**
- * In January 2038. Some file systems, and 32-bit programs, know no later time; archives that name one are
- * damaged or made to.
+ * In January 2038. Some file systems, and 32-bit programs, support no later time. Archives with later times
+ * are damaged or malicious.
  */
 const lastSecond = 2 ** 31 - 1;
 
 /**
- * Returns a writer that makes directories and files below `root`, a fresh directory. Files keep their times,
- * as games tell by them what has changed. `onWritten` is told of each piece of a file that lies there.
+ * Returns a writer that creates directories and files below `root`, a new directory. Files keep their
+ * modification times, because games use them to detect changes. `onWritten` is called with the size of each
+ * piece written.
  */
 export function createTreeWriter(
   root: string,
@@ -96,7 +97,7 @@ export function createTreeWriter(
   function data(bytes: Buffer): void {
     if (current === undefined) return;
     current.pieces.push(bytes);
-    // A copy, for the pieces' memory is used again.
+    // Copied, because the pieces' memory is reused.
     if (current.head.length < headBytes)
       current.head = Buffer.concat([current.head, bytes.subarray(0, headBytes - current.head.length)]);
   }
@@ -115,7 +116,7 @@ export function createTreeWriter(
   function advance(file: PendingFile): Promise<void> {
     const { pieces, isComplete, written } = file;
     file.pieces = [];
-    // The queue keeps the order, so what came before is at work already and never waits for this.
+    // The queue is ordered, so earlier work has already started and never waits for this.
     const work = queue.add(async () => {
       await written;
       await write(file, pieces, isComplete);
@@ -148,11 +149,11 @@ export function createTreeWriter(
 
   async function finish(): Promise<void> {
     await syncer.drain();
-    // Deepest first, the root last: a directory is closed to writing after everything in it. Full paths are
-    // made one by one, as all of them take much memory.
+    // Deepest first, the root last: a directory becomes read-only after everything in it. Full paths are
+    // built one at a time, because all of them take much memory.
     const paths = [...directories, ""].sort((left, right) => right.length - left.length);
     for (const path of paths) await chmod(`${root}/${path}`, style.directoryMode);
-    // Several at a time share one commit of the file system's journal.
+    // Concurrent syncs share one commit of the file system's journal.
     for (let start = 0; start < paths.length; start += filesAtOnce) {
       await settleAll(
         paths.slice(start, start + filesAtOnce).map((path) => syncDirectory(`${root}/${path}`)),
@@ -175,8 +176,8 @@ async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {
 }
 
 /**
- * Waits for all, also when one fails, so that nothing still runs when the caller cleans up. Throws what
- * failed first.
+ * Waits for all, even if one fails, so that nothing still runs when the caller cleans up. Throws the first
+ * failure.
  */
 async function settleAll(work: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(work);
@@ -187,41 +188,41 @@ function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
-/** Bytes of a file by which the kernel knows how to start it. */
+/** Magic bytes by which the kernel recognizes a program. */
 const beginnings = [Buffer.from("#!"), Buffer.from("\u007fELF")];
 
-/** So many bytes tell whether a file is a program. */
+/** Number of bytes needed to recognize a program. */
 const headBytes = Math.max(...beginnings.map(({ length }) => length));
 
 /**
- * Returns whether a file that begins with these bytes is a script or a program: the kernel could start it.
+ * Returns whether a file that starts with these bytes is a script or a program that the kernel could start.
  */
 function isProgram(head: Buffer): boolean {
   return beginnings.some((beginning) => head.subarray(0, beginning.length).equals(beginning));
 }
 
-/** Writes files through to the disk beside other work, and closes them. */
+/** Syncs files to disk in the background, and closes them. */
 interface Syncer {
-  /** Takes the file over; resolves when there is room for another. */
+  /** Takes over the file handle. Resolves when there is room for another. */
   add(handle: FileHandle, bytes: number): Promise<void>;
-  /** Resolves when all are done; rejects when one failed. */
+  /** Resolves when all are done. Rejects if one failed. */
   drain(): Promise<void>;
 }
 
-/** A round begins with so much, so that the disk is at work long before the last byte is there. */
+/** Bytes that start a round, so that the disk is busy long before the last byte arrives. */
 const roundBytes = 128 * 1024 * 1024;
 const roundFiles = 128;
 const maxWaiting = 256;
 /**
- * Two of libuv's four threads, so that the others go on unpacking; all of them when nothing else is left to
- * do.
+ * Two of libuv's four threads, so that the others keep unpacking. All of them are used when nothing else is
+ * left to do.
  */
 const atOnceBeside = 2;
 const atOnceAlone = 4;
 
 /**
- * Returns a syncer. It works in rounds: many files at once share one commit of the file system's journal,
- * where each alone would take its own.
+ * Returns a syncer. It works in rounds, because many files at once share one commit of the file system's
+ * journal, whereas one at a time each needs a separate commit.
  */
 function createSyncer(): Syncer {
   let waiting: FileHandle[] = [];

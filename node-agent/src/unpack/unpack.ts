@@ -9,27 +9,27 @@ import { releaseMemory } from "#runtime/releaseMemory.ts";
 import { ChecksumMismatch } from "../objectStore/objectStore.ts";
 import { createTreeWriter, type TreeStyle, type TreeWriter } from "./treeWriter.ts";
 
-/** What is unpacked, and where to. */
+/** Options of unpackArchive. */
 interface UnpackOptions {
   /** The packed bytes. */
   source: AsyncIterable<Buffer>;
-  /** How many these are, where that is known. */
+  /** Number of packed bytes, if known. */
   packedTotal?: number | undefined;
   sha256: string;
-  /** Exists, is empty, and belongs to this call alone. */
+  /** An existing, empty directory that only this call uses. */
   directory: string;
   rules: ArchiveRules;
   style: TreeStyle;
-  /** Told how many packed bytes have been read. */
+  /** Called with the number of packed bytes read so far. */
   onProgress?: ((packedBytes: number) => void) | undefined;
-  /** Told of each piece that has been unpacked and written. */
+  /** Called with the size of each piece that has been unpacked and written. */
   onWritten?: ((bytes: number) => void) | undefined;
 }
 
-/** Pieces on their way through gunzip: on a busy machine it need not wait for the reader's turn. */
+/** Pieces in flight through gunzip, so that on a busy machine it need not wait for the reader's turn. */
 const piecesAhead = 4;
 
-/** The archive breaks the rules, and is too long for the agent to learn whether it has the right digest. */
+/** The archive violates the rules and is too long for its digest to be verified. */
 export class UnverifiedArchive extends Error {
   constructor(cause: unknown) {
     super(messageOf(cause), { cause });
@@ -38,15 +38,17 @@ export class UnverifiedArchive extends Error {
 }
 
 /**
- * A refused archive is still read to its end when no more than this is left, to learn whether it was only
- * damaged on the way.
+ * A refused archive is still read to its end if no more than this is left, to find out whether it was only
+ * damaged in transit.
  */
 const readOnBytes = 256 * 1024 * 1024;
 
 /**
- * Unpacks a tar.gz while hashing it, in one pass. Returns what was unpacked when the digest is right and
- * everything is on disk. Throws ChecksumMismatch when the bytes are not the ones asked for, ArchiveRefused
- * when they are and break the rules. What was written by then is for the caller to remove.
+ * Unpacks a tar.gz while hashing it, in one pass. Returns the summary once the digest is verified and
+ * everything is on disk. The caller removes partial output.
+ *
+ * @throws ChecksumMismatch if the bytes are not the expected ones, ArchiveRefused if they are but violate the
+ *   rules
  */
 export async function unpackArchive(
   options: UnpackOptions,
@@ -59,7 +61,7 @@ export async function unpackArchive(
   try {
     const failures: { error: unknown; atBytes: number }[] = [];
     unpacked.catch((error: unknown) => failures.push({ error, atBytes: packedBytes }));
-    // While some pieces are unpacked in their own thread, the next is read and hashed.
+    // While some pieces are unpacked in a separate thread, the next one is read and hashed.
     const feeding: Promise<void>[] = [];
     for await (const piece of inPieces(options.source, ringOfPieces(piecesAhead + 2))) {
       hash.update(piece);
@@ -68,7 +70,7 @@ export async function unpackArchive(
       options.onProgress?.(packedBytes);
       const [failed] = failures;
       if (failed === undefined) feeding.push(feed(gunzip, piece));
-      // Of a full disk the rest of the archive tells nothing.
+      // On a full disk, the rest of the archive provides no information.
       else if (!(failed.error instanceof ArchiveRefused)) throw failed.error;
       else if (packedBytes - failed.atBytes > readOnBytes) throw new UnverifiedArchive(failed.error);
     }
@@ -104,8 +106,8 @@ async function unpackStream(
 }
 
 /**
- * Resolves when the stream has done with the piece; a stream that has failed takes no more, and its reader
- * knows why.
+ * Resolves when the stream is done with the piece. A failed stream accepts no more, and its reader reports
+ * the reason.
  */
 async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
   if (gunzip.destroyed) return;
@@ -120,8 +122,8 @@ async function feed(gunzip: Gunzip, piece: Buffer): Promise<void> {
 }
 
 /**
- * Returns the summary of a whole archive. Throws ChecksumMismatch when its bytes are others, which may also
- * be why it breaks rules.
+ * Returns the summary of a complete archive. Throws ChecksumMismatch if its bytes are not the expected ones,
+ * which may also be why it violates the rules.
  */
 async function resultOf(
   unpacked: Promise<ArchiveSummary>,
@@ -139,7 +141,7 @@ async function resultOf(
   throw result.reason;
 }
 
-/** Yields the same bytes in pieces of 1 MiB, each in memory that `nextBuffer` returns for it. */
+/** Yields the same bytes in pieces of 1 MiB, each in memory returned by `nextBuffer`. */
 async function* inPieces(
   source: AsyncIterable<Buffer>,
   nextBuffer: () => Buffer,
@@ -163,8 +165,8 @@ async function* inPieces(
 }
 
 /**
- * Returns the memory of so many pieces in turn, for `inPieces` to use again: a piece is overwritten when
- * `buffers` more were asked for.
+ * Returns a function that hands out the memory of `buffers` pieces in turn for `inPieces`. A piece is
+ * overwritten after `buffers` more were requested.
  */
 export function ringOfPieces(buffers: number): () => Buffer {
   const ring = Array.from({ length: buffers }, () => Buffer.allocUnsafeSlow(chunkBytes));
@@ -175,20 +177,18 @@ export function ringOfPieces(buffers: number): () => Buffer {
   };
 }
 
-/**
- * The unpacked chunks that are being written, oldest first; each one's memory is released when it is written.
- */
+/** The unpacked chunks being written, oldest first. Each chunk's memory is released once it is written. */
 interface ChunksInUse {
-  /** Resolves when there is room for another; rejects when a write failed. */
+  /** Resolves when there is room for another. Rejects if a write failed. */
   add(chunk: Buffer, writing: Promise<void>): Promise<void>;
-  /** Resolves when all are written; rejects when a write failed. */
+  /** Resolves when all are written. Rejects if a write failed. */
   drain(): Promise<void>;
 }
 
-/** Up to 16 MiB may wait for the disk, so that reading need not take turns with it. */
+/** Up to 16 MiB may wait for the disk, so that reading and writing overlap. */
 const maxChunks = 16;
 
-/** Returns a list without any chunk. */
+/** Returns an empty list. */
 export function createChunksInUse(): ChunksInUse {
   const inUse: { chunk: Buffer; writing: Promise<void> }[] = [];
 
@@ -196,14 +196,14 @@ export function createChunksInUse(): ChunksInUse {
     const oldest = inUse.shift();
     if (oldest === undefined) return;
     await oldest.writing;
-    // The gunzip may go on filling a piece of memory after it handed out its start. Only a chunk in another
-    // piece shows that it is done with this one.
+    // The gunzip may keep filling a piece of memory after it returned the start of it. Only a chunk in
+    // another piece shows that it is done with this one.
     if (inUse.every(({ chunk }) => chunk.buffer !== oldest.chunk.buffer)) releaseMemory(oldest.chunk.buffer);
   }
 
   return {
     async add(chunk, writing) {
-      // The next to wait gets the failure; until then it must not count as unhandled.
+      // The next call that waits receives the failure. Until then it must not count as unhandled.
       writing.catch(() => undefined);
       inUse.push({ chunk, writing });
       while (inUse.length >= maxChunks) await finishOldest();

@@ -18,10 +18,7 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import { nodeOfPod } from "../sessionPods/podState.ts";
 import { type OtherPod, otherPods, otherPodsSelector, sessionPods } from "./watchedPods.ts";
 
-/**
- * What the operator knows of the cluster, kept up to date by its watches and by the responses to its own
- * writes.
- */
+/** The operator's view of the cluster, kept up to date by its watches and by the responses to its writes. */
 export interface Cluster {
   gameSessions: ObjectCache<GameSession, "node" | "game" | "placement">;
   pods: ObjectCache<Pod, "node">;
@@ -29,7 +26,7 @@ export interface Cluster {
   otherPods: ObjectCache<OtherPod>;
   nodes: ObjectCache<Node>;
   gameNodes: ObjectCache<GameNode>;
-  /** The node agents' heartbeats, each under its node's name. */
+  /** The node agents' heartbeats, keyed by node name. */
   leases: ObjectCache<Lease>;
   gameCaches: ObjectCache<GameCache>;
 }
@@ -62,7 +59,7 @@ interface ReflectorsDeps {
   nodeAgentNamespace: string;
   /** The installation whose GameNodes are watched. */
   installation: Installation;
-  /** Whether the requests of other pods are counted, which needs the right to list all pods. */
+  /** Whether the requests of other pods are counted, which requires permission to list all pods. */
   countsOtherPods: boolean;
   clock: Clock;
   logger: Logger;
@@ -72,9 +69,9 @@ interface ReflectorsDeps {
 type WatchTimes = Pick<ReflectorOptions<KubeObject, never>, "watchSeconds" | "idleDeadlineMs">;
 
 /**
- * Shorter than others' watches are. An agent's silence counts as far as the watch was heard, so on a cluster
- * of few nodes it is noticed so much later; and a watch that is dead is replaced before any agent would have
- * counted as silent.
+ * Shorter than for other watches. An agent's silence counts only up to the time the watch was last heard, so
+ * on a cluster of few nodes a silent watch delays detection by that much. A dead watch is replaced before any
+ * agent would count as silent.
  */
 const heartbeatWatches: WatchTimes = { watchSeconds: { min: 5, max: 8 }, idleDeadlineMs: 11_000 };
 
@@ -82,8 +79,8 @@ const heartbeatWatches: WatchTimes = { watchSeconds: { min: 5, max: 8 }, idleDea
 export type Reflectors = ReturnType<typeof createReflectors>;
 
 /**
- * Creates one reflector per kind, not yet started; of pods it watches those of sessions, and counts what
- * others request.
+ * Creates one reflector per kind, not yet started. Session pods are watched in detail; for other pods only
+ * the requests are kept.
  */
 export function createReflectors({
   transport,

@@ -7,8 +7,8 @@ type Container = PodSpec["containers"][number];
 type Quantities = Record<string, string> | undefined;
 
 /**
- * Returns what a pod requests of its node, as the scheduler counts it: init containers run one after another,
- * sidecars beside all that follows.
+ * Returns a pod's resource requests as the scheduler counts them: init containers run one after another,
+ * sidecars run alongside everything that starts after them.
  */
 export function podRequests({ spec }: { spec?: PodSpec | undefined }): PodResources {
   return {
@@ -17,7 +17,7 @@ export function podRequests({ spec }: { spec?: PodSpec | undefined }): PodResour
   };
 }
 
-/** Returns a list of quantities as the operator compares them; undefined for what the list does not name. */
+/** Returns quantities in the operator's units. Resources missing from the list are undefined. */
 export function resourcesIn(quantities: Quantities): Partial<PodResources> {
   const cpu = parseQuantity(quantities?.["cpu"]);
   const memory = parseQuantity(quantities?.["memory"]);
@@ -28,8 +28,8 @@ export function resourcesIn(quantities: Quantities): Partial<PodResources> {
 }
 
 /**
- * Returns processors in millicores, rounded to micro-units first: the error of a sum of binary fractions must
- * not count as a millicore.
+ * Returns CPUs in millicores. Rounds to micro-units first, so that floating-point error in a sum does not
+ * count as a millicore.
  */
 function millicoresOf(cpus: number): number {
   return Math.round(cpus * 1e6) / 1e3;

@@ -14,7 +14,7 @@ const keptOfContainers = ["ports", "resources", "restartPolicy"] as const satisf
  * Pods of sessions, reduced to what decisions need: identity, node, resources and status. The rest of the
  * spec, most of a pod, is dropped on reading to save memory: there is one pod for each session.
  */
-// The server is believed, as for pods that are kept whole.
+// The API server's response is trusted, as for pods that are kept whole.
 export const sessionPods: ResourceType<Pod> = { ...pods, parse: (value) => stripPod(value as Pod) };
 
 function stripPod({ spec, ...rest }: Pod): Pod {
@@ -34,23 +34,24 @@ function stripContainer(container: Container): Container {
   return { name: container.name, ...pick(container, keptOfContainers) };
 }
 
-/** Returns those of the fields that the object has. */
+/** Returns the given fields that the object has. */
 function pick<T extends object, K extends keyof T>(object: T, keys: readonly K[]): Pick<T, K> {
   return Object.fromEntries(
     keys.flatMap((key) => (object[key] === undefined ? [] : [[key, object[key]]])),
   ) as Pick<T, K>;
 }
 
-/** What the operator keeps of a pod that belongs to no session. */
+/** The part of a pod outside the sessions namespace that the operator keeps. */
 export interface OtherPod extends KubeObject {
   nodeName: string | undefined;
   requests: PodResources;
-  /** The node's UDP ports that the pod takes. */
+  /** The UDP host ports of the pod. */
   udpPorts: readonly number[];
 }
 
 /** Pods of other namespaces. Everything but their resources is dropped on reading. */
-// The server is believed, as for pods that are kept whole.
+// Pods of other namespaces. Everything but their resources is dropped on reading. The API server's response
+// is trusted, as for pods that are kept whole.
 export const otherPods: ResourceType<OtherPod> = { ...pods, parse: (value) => toOtherPod(value as Pod) };
 
 /** Selects the pods outside a namespace that occupy resources of a node. */

@@ -5,12 +5,12 @@ import { isFinished, isPrepared } from "#contracts/crd/sessionState.ts";
 import { limits } from "#contracts/limits.ts";
 import { compareNames, type FillNode, spread, stateOn, targetsOf, type Turn, turnsOf } from "./fill.ts";
 
-/** What a waiting session needs is fetched before everything else. */
+/** Content that a waiting session needs is fetched before everything else. */
 const launchPriority = 1000;
 
 /**
- * Returns what the policy of each cache asks of each node, by the node's name: the current versions, the most
- * urgent first, then older ones.
+ * Returns the versions that the cache policies request on each node, by node name: current versions first,
+ * the most urgent first, then older ones.
  */
 export function wantedByPolicy(
   nodes: readonly FillNode[],
@@ -22,15 +22,15 @@ export function wantedByPolicy(
       .sort(compareUrgency)
       .map((cache) => [cache, targetsOf(cache, nodes)]),
   );
-  // Fewer games than a list has room for, as most clusters have, crowd none.
+  // With fewer games than a list can hold, as on most clusters, nothing is left out.
   const leftOut =
     targets.size > limits.node.cacheEntriesReported ? leftOutOf(askedOf(nodes, targets)) : undefined;
   const current = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
   const older = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
   for (const [cache, those] of targets) {
     const isListed = (node: FillNode): boolean => leftOut?.get(node)?.has(cache) !== true;
-    // A node that has no room for the game in its list must not have its turn: it would never be done, and
-    // the others would wait.
+    // A node whose list has no room for the game must not take a turn. It would never finish, and the other
+    // nodes would wait for it.
     const turns = turnsOf(cache, those.filter(isListed));
     for (const node of nodes.filter(isListed)) {
       const turn = turns.get(node.nodeName);
@@ -45,8 +45,8 @@ export function wantedByPolicy(
 }
 
 /**
- * Returns the desired content of one node, most urgent first: what the policies ask for and what the sessions
- * waiting there need.
+ * Returns the desired content of one node, most urgent first: the versions requested by the policies and by
+ * sessions waiting there.
  */
 export function desiredOn(
   node: FillNode | undefined,
@@ -61,8 +61,8 @@ export function desiredOn(
 }
 
 /**
- * Returns the version with this digest, the current one or an older one that the cache still names; undefined
- * for any other.
+ * Returns the source of the version with this digest, current or previous. Undefined if the cache does not
+ * name it.
  */
 export function sourceOf({ spec }: GameCache, digest: string): ArchiveSource | undefined {
   return [spec.source, ...(spec.previousSources ?? [])].find(({ sha256 }) => sha256 === digest);
@@ -82,16 +82,16 @@ function byPolicy({ spec }: GameCache, turn: Turn): DesiredContent[] {
     hold,
     ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }),
   });
-  // Older versions are kept where they are, and fetched nowhere.
+  // Older versions are kept on nodes that have them and never fetched.
   const older = (spec.previousSources ?? []).slice(0, spec.keepVersions - 1);
   return [want(spec.source, turn.hold), ...older.map((source) => want(source, true))];
 }
 
 /**
- * Returns what stays on a node though the policy does not ask for it there, and is fetched nowhere for that.
- * A pinned game stays: launches have brought it there, or the node was chosen once. What a launch has begun
- * to fetch of a game of policy OnDemand goes on: else one that takes longer than a launch waits would begin
- * anew with each.
+ * Returns content that stays on a node although its policy does not request it there. It is never fetched for
+ * this reason. A pinned game stays because a launch downloaded it there or the node was chosen earlier. A
+ * download of an OnDemand game that a launch started continues. Otherwise a download that takes longer than a
+ * launch waits would restart with every launch.
  */
 function byPresence(cache: GameCache, node: FillNode): DesiredContent[] {
   const { pinned, placement } = cache.spec;
@@ -102,7 +102,7 @@ function byPresence(cache: GameCache, node: FillNode): DesiredContent[] {
   });
 }
 
-/** Returns the games that each node is asked to hold or to keep. */
+/** Returns the games that each node is asked to hold or keep. */
 function askedOf(
   nodes: readonly FillNode[],
   targets: ReadonlyMap<GameCache, readonly FillNode[]>,
@@ -116,8 +116,8 @@ function askedOf(
 }
 
 /**
- * Requests a session's version only until the node has it. After that the session keeps it there, and its end
- * needs no write.
+ * Requests a session's version only until the node has it. After that the session itself keeps it there, and
+ * its end needs no write.
  */
 function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCache[]): DesiredContent[] {
   const { contentDigest, gameCacheRef } = session.spec;
@@ -137,8 +137,8 @@ function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCac
 }
 
 /**
- * Two games may share an archive. The more urgent request wins, and a rate limit applies only if both have
- * one.
+ * Two games may share an archive. The more urgent request wins, and a rate limit applies only if both
+ * requests have one.
  */
 function mergeByDigest(wanted: readonly DesiredContent[]): DesiredContent[] {
   const merged = new Map<string, DesiredContent>();
@@ -165,18 +165,18 @@ function merge(a: DesiredContent, b: DesiredContent): DesiredContent {
 }
 
 /**
- * Orders games by how much it matters that a node's list names them: nobody may evict a pinned one, so these
- * go before those of a higher priority.
+ * Orders games by how important it is to list them on a node. Pinned games must not be evicted, so they come
+ * before games of a higher priority.
  */
 function compareUrgency({ spec: a }: GameCache, { spec: b }: GameCache): number {
   return Number(b.pinned) - Number(a.pinned) || b.priority - a.priority;
 }
 
 /**
- * Returns the games that a node's list has no room for, by the nodes that are asked for more than that. Of
- * equally urgent ones each node leaves out others, and first those that nodes before it have taken, so that a
- * game is missing everywhere only where all lists together are too short. It goes by the games' names, so
- * that no upload takes a game off a list.
+ * Returns the games that do not fit into each node's list, for nodes with too many games. Among equally
+ * urgent games each node drops different ones, starting with those that earlier nodes list, so a game is
+ * missing everywhere only if all lists together are too short. Ordering uses the games' names, so an upload
+ * never drops a game from a list.
  */
 function leftOutOf(asked: ReadonlyMap<FillNode, readonly GameCache[]>): Map<FillNode, Set<GameCache>> {
   const leftOut = new Map<FillNode, Set<GameCache>>();

@@ -3,19 +3,19 @@ import type { CacheEntry } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-/** A game node, with what decides whether it is filled. */
+/** A game node, with the inputs to the decision whether to fill it. */
 export interface FillNode {
   nodeName: string;
   labels: Record<string, string>;
   /**
-   * It takes new sessions, as far as is known: its kubelet and its agent report in time, and its GameNode
-   * does not say otherwise. Games that it has yet to get change nothing about that.
+   * Whether the node takes new sessions as far as is known: its kubelet and agent report in time, and its
+   * GameNode does not say otherwise. Games still to be downloaded make no difference.
    */
   isSchedulable: boolean;
   entries: readonly CacheEntry[];
 }
 
-/** Whether a node may fetch now, or has to wait until other nodes have fetched. */
+/** Whether a node may fetch now or has to wait until other nodes have fetched. */
 export interface Turn {
   hold: boolean;
 }
@@ -38,7 +38,7 @@ export function turnsOf({ spec }: GameCache, targets: readonly FillNode[]): Map<
   );
 }
 
-/** Returns the state of the version on the node; undefined when its agent does not know it. */
+/** Returns the state of the version on the node. Undefined if the node's agent does not report it. */
 export function stateOn(
   { entries }: Pick<FillNode, "entries">,
   digest: string,
@@ -60,8 +60,8 @@ export function isContentCached(
 }
 
 /**
- * A node reports hundreds of versions, and every cache and launch looks one of them up. A list of entries is
- * never changed, so its map is kept with it.
+ * A node reports hundreds of versions, and every cache and launch looks one of them up. Lists of entries are
+ * never modified, so the map is cached per list.
  */
 const statesByEntries = new WeakMap<readonly CacheEntry[], ReadonlyMap<string, CacheEntry["state"]>>();
 
@@ -79,9 +79,9 @@ export function targetsOf(
 }
 
 /**
- * Prefers the nodes that take sessions: where only others hold the game, launches have to fetch it. Of these
- * it prefers the ones that hold or fetch the version, so that they stay chosen; the rest are ordered by a
- * hash of game and node, so that games spread over the nodes.
+ * Prefers nodes that take sessions: if only other nodes hold the game, launches have to fetch it. Among these
+ * it prefers nodes that already hold or fetch the version, so the choice is stable. The rest are ordered by a
+ * hash of game and node, which spreads games over the nodes.
  */
 function byAttachment(name: string, digest: string): (a: FillNode, b: FillNode) => number {
   const rank = (node: FillNode): number => {
@@ -96,7 +96,7 @@ function byAttachment(name: string, digest: string): (a: FillNode, b: FillNode) 
 }
 
 /**
- * Prefers the nodes that have begun; nodes that take no sessions or have failed do not take the turns of the
+ * Prefers nodes that have started. Nodes that take no sessions or have failed do not use up the turns of
  * others.
  */
 function byTurn(digest: string): (a: FillNode, b: FillNode) => number {
@@ -112,7 +112,7 @@ export function compareNames(a: FillNode, b: FillNode): number {
   return a.nodeName < b.nodeName ? -1 : 1;
 }
 
-/** Returns an FNV-1a hash of game and node: the order must be even and always the same, nothing more. */
+/** Returns an FNV-1a hash of game and node. The order only has to be even and stable. */
 export function spread(name: string, nodeName: string): number {
   let hash = 0x811c9dc5;
   for (const character of `${name}/${nodeName}`)

@@ -18,8 +18,7 @@ interface FillPlanDeps {
 interface Plan {
   wanted: ReadonlyMap<string, DesiredContent[]>;
   /**
-   * When the first of the agents that were heard in time counts as silent unless it reports, by the monotonic
-   * clock.
+   * Monotonic time at which the first of the agents that report in time counts as silent unless it reports.
    */
   endsAtMs: number;
   /** Nodes whose agent was silent. */
@@ -27,8 +26,8 @@ interface Plan {
 }
 
 /**
- * What the policies ask of all nodes. It is computed anew when something has changed that it depends on, and
- * not for each node or pod.
+ * The content that the policies request on all nodes. Recomputed only when one of its inputs has changed, not
+ * for each node or pod.
  */
 export class FillPlan {
   readonly #deps: FillPlanDeps;
@@ -45,7 +44,7 @@ export class FillPlan {
     nodes.subscribe((change) => forgetIf(changesEligibility(change)));
   }
 
-  /** Returns the desired content of the node: that of the policies and of the sessions waiting there. */
+  /** Returns the desired content of the node, from the policies and from the sessions waiting there. */
   desiredOn(nodeName: string): DesiredContent[] {
     const { cluster, heartbeats } = this.#deps;
     const gameNode = cluster.gameNodes.get(nodeName);
@@ -58,14 +57,14 @@ export class FillPlan {
     );
   }
 
-  /** Returns what the policies alone ask of the node. */
+  /** Returns the content that the policies request on the node. */
   wantedOn(nodeName: string): readonly DesiredContent[] {
     return this.#current().wanted.get(nodeName) ?? [];
   }
 
   /**
-   * Returns the current versions of pinned games that the policies ask of the node, whenever its turn to
-   * fetch them comes; those of suspended fills never come.
+   * Returns the current versions of pinned games that the policies request on the node, including those that
+   * wait for their turn. Suspended fills are excluded.
    */
   pinnedOn(nodeName: string): readonly DesiredContent[] {
     const caches = this.#deps.cluster.gameCaches.list().filter(({ spec }) => spec.pinned && !spec.suspend);
@@ -96,8 +95,8 @@ export class FillPlan {
 }
 
 /**
- * Returns whether the change may put the node among those that fills choose from, or take it from them; and
- * so another in its place.
+ * Returns whether the change may add the node to the candidates of fills or remove it from them, which may
+ * then select another node.
  */
 export function changesEligibility(change: Change<Node>): boolean {
   return (
@@ -107,7 +106,7 @@ export function changesEligibility(change: Change<Node>): boolean {
   );
 }
 
-/** Returns the game nodes with what decides which of them are filled. */
+/** Returns the game nodes with the inputs to the fill decision. */
 export function fillNodesOf(
   cluster: Pick<Cluster, "gameNodes" | "nodes">,
   heartbeats: Heartbeats,
@@ -115,7 +114,7 @@ export function fillNodesOf(
   return cluster.gameNodes.list().map((gameNode) => fillNodeOf(gameNode, cluster, heartbeats));
 }
 
-/** Returns one game node with what decides whether it is filled. */
+/** Returns one game node with the inputs to the fill decision. */
 function fillNodeOf(
   { metadata: { name }, status }: GameNode,
   { nodes }: Pick<Cluster, "nodes">,
@@ -125,8 +124,8 @@ function fillNodeOf(
   return {
     nodeName: name,
     labels: node?.metadata.labels ?? {},
-    // A new GameNode says nothing of its capacity yet, and one whose node has just fallen silent still says
-    // what held before.
+    // A new GameNode does not report capacity yet, and the GameNode of a node that has just fallen silent
+    // still has its old values.
     isSchedulable:
       status?.capacity?.schedulable !== false && healthOf(node, heartbeats.isFresh(name)) === "Healthy",
     entries: status?.cache?.entries ?? noEntries,
@@ -160,10 +159,7 @@ function contentOf({ status }: GameNode): unknown {
   ]);
 }
 
-/**
- * Returns whether the change may give another node its turn to fetch. The progress of a download gives no
- * node its turn.
- */
+/** Returns whether the change may pass the turn to fetch to another node. Download progress never does. */
 export function changesFill(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;
   const { object, previous } = change;
@@ -174,8 +170,8 @@ export function changesFill(change: Change<GameNode>): boolean {
 }
 
 /**
- * Returns whether what the cache asks for has changed: its status follows from the nodes, and changes nothing
- * about them.
+ * Returns whether the cache's request has changed. Its status is derived from the nodes and does not affect
+ * them.
  */
 export function changesPolicy(change: Change<GameCache>): boolean {
   return (

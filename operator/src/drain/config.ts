@@ -16,7 +16,7 @@ const Variables = z
     releaseNamespace: variables.POD_NAMESPACE,
     /** Deployments of the release that write to Joypod's objects. */
     deployments: variables.DEPLOYMENTS,
-    /** How long sessions have for a graceful end. */
+    /** Time that sessions get to end gracefully. */
     drainSeconds: variables.DRAIN_SECONDS,
     /** The Job that runs this program. Undefined if its origin need not be checked. */
     jobName: variables.JOB_NAME === "" ? undefined : variables.JOB_NAME,

@@ -15,7 +15,7 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import { orAborted } from "#runtime/scheduling/deadline.ts";
 import type { DrainConfig } from "./config.ts";
 
-/** What draining works with. */
+/** Dependencies of drainRelease. */
 interface DrainDeps {
   transport: KubeTransport;
   config: DrainConfig;
@@ -26,18 +26,19 @@ interface DrainDeps {
 }
 
 const pollMs = 500;
-/** Requests to the API server, which has other work, too. */
+/** Concurrency limit of requests, because the API server has other clients. */
 const atOnce = 16;
-/** The programs' own grace is shorter. */
+/** Longer than the programs' own grace period. */
 const programsEndMs = 25_000;
 
 /**
- * Leaves nothing behind that only a running Joypod could finish, so that the release and its namespaces can
- * be removed. New sessions are refused, those that play end as if they were deleted, with their saves stored;
- * then the programs are stopped, and what still waits for them, after `drainSeconds`, is released. Each
- * session whose last save was not stored is named in the log: it stays on its node's disk. Throws
- * ScaledUpError where the programs were scaled up again meanwhile. A Job that came with the rest of the
- * chart's text, by a tool that knows no hooks, does nothing.
+ * Drains the release so that it and its namespaces can be removed without leaving anything that only a
+ * running Joypod could finish. New sessions are refused. Running sessions end as if they were deleted, with
+ * their saves stored. Then the programs are stopped, and whatever still waits for them after `drainSeconds`
+ * is released. Each session whose last save was not stored is named in the log; the save stays on its node's
+ * disk. Does nothing if a tool without support for hooks applied the Job with the rest of the chart.
+ *
+ * @throws ScaledUpError if the programs were scaled up again during the drain
  */
 export async function drainRelease(deps: DrainDeps): Promise<void> {
   const { transport, config, logger } = deps;
@@ -55,7 +56,7 @@ export async function drainRelease(deps: DrainDeps): Promise<void> {
   try {
     await orAborted(endAll(deps), deps.signal);
   } finally {
-    // Also when it failed: who keeps the release after all, would have one that takes no session.
+    // Also after a failure, because a release that is kept must accept sessions.
     await allowNewSessions(transport, config.sessionsNamespace);
   }
   logger.info({}, "The release can be removed.");
@@ -75,8 +76,8 @@ async function endAll(deps: DrainDeps): Promise<void> {
 }
 
 /**
- * A program that runs again takes hold of objects that nobody would release. No pods are looked for: one
- * stays on a node that is gone, and does nothing.
+ * A program that was scaled up again adds finalizers to objects that nobody would remove. Pods are not
+ * checked: a pod may remain on a node that is gone, where it does nothing.
  */
 async function assertNoneScaledUp({ transport, config }: DrainDeps): Promise<void> {
   const names = await scaledUp(transport, config.releaseNamespace, config.deployments);
@@ -153,8 +154,8 @@ async function removeFinalizers<T extends KubeObject>(
 }
 
 /**
- * Does the work for each object, for some at a time: there may be thousands of caches, and the Job has a
- * minute for all that is released. An object that is gone meanwhile needs no work.
+ * Does the work for each object, some at a time: there may be thousands of caches, and the Job has one minute
+ * to release everything. Objects that no longer exist are skipped.
  */
 async function forEach<T>(
   objects: readonly T[],
@@ -169,7 +170,7 @@ async function forEach<T>(
       { signal },
     );
   } finally {
-    queue.clear(); // After a failure nothing more begins.
+    queue.clear(); // After a failure no further work starts.
   }
 }
 
@@ -178,12 +179,12 @@ function ignoreMissing(error: unknown): void {
 }
 
 /**
- * Tools that apply a text as it stands; Helm, and those that follow its hooks, make this Job only when the
- * release is removed.
+ * Field managers that apply manifests without support for hooks. Helm, and tools that follow its hooks,
+ * create this Job only when the release is removed.
  */
 const textAppliers = /^(kubectl|kustomize-controller)/;
 
-/** Returns whether a tool that knows no hooks has made the Job, as any other object of the chart's text. */
+/** Returns whether a tool without support for hooks created the Job like any other object of the chart. */
 async function isAppliedAsText(transport: KubeTransport, namespace: string, name: string): Promise<boolean> {
   try {
     const path = `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs/${encodeURIComponent(name)}`;
@@ -203,8 +204,8 @@ interface Scale {
 }
 
 /**
- * Scales deployments to nothing and returns the label selectors of their pods; one that does not exist has
- * none.
+ * Scales deployments to zero and returns the label selectors of their pods. Skips deployments that do not
+ * exist.
  */
 async function scaleToZero(
   transport: KubeTransport,
@@ -220,7 +221,7 @@ async function scaleToZero(
   return scales.map((scale) => scale?.status?.selector).filter((selector) => selector !== undefined);
 }
 
-/** Returns those of the deployments that want pods. */
+/** Returns the deployments with a nonzero replica count. */
 async function scaledUp(
   transport: KubeTransport,
   namespace: string,
@@ -247,7 +248,7 @@ async function requestScale(
   }
 }
 
-/** Returns whether no pod is left that any of the selectors names. */
+/** Returns whether no pod matches any of the selectors. */
 async function haveNoPods(
   transport: KubeTransport,
   namespace: string,
@@ -260,10 +261,10 @@ async function haveNoPods(
   return pages.every(({ items }) => items.length === 0);
 }
 
-/** Name of the quota that keeps new sessions away. */
+/** Name of the quota that blocks new sessions. */
 export const quotaName = "joypod-drain";
 
-/** Has the API server refuse new sessions. A namespace that is gone, or goes, takes none anyway. */
+/** Makes the API server refuse new sessions. A namespace that is gone or being deleted needs no quota. */
 async function refuseNewSessions(transport: KubeTransport, namespace: string): Promise<void> {
   const body = {
     apiVersion: "v1",
@@ -278,9 +279,7 @@ async function refuseNewSessions(transport: KubeTransport, namespace: string): P
     });
 }
 
-/**
- * Takes `refuseNewSessions` back, so that a namespace that outlives the release can be used by the next one.
- */
+/** Reverts `refuseNewSessions`, so that the next release can use a namespace that outlives this one. */
 async function allowNewSessions(transport: KubeTransport, namespace: string): Promise<void> {
   await transport
     .request({ method: "DELETE", path: `${pathOf(namespace)}/${quotaName}`, resource: "resourcequotas" })
@@ -294,11 +293,11 @@ function pathOf(namespace: string): string {
 }
 
 /**
- * Others have started the programs again that were stopped. The Job makes no further try: one might pass only
- * because it ended before they did so once more.
+ * The stopped programs were scaled up again. The Job is not retried, because a retry might succeed only by
+ * finishing before they are scaled up once more.
  */
 export class ScaledUpError extends Error {
-  /** The program's exit code, by which the chart's Job knows it. */
+  /** The program's exit code, which the chart's Job recognizes. */
   static readonly exitCode = 2;
   override readonly name = "ScaledUpError";
 

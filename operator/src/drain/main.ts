@@ -1,4 +1,4 @@
-// What the chart runs before it is removed: see drainRelease.
+// Run by the chart before it is removed. See drainRelease.
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createLogger } from "#runtime/program/createLogger.ts";
 import { onStopSignal, orExit } from "#runtime/program/program.ts";

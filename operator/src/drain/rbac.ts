@@ -3,12 +3,12 @@ import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 import { quotaName } from "./drainRelease.ts";
 
-/** GameNodes stay, with the definitions: those of another release may be among them. */
+/** GameNodes stay, like the definitions, because they may belong to another release. */
 export const clusterRules: readonly PolicyRule[] = [];
 
 /**
- * Ends all sessions; `patch` is for finalizers that nobody is left to remove, and the quota keeps new
- * sessions away meanwhile.
+ * Ends all sessions. `patch` removes finalizers that no program is left to remove. The quota blocks new
+ * sessions during the drain.
  */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { ...resourcesOf(gameSessions), verbs: ["get", "list", "patch", "delete"] },
@@ -18,7 +18,7 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["resourcequotas"], resourceNames: [quotaName], verbs: ["delete"] },
 ];
 
-/** Stops the programs that would write to what is being released. The chart puts the release's name in. */
+/** Stops the programs that would write to objects being released. The chart inserts the release's name. */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
   {
     apiGroups: ["apps"],
@@ -27,7 +27,7 @@ export const releaseNamespaceRules: readonly PolicyRule[] = [
     verbs: ["get", "patch"],
   },
   { ...resourcesOf(pods), verbs: ["list"] },
-  // Its own Job, which says who made it.
+  // The program's own Job, whose field managers show who created it.
   {
     apiGroups: ["batch"],
     resources: ["jobs"],

@@ -10,13 +10,13 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { NodeLosses } from "../nodes/nodeLosses.ts";
 import type { LaunchSteps } from "./launchSteps.ts";
 
-/** Sessions that are shown one by one; the rest are counted. */
+/** Maximum number of sessions with metrics of their own. Further sessions appear only in the counts. */
 const sessionsShownMax = 500;
 
 /** Phases of a session that has a node. */
 const placedPhases: readonly GameSessionPhase[] = ["Preparing", "Starting", "Running", "Stopping"];
 
-/** What the figures are read from. */
+/** Sources of the figures. */
 interface ClusterFiguresDeps extends GameNodeGaugesDeps {
   cluster: Pick<Cluster, "gameSessions" | "gameNodes" | "gameCaches">;
   launchSteps: Pick<LaunchSteps, "secondsOf">;
@@ -25,9 +25,8 @@ interface ClusterFiguresDeps extends GameNodeGaugesDeps {
 }
 
 /**
- * Shows what the operator's copy of the cluster says, as gauges that are read at each look of Prometheus:
- * without a request, and without a write. Every replica has that copy, and the one that leads shows it: begin
- * it there.
+ * Registers gauges that are computed from the operator's caches on each scrape, without requests or writes.
+ * Every replica has the caches, but only the leader shows them: call this when leading.
  */
 export function showClusterFigures(deps: ClusterFiguresDeps): void {
   const { cluster } = deps;
@@ -40,8 +39,8 @@ export function showClusterFigures(deps: ClusterFiguresDeps): void {
 }
 
 /**
- * Returns a function that computes once for all gauges of one look: they are collected one after the other,
- * before any other task runs.
+ * Returns a function that computes its value once per scrape for all gauges. They are collected one after
+ * another, before any other task runs.
  */
 function oncePerLook<Value>(compute: () => Value): () => Value {
   let last: { value: Value } | undefined;
@@ -181,11 +180,11 @@ function phaseOf({ status }: GameSession): GameSessionPhase {
   return status?.phase ?? "Pending";
 }
 
-/** What the gauges of game nodes are read from. */
+/** Sources of the game node gauges. */
 interface GameNodeGaugesDeps {
   cluster: Pick<Cluster, "gameNodes">;
   nodeLosses: Pick<NodeLosses, "isSilent">;
-  /** What sessions take; GameNodes say it some seconds late. */
+  /** Load by sessions. GameNodes report it some seconds late. */
   loads: Pick<NodeLoads, "on">;
   registry: Registry;
 }
@@ -252,20 +251,21 @@ function showConditions(cluster: GameNodeGaugesDeps["cluster"], registry: Regist
   });
 }
 
-/** What following the saves needs. */
+/** Dependencies of SavesWaiting. */
 interface SavesWaitingDeps {
   gameSessions: CacheReader<GameSession>;
   clock: Pick<Clock, "monotonicMs">;
 }
 
 /**
- * Knows how long each ended session's last save has waited on its node, by this process's own clock: the time
- * of the end in the status is a former leader's. A standby follows them, too, so that they are as old after a
- * change of leaders; what had ended before the process is counted from its start.
+ * Tracks how long each finished session's last save has waited on its node, by this process's clock, because
+ * the time of the end in the status comes from the clock of an earlier leader. Standbys track saves too, so
+ * the ages survive a change of leader. Sessions that finished before this process started count from its
+ * start.
  */
 export class SavesWaiting {
   readonly #clock: SavesWaitingDeps["clock"];
-  /** By session key: when the save was first seen to wait. */
+  /** When each save was first seen waiting, by session key. */
   readonly #sinceMs = new Map<string, number>();
 
   constructor({ gameSessions, clock }: SavesWaitingDeps) {
@@ -277,7 +277,7 @@ export class SavesWaiting {
     });
   }
 
-  /** Returns how long the session's save has waited; 0 when it does not. */
+  /** Returns how long the session's save has waited. 0 if it does not wait. */
   secondsOf(key: string): number {
     const sinceMs = this.#sinceMs.get(key);
     return sinceMs === undefined ? 0 : (this.#clock.monotonicMs() - sinceMs) / 1000;

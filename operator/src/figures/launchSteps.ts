@@ -10,25 +10,25 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { isContentCached } from "../content/fill.ts";
 
-/** What following the launches needs. */
+/** Dependencies of LaunchSteps. */
 export interface LaunchStepsDeps {
   cluster: Pick<Cluster, "gameSessions" | "gameNodes">;
   clock: Pick<Clock, "monotonicMs">;
-  /** Called with how long a launch was in a step, once it has left that for a later one. */
+  /** Called with the duration of a step once the launch has moved on to a later one. */
   onStep: (step: MeasuredLaunchStep, seconds: number) => void;
 }
 
 interface Launch {
   step: MeasuredLaunchStep | undefined;
-  /** When that step began, by this process's clock; undefined where the process came later. */
+  /** When the step began, by this process's clock. Undefined if it began before this process started. */
   sinceMs: number | undefined;
   seconds: Partial<Record<MeasuredLaunchStep, number>>;
 }
 
 /**
- * Measures by this process's own clock how long each launch is in each step: the times of conditions are
- * whole seconds, and of several machines. Steps that end together are counted as the first of them. What had
- * begun before the process is not measured.
+ * Measures how long each launch spends in each step, by this process's clock: the times of conditions are
+ * whole seconds from several machines. Steps that end together count as the first of them. Steps that began
+ * before this process started are not measured.
  */
 export class LaunchSteps {
   readonly #deps: LaunchStepsDeps;
@@ -42,7 +42,7 @@ export class LaunchSteps {
     });
   }
 
-  /** Returns how long the session's launch was in each step that it has done with. */
+  /** Returns how long the session's launch spent in each completed step. */
   secondsOf(key: string): Readonly<Partial<Record<MeasuredLaunchStep, number>>> {
     return this.#launches.get(key)?.seconds ?? {};
   }
@@ -52,7 +52,7 @@ export class LaunchSteps {
     const nowMs = this.#deps.clock.monotonicMs();
     const launch = this.#launches.get(keyOf(session));
     if (launch === undefined) {
-      // Nobody has written a status yet: the session has just been made.
+      // Without a status the session was created just now.
       this.#launches.set(keyOf(session), {
         step,
         sinceMs: session.status === undefined ? nowMs : undefined,
@@ -61,7 +61,8 @@ export class LaunchSteps {
       return;
     }
     if (step === launch.step || launch.step === undefined) return;
-    // A session that moves to another node goes back to an earlier step: the step that it leaves is not done.
+    // A session that moves to another node returns to an earlier step. The step that it leaves is not
+    // complete.
     const isLater =
       step === undefined || measuredLaunchSteps.indexOf(step) > measuredLaunchSteps.indexOf(launch.step);
     if (isLater && launch.sinceMs !== undefined) {

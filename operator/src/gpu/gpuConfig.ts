@@ -2,20 +2,20 @@ import { z } from "zod";
 import { type ContainerName, containerNames } from "#contracts/nodeLayout.ts";
 import type { Pod } from "#kube/api/builtin.ts";
 
-/** So many of an extended resource of the node. */
+/** A number of units of one of the node's extended resources. */
 interface GpuDevices {
   resourceName: string;
   count: number;
 }
 
-/** How a session gets the node's GPU. */
+/** How sessions get the node's GPU. */
 export interface GpuConfig {
-  /** The resource that each container takes. Undefined: none. */
+  /** The extended resource of each container. Undefined for none. */
   game: GpuDevices | undefined;
   streamer: GpuDevices | undefined;
   /**
-   * One claim for both containers, in place of extended resources; `slotsPerNode` undefined: nobody has said
-   * how many sessions a node takes.
+   * One claim for both containers, used instead of extended resources. `slotsPerNode` is undefined if not
+   * configured.
    */
   claim: { templateName: string; slotsPerNode: number | undefined } | undefined;
   runtimeClass: string | undefined;
@@ -25,7 +25,7 @@ export interface GpuConfig {
   groups: readonly number[];
 }
 
-/** A toleration of session pods, without a limit in time. */
+/** A toleration of session pods, without a time limit. */
 export const Toleration = z
   .strictObject({
     key: z.string().min(1).max(317).exactOptional(),
@@ -58,7 +58,7 @@ interface GpuSettings {
   SESSION_RUNTIME_CLASS: string;
 }
 
-/** Returns how sessions get the GPU; undefined: they render in software. */
+/** Returns how sessions get the GPU. Undefined if they render in software. */
 export function gpuConfigOf(env: GpuSettings): GpuConfig | undefined {
   const isClaimed = env.GPU_CLAIM_TEMPLATE !== "";
   const game = isClaimed
@@ -91,10 +91,7 @@ function wordOr(word: string, otherwise: string): string {
   return word === "" ? otherwise : word;
 }
 
-/**
- * Returns what is wrong with the settings, by variable: those that contradict each other, and those without
- * effect.
- */
+/** Returns the errors in the settings, by variable: contradictions and settings without effect. */
 export function gpuMistakes(env: GpuSettings): { variable: string; message: string }[] {
   const isClaimed = env.GPU_CLAIM_TEMPLATE !== "";
   const isNamed = [env.GPU_RESOURCE_NAME, env.GPU_GAME_RESOURCE_NAME, env.GPU_STREAMER_RESOURCE_NAME].some(
@@ -144,12 +141,12 @@ export function gpuMistakes(env: GpuSettings): { variable: string; message: stri
   return mistakes.flatMap(({ isWrong, variable, message }) => (isWrong ? [{ variable, message }] : []));
 }
 
-/** What a GPU node's taint is called unless its resource has another name. */
+/** Key of a GPU node's taint if it is not named after the resource. */
 const usualTaintKey = "nvidia.com/gpu";
 
 /**
- * Returns the tolerations that let session pods on GPU nodes: of the taints that bear a resource's name, of
- * the usual one, and the given ones.
+ * Returns the tolerations that allow session pods on GPU nodes: for taints named after a configured resource,
+ * for the usual taint, and the given ones.
  */
 export function gpuTolerations(env: GpuSettings, extra: readonly Toleration[]): Toleration[] {
   const names = [
@@ -171,10 +168,10 @@ export function gpuTolerations(env: GpuSettings, extra: readonly Toleration[]): 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Resources = NonNullable<PodSpec["containers"][number]["resources"]>;
 
-/** Of the claim within its pod. */
+/** Name of the claim within its pod. */
 const claimName = "gpu";
 
-/** What one container of a session's pod gets to reach the GPU. */
+/** The part of a container's spec that gives it access to the GPU. */
 interface ContainerDevices {
   env: Record<string, string>;
   limits: Record<string, string>;
@@ -182,8 +179,8 @@ interface ContainerDevices {
 }
 
 /**
- * Returns what the container gets; nothing where sessions render in software. A game of several shares gets
- * as many times the devices of its own container or, where that holds none, of the streamer's.
+ * Returns the container's GPU access, which is empty if sessions render in software. A game of several shares
+ * gets a multiple of the devices of its own container or, if that has none, of the streamer's.
  */
 export function devicesOf(
   container: ContainerName,
@@ -196,8 +193,8 @@ export function devicesOf(
   return {
     env: {
       ...(gpu.driverCapabilities === undefined ? {} : { NVIDIA_DRIVER_CAPABILITIES: gpu.driverCapabilities }),
-      // For a container that holds a device the device plugin sets this variable. A container without one may
-      // reach all of the node's devices.
+      // The device plugin sets this variable for containers with devices. A container without devices may use
+      // all of the node's.
       ...(own || gpu.claim || gpu.runtimeClass === undefined ? {} : { NVIDIA_VISIBLE_DEVICES: "all" }),
     },
     limits: own ? { [own.resourceName]: String(own.count * (isShared ? share : 1)) } : {},
@@ -205,14 +202,14 @@ export function devicesOf(
   };
 }
 
-/** Returns the pod's one claim, which both containers name. */
+/** Returns the pod's only claim, which both containers reference. */
 export function resourceClaimsOf(gpu: GpuConfig | undefined): Pick<PodSpec, "resourceClaims"> {
   return gpu?.claim
     ? { resourceClaims: [{ name: claimName, resourceClaimTemplateName: gpu.claim.templateName }] }
     : {};
 }
 
-/** Returns the groups that own the nodes' device files, which containers that are not root open by them. */
+/** Returns the groups that own the nodes' device files, which give non-root containers access to them. */
 export function deviceGroupsOf(
   gpu: GpuConfig | undefined,
 ): Pick<NonNullable<PodSpec["securityContext"]>, "supplementalGroups"> {

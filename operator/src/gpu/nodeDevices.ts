@@ -4,13 +4,14 @@ import { parseQuantity } from "#kube/api/quantity.ts";
 import type { GpuConfig } from "./gpuConfig.ts";
 
 /**
- * The slots of a node whose claim names no number: with one, a node with an unshared GPU can be played on.
+ * Slots of a node if the claim does not configure a number. With one slot, a node with an unshared GPU is
+ * playable.
  */
 const slotsOfUncountedClaim = 1;
 
 /**
- * Returns how many sessions find devices on the node: what it offers, divided by what the containers of one
- * session take together.
+ * Returns the number of sessions that the node has devices for: its devices divided by the total that the
+ * containers of one session take.
  */
 export function gpuSlotsOf(node: Node, gpu: GpuConfig): number {
   if (gpu.claim) return gpu.claim.slotsPerNode ?? slotsOfUncountedClaim;
@@ -20,7 +21,7 @@ export function gpuSlotsOf(node: Node, gpu: GpuConfig): number {
   return slots.length === 0 ? 0 : Math.min(...slots);
 }
 
-/** By resource, what one session takes: its containers' devices together. */
+/** Returns the total devices that the containers of one session take, by resource. */
 function sessionTakes({ game, streamer }: GpuConfig): Map<string, number> {
   const takes = new Map<string, number>();
   for (const { resourceName, count } of [game, streamer].filter((devices) => devices !== undefined)) {
@@ -30,13 +31,14 @@ function sessionTakes({ game, streamer }: GpuConfig): Map<string, number> {
 }
 
 function offered(node: Node, resourceName: string): number {
-  const count = parseQuantity(node.status?.allocatable?.[resourceName]) ?? 0; // A thousand is written "1k".
+  // A quantity of one thousand is written "1k".
+  const count = parseQuantity(node.status?.allocatable?.[resourceName]) ?? 0;
   return Number.isInteger(count) && count > 0 ? count : 0;
 }
 
 /**
- * Whether a value of the chart is needed for both containers to reach the node's GPU, or for more than one
- * session to; the message names it.
+ * Whether a chart value must be set so that both containers, or more than one session, can use the node's
+ * GPU. The message names the value.
  */
 export interface GpuSharing {
   status: "True" | "False";
@@ -44,7 +46,7 @@ export interface GpuSharing {
   message: string;
 }
 
-/** Returns what keeps the node's GPU from being shared, the gravest first. */
+/** Returns the most severe problem that prevents sharing the node's GPU. */
 export function gpuSharingOf(node: Node, gpu: GpuConfig | undefined): GpuSharing {
   if (!gpu)
     return {
@@ -74,7 +76,7 @@ function claimSharing({ templateName, slotsPerNode }: NonNullable<GpuConfig["cla
   return { status: "True", reason: gpuNotSharedReasons.slotsNotSet, message };
 }
 
-/** Says whether not even one session finds its devices. */
+/** Returns the problem if the node has too few devices for even one session. */
 function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
   for (const [resourceName, count] of sessionTakes(gpu)) {
     const has = offered(node, resourceName);
@@ -90,8 +92,8 @@ function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
 }
 
 /**
- * Says that the streamer, whose display the game draws on, has neither devices nor a runtime class that
- * brings it to those of the node.
+ * Returns the problem if the streamer, whose display the game draws on, has neither devices nor a runtime
+ * class that gives it access to the node's.
  */
 function lonelyStreamer({ streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
   if (streamer || runtimeClass !== undefined) return undefined;

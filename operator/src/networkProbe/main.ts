@@ -1,4 +1,5 @@
-// What a probe pod runs, as `networkProbe.js HOST PORT`: its exit code says whether a connection opens.
+// Program of a probe pod, run as `networkProbe.js HOST PORT`. The exit code reports whether a connection
+// opens.
 import { exitCodes, lastTry } from "./tryConnection.ts";
 
 const [, , host = "", port = ""] = process.argv;

@@ -15,14 +15,14 @@ export type InternetPermission = "Allowed" | "Awaited" | "NotAllowed" | "NotEnfo
 
 const pace = {
   lookMs: 500,
-  /** Time for both pods to be scheduled, to pull their image and to end. */
+  /** Time for both pods to be scheduled, to pull their image and to finish. */
   roundMs: 60_000,
-  /** Time between rounds, also after one that found nothing out. */
+  /** Time between rounds, including rounds without a result. */
   repeatMs: 600_000,
   retryMs: 60_000,
   /**
-   * How long a finding counts when later rounds find nothing out, and for how long sessions wait for the
-   * first one.
+   * How long a result remains valid if later rounds have none, and how long sessions wait for the first
+   * result.
    */
   trustMs: 1_800_000,
 };
@@ -30,9 +30,9 @@ const pace = {
 export interface NetworkProbeDeps {
   pods: ResourceClient<Pod>;
   namespace: string;
-  /** Undefined where no game gets the internet: nothing is probed then. */
+  /** Undefined if no game gets internet access. Then nothing is probed. */
   config: ProbeConfig | undefined;
-  /** Returns the nodes that probes may go to. */
+  /** Returns the nodes that probes may run on. */
   gameNodes: () => readonly Node[];
   /** Returns the keys of the sessions that wait for the result. */
   waiting: () => string[];
@@ -42,16 +42,16 @@ export interface NetworkProbeDeps {
 }
 
 /**
- * Finds out, again and again, whether the cluster enforces NetworkPolicies for session pods: of two pods that
- * try to reach the operator the one that a policy allows it succeeds, and the one that looks like a session
- * with internet does not. Only a leader probes.
+ * Checks periodically whether the cluster enforces NetworkPolicies for session pods. Two pods try to reach
+ * the operator: the one that a policy allows must succeed, and the one that looks like a session with
+ * internet access must fail. Only the leader probes.
  */
 export class NetworkProbe implements Source {
   readonly #deps: NetworkProbeDeps;
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(key: string) => void>();
   #permission: InternetPermission;
-  /** When a result was found last; before the first one, when it was begun to look for it. */
+  /** Time of the last result or, before the first one, of the start of probing. */
   #trustedSinceMs = -Infinity;
   #running: Promise<void> | undefined;
 
@@ -60,16 +60,16 @@ export class NetworkProbe implements Source {
     this.#permission = deps.config === undefined ? "NotAllowed" : "Awaited";
   }
 
-  /** Whether a session may start that opens connections. */
+  /** Whether sessions that open connections may start. */
   get permission(): InternetPermission {
     return this.#permission;
   }
 
   async waitForSync(): Promise<void> {
-    // Each session waits for the result by itself.
+    // Each session waits for the result itself.
   }
 
-  /** Enqueues the sessions that waited, whenever the result changes. */
+  /** Enqueues the waiting sessions whenever the result changes. */
   subscribe(enqueue: (key: string) => void): () => void {
     this.#listeners.add(enqueue);
     return () => this.#listeners.delete(enqueue);
@@ -79,13 +79,13 @@ export class NetworkProbe implements Source {
     return [];
   }
 
-  /** Begins to probe; nothing where no game gets the internet. */
+  /** Starts probing. Does nothing if no game gets internet access. */
   start(): void {
     const { config } = this.#deps;
     if (config !== undefined) this.#running ??= this.#run(config);
   }
 
-  /** Ends a round under way, and removes its pods. */
+  /** Aborts the current round and removes its pods. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -105,7 +105,7 @@ export class NetworkProbe implements Source {
   #conclude(isEnforced: boolean | undefined): void {
     const { clock, logger, metrics, waiting } = this.#deps;
     if (isEnforced === undefined && clock.monotonicMs() - this.#trustedSinceMs < pace.trustMs) {
-      // The sessions of a new leader wait on, but admins are told.
+      // Under a new leader the sessions keep waiting, but the metric alerts admins.
       if (this.#permission === "Awaited") metrics.networkPoliciesEnforced(false);
       return;
     }
@@ -129,11 +129,11 @@ export class NetworkProbe implements Source {
     for (const key of waiting()) for (const enqueue of this.#listeners) enqueue(key);
   }
 
-  /** Returns whether the cluster enforces NetworkPolicies; undefined when nothing was found out. */
+  /** Returns whether the cluster enforces NetworkPolicies. Undefined if the round had no result. */
   async #round(config: ProbeConfig, signal: AbortSignal): Promise<boolean | undefined> {
     const { logger } = this.#deps;
     try {
-      await this.#removePods(); // of a former leader that died
+      await this.#removePods(); // Pods of an earlier leader that died.
       const [control, covered] = await Promise.all([
         this.#outcome("control", config, signal),
         this.#outcome("covered", config, signal),

@@ -11,16 +11,16 @@ import type { ProbeConfig } from "../config.ts";
 import { exitCodes } from "./tryConnection.ts";
 
 /**
- * `covered`: looks to the policies like the pod of a session with internet. `control`: a policy of its own
- * lets it reach the operator.
+ * `covered`: matches the policies of a session pod with internet access. `control`: a separate policy lets it
+ * reach the operator.
  */
 export type ProbeRole = "control" | "covered";
 
 const longestSeconds = 60;
 
 /**
- * Returns a short-lived pod of the sessions namespace that tries to reach the operator, where session pods
- * run and with as few rights.
+ * Returns a short-lived pod of the sessions namespace that tries to reach the operator. It runs where session
+ * pods run and with as few rights.
  */
 export function buildProbePod(
   role: ProbeRole,
@@ -61,9 +61,9 @@ export function buildProbePod(
 }
 
 /**
- * Returns tolerations of the taints that the nodes have, as far as they only keep other pods from being
- * scheduled or session pods tolerate them. To tolerate every taint would take in those of a dead node, which
- * is empty and so is what the scheduler likes best: a probe there finds nothing out.
+ * Returns tolerations for the nodes' taints that only keep other pods away or that session pods tolerate.
+ * Tolerating every taint would include those of a dead node, which the scheduler prefers because it is empty.
+ * A probe there has no result.
  */
 function tolerationsAmong(
   nodes: readonly Node[],
@@ -86,8 +86,8 @@ function tolerationsAmong(
 }
 
 /**
- * Kubernetes' own taints say that something is wrong with a node, such as a silent kubelet or a full disk;
- * one alone says only that it is cordoned.
+ * Returns whether the taint reports a problem with the node, such as a silent kubelet or a full disk.
+ * Kubernetes' own taints do, except the one for a cordoned node.
  */
 function saysUnwell({ key }: Taint): boolean {
   return key !== "node.kubernetes.io/unschedulable" && /^node\.(cloudprovider\.)?kubernetes\.io\//.test(key);
@@ -111,8 +111,8 @@ function labelsOf(role: ProbeRole): Record<string, string> {
 }
 
 /**
- * Returns whether the probe could connect; undefined while it has not ended, and when it ended by something
- * else.
+ * Returns whether the probe could connect. Undefined while it has not ended, and if it ended for another
+ * reason.
  */
 export function outcomeOf({ status }: Pod): boolean | undefined {
   const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode;

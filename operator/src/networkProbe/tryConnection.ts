@@ -7,8 +7,8 @@ export const exitCodes = { connected: 0, refused: 3 } as const;
 const pace = { tries: 5, timeoutMs: 2000, pauseMs: 1000 };
 
 /**
- * Returns whether the last of several tries reaches the endpoint: a network plugin may need some seconds to
- * learn of a new pod.
+ * Returns whether the endpoint is reachable on the last of several attempts. A network plugin may need a few
+ * seconds to set up a new pod.
  */
 export async function lastTry(endpoint: Endpoint, { tries, timeoutMs, pauseMs } = pace): Promise<boolean> {
   let isOpen = await canConnect(endpoint, timeoutMs);
@@ -19,15 +19,15 @@ export async function lastTry(endpoint: Endpoint, { tries, timeoutMs, pauseMs } 
   return isOpen;
 }
 
-/** Where a connection is tried. */
+/** Target of a connection attempt. */
 export interface Endpoint {
   host: string;
   port: number;
 }
 
 /**
- * Returns whether a TCP connection opens within the time. Why it does not, whether dropped, rejected or
- * unreachable, makes no difference.
+ * Returns whether a TCP connection opens within the timeout. Dropped, rejected and unreachable are
+ * equivalent.
  */
 function canConnect({ host, port }: Endpoint, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// What `helm test` runs, as `networkTest.js ALLOWED DENIED`, two endpoints HOST:PORT of which the pod's
-// policy allows the first alone.
+// Program of a `helm test` pod, run as `networkTest.js ALLOWED DENIED`. The arguments are two HOST:PORT
+// endpoints; the pod's policy allows only the first.
 import { type Endpoint, lastTry } from "../networkProbe/tryConnection.ts";
 import { networkTestResult } from "./networkTestResult.ts";
 

@@ -1,4 +1,4 @@
-/** Returns what `helm test` prints, by whether its pod reached what its policy allows and what it denies. */
+/** Returns the output of `helm test`, given whether the pod reached the allowed and the denied endpoint. */
 export function networkTestResult(
   isAllowedOpen: boolean,
   isDeniedOpen: boolean,

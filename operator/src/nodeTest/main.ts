@@ -1,5 +1,5 @@
-// What `helm test` runs: prints of each game node what sessions' pictures are made with there. Its
-// environment is the operator's, as far as it is about session pods.
+// Program of a `helm test` pod: prints how each game node would encode and render a session's picture. Reads
+// the operator's environment variables for session pods.
 import PQueue from "p-queue";
 import { gameNodeSelectorOf } from "#contracts/crd/installation.ts";
 import { gameNodes } from "#contracts/crd/gameNode.ts";
@@ -12,7 +12,7 @@ import { readConfig } from "../config.ts";
 import { removePods } from "../sessionPods/shortLivedPods.ts";
 import { isRight, nodeReport, nodeTestSelector, testNode } from "./testNode.ts";
 
-/** Nodes share nothing, but a registry may pull for all of them. */
+/** Nodes are independent, but one registry may serve the pulls of all. */
 const nodesAtOnce = 20;
 
 const { sessionsNamespace: namespace, installation, sessionPod } = orExit(() => readConfig(process.env));
@@ -24,7 +24,8 @@ try {
     config: sessionPod,
     clock: systemClock,
   };
-  await removePods(deps.pods, { namespace, labelSelector: nodeTestSelector }); // of a test that was killed
+  // Left over from a test that was killed.
+  await removePods(deps.pods, { namespace, labelSelector: nodeTestSelector });
   const { items } = await new ResourceClient(transport, gameNodes).listAll({
     labelSelector: gameNodeSelectorOf(installation),
   });

@@ -1,12 +1,12 @@
 import { gameNodes } from "#contracts/crd/gameNode.ts";
 import { pods, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
-/** The test reads which game nodes there are. */
+/** The test lists the game nodes. */
 export const clusterRules: readonly PolicyRule[] = [{ ...resourcesOf(gameNodes), verbs: ["list"] }];
 
 /**
- * The test runs a pod on each node. The operator may do the same, and whoever could use this account could
- * use the operator's as easily.
+ * The test runs a pod on each node, which the operator may do as well. Access to this account is no more
+ * dangerous than access to the operator's.
  */
 export const sessionsNamespaceRules: readonly PolicyRule[] = [
   { ...resourcesOf(pods), verbs: ["get", "list", "create", "delete"] },

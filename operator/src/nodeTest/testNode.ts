@@ -27,12 +27,12 @@ interface NodeTestDeps {
 }
 
 const pollMs = 1_000;
-/** For a node that may have to pull the image. */
+/** Allows for a node that has to pull the image. */
 const deadlineMs = 170_000;
-/** A pod that the scheduler finds no place for waits this long for a session to end. */
+/** How long a pod that cannot be scheduled waits for a session to end. */
 const unschedulableMs = 15_000;
 
-/** Returns what a pod finds on the node, which is gone afterwards. */
+/** Runs a test pod on the node and returns its findings. Removes the pod afterwards. */
 export async function testNode(nodeName: string, deps: NodeTestDeps): Promise<NodeResult> {
   try {
     return await runPod(nodeName, deps);
@@ -62,7 +62,7 @@ async function runPod(
   }
 }
 
-/** Returns what the test came to; undefined while the pod may still say more. */
+/** Returns the test's result. Undefined while the pod may still report more. */
 function resultOf(pod: Stored<Pod>, elapsedMs: number): NodeResult | undefined {
   const state = pod.status?.containerStatuses?.[0]?.state;
   if (state?.terminated) {
@@ -85,16 +85,13 @@ function resultOf(pod: Stored<Pod>, elapsedMs: number): NodeResult | undefined {
   };
 }
 
-/** Drivers have deadlines of their own. */
+/** Drivers have their own deadlines. */
 const longestSeconds = 150;
 
-/** Selects the pods of all tests. */
+/** Selects the pods of all node tests. */
 export const nodeTestSelector = "app.kubernetes.io/component=node-test";
 
-/**
- * Returns a short-lived pod on the node that sees of its GPU what a session's streamer sees, and has as few
- * rights.
- */
+/** Returns a short-lived pod that sees the node's GPU as a session's streamer does and has as few rights. */
 export function buildNodeTestPod(nodeName: string, namespace: string, config: SessionPodConfig): Draft<Pod> {
   const { cpu, memory, memoryLimitBytes } = config.streamer;
   const gpu = devicesOf(containerNames.streamer, config.gpu, 1);
@@ -142,7 +139,7 @@ export function buildNodeTestPod(nodeName: string, namespace: string, config: Se
   };
 }
 
-/** What a test came to on a node: its findings, or why there are none. */
+/** Result of the test on a node: its findings, or why it has none. */
 type NodeResult = { findings: NodeFindings } | { failure: string };
 
 const obstacles: Record<RenderingObstacle, string> = {
@@ -153,14 +150,14 @@ const obstacles: Record<RenderingObstacle, string> = {
   ProbeFailed: "a test image drawn on the accelerated display was wrong",
 };
 
-/** Returns whether sessions have on the node what the chart's values promise them. */
+/** Returns whether sessions on the node get everything that the chart's values promise. */
 export function isRight(result: NodeResult): boolean {
   if (!("findings" in result)) return false;
   const { obstacle, encoders, encodesInSoftware } = result.findings;
   return obstacle === undefined && encoders.length > 0 && encodesInSoftware === undefined;
 }
 
-/** Returns what `helm test` prints of a node: a sentence, and below it what was found. */
+/** Returns the output of `helm test` for a node: one sentence, followed by the findings. */
 export function nodeReport(node: string, result: NodeResult): string {
   if (!("findings" in result)) return `${node}: could not be tested. ${result.failure}\n`;
   const { renderer, openGl, vulkan, extensions, encoders } = result.findings;

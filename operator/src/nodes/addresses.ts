@@ -4,20 +4,14 @@ import { limits } from "#contracts/limits.ts";
 import type { Node } from "#kube/api/builtin.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-/**
- * What a node says about the addresses that it can be reached on; of each kind there may be one of IPv4 and
- * one of IPv6, or more.
- */
+/** The addresses that a node reports. There may be several of each kind, for IPv4 and IPv6. */
 export interface NodeAddresses {
   annotated: readonly string[];
   external: readonly string[];
   internal: readonly string[];
 }
 
-/**
- * Returns the IP addresses on which the node can be reached; host names are left out, as ICE candidates are
- * addresses.
- */
+/** Returns the IP addresses of the node. Host names are left out, because ICE candidates are addresses. */
 export function addressesOf(node: Node): NodeAddresses {
   const annotated = (node.metadata.annotations?.[announceAddressAnnotation] ?? "")
     .split(",")
@@ -33,9 +27,9 @@ export function addressesOf(node: Node): NodeAddresses {
 }
 
 /**
- * Returns the addresses that a stream on the node is announced on, the most likely first: the configured
- * ones, the annotation's, the external and the internal ones. The last are for players and relays in the
- * cluster's own network; which of all works, the browser finds out.
+ * Returns the addresses announced for streams on the node, most likely to work first: the configured ones,
+ * the annotation's, the external and the internal ones. Internal addresses serve players and relays in the
+ * cluster's network. The browser finds out which one works.
  */
 export function announcedAddresses(
   configured: readonly string[],
@@ -48,8 +42,8 @@ export function announcedAddresses(
 }
 
 /**
- * Returns the addresses that a stream on the node of this name is announced on; none where the cluster has no
- * such node.
+ * Returns the addresses announced for streams on the node of this name. Empty if the cluster has no such
+ * node.
  */
 export function addressesOn(
   nodeName: string,

@@ -15,8 +15,8 @@ import { isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
 type LoadSources = Pick<Cluster, "gameSessions" | "pods">;
 
 /**
- * Returns what sessions take of each node, kept up to date from the caches: sessions that are placed and not
- * finished, and pods that have not ended.
+ * Returns the load of sessions on each node, kept up to date from the caches. Counts placed sessions that are
+ * not finished and pods that have not ended.
  */
 export function followNodeLoads(cluster: LoadSources, overhead: PodResources): NodeLoads {
   const loads = new NodeLoads();

@@ -11,25 +11,25 @@ import type { Node } from "#kube/api/builtin.ts";
 import type { ConditionUpdate } from "#kube/api/conditions.ts";
 import { addressesOf } from "./addresses.ts";
 
-/** Requirements of a node that its agent does not check. */
+/** Inputs of the node checks that the agent does not make. */
 export interface CheckRules {
-  /** Processors that games are made for, as kubelets name them. */
+  /** Architecture that games are built for, in the kubelet's spelling. */
   architecture: string;
   mediaPorts: { first: number; last: number };
-  /** Addresses of the game nodes that an admin has given for all of them. */
+  /** Addresses that an admin has configured for all game nodes. */
   announceAddresses: readonly string[];
-  /** Whether players have a relay: the chart's, or one from elsewhere. */
+  /** Whether players have a relay, from the chart or elsewhere. */
   hasRelay: boolean;
-  /** Whether pods that are no sessions' are seen. */
+  /** Whether pods that are not session pods are observed. */
   countsOtherPods: boolean;
 }
 
-/** Returns the operator's own checks of a node, by the ports that other pods take there. */
+/** Returns the operator's own checks of a node. `takenPorts` are the UDP ports that other pods use there. */
 export function checksOf(node: Node, takenPorts: ReadonlySet<number>, rules: CheckRules): ConditionUpdate[] {
   return [architectureFinding(node, rules), portsFinding(takenPorts, rules), reachableFinding(node, rules)];
 }
 
-/** Returns the first check that keeps sessions off the node; undefined when all hold, or are not known. */
+/** Returns the first failed check that keeps sessions off the node. Undefined if all pass or are unknown. */
 export function failedCheck(
   conditions: readonly ConditionUpdate<Condition>[] | undefined,
 ): { reason: string; message: string } | undefined {

@@ -4,19 +4,19 @@ import { filledReasons } from "#contracts/crd/gameNodeReasons.ts";
 import { findCondition, type ConditionUpdate } from "#kube/api/conditions.ts";
 import type { Stored } from "#kube/api/object.ts";
 
-/** What decides whether a new node has what it is to hold. */
+/** Inputs to the decision whether a new node has its pinned games. */
 export interface FillWorld {
   gameNode: Stored<GameNode> | undefined;
-  /** Current versions of the pinned games that the policies ask of it. */
+  /** Current versions of the pinned games that the policies request on the node. */
   pinned: readonly DesiredContent[];
   fillDeadlineMs: number;
   now: Date;
 }
 
 /**
- * Returns condition Filled. A node that was filled once stays so: what is pinned later is fetched while it
- * takes sessions. The time that a new node is given counts from its agent's first report; for a node of a
- * release before, which never had the condition, from its creation.
+ * Returns condition Filled. Once true it stays true: games pinned later are downloaded while the node takes
+ * sessions. The deadline of a new node counts from its agent's first report. For a node of an earlier
+ * release, which never had the condition, it counts from the node's creation.
  */
 export function filledOf({ gameNode, pinned, fillDeadlineMs, now }: FillWorld): ConditionUpdate {
   const known = findCondition(gameNode?.status?.conditions, "Filled");
@@ -54,7 +54,7 @@ export function filledOf({ gameNode, pinned, fillDeadlineMs, now }: FillWorld): 
   };
 }
 
-/** Returns the milliseconds for which the node is still given time; 0 when it is given none. */
+/** Returns the milliseconds until the node's fill deadline. 0 if there is no time left. */
 export function fillEndsInMs(
   gameNode: Stored<GameNode> | undefined,
   fillDeadlineMs: number,
@@ -73,7 +73,7 @@ export function fillEndsInMs(
     : Math.max(0, Date.parse(since) + fillDeadlineMs - now.getTime());
 }
 
-/** Returns whether a new node has yet to get its pinned games. */
+/** Returns whether a new node does not have its pinned games yet. */
 export function isFilling(conditions: readonly Condition[] | undefined): boolean {
   return findCondition(conditions, "Filled")?.status === "False";
 }

@@ -3,13 +3,13 @@ import type { Lease, Node } from "#kube/api/builtin.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /**
- * What the two health signals of a node say: the kubelet's Ready condition and the node agent's heartbeat.
- * Healthy takes both. Lost takes the absence of both; the signal of a node that is gone from the cluster is
- * absent. Unknown is everything between.
+ * Combines the two health signals of a node: the kubelet's Ready condition and the node agent's heartbeat.
+ * Healthy requires both. Lost requires that both are absent; a node that is gone from the cluster has no
+ * kubelet signal. Everything else is Unknown.
  */
 export type NodeHealth = "Healthy" | "Unknown" | "Lost";
 
-/** Returns the health of a node by its two signals. */
+/** Returns the health of a node from its two signals. */
 export function healthOf(node: Node | undefined, hasHeartbeat: boolean): NodeHealth {
   const isReady = node !== undefined && isNodeReady(node);
   if (isReady && hasHeartbeat) return "Healthy";
@@ -25,21 +25,21 @@ export function isNodeReady(node: Node): boolean {
 }
 
 /**
- * An agent counts as late when this share of the time to its silence is left: two reports of a healthy agent
- * lie closer together.
+ * An agent counts as late when this share of the time until it counts as silent is left. Healthy agents
+ * report at shorter intervals.
  */
 const leftWhenLate = 0.4;
 
-/** A silence that no watch has confirmed is looked at again after this. */
+/** Retry interval while no watch has confirmed that an agent is silent. */
 const unconfirmedRetryMs = 500;
 
 /**
- * Where an agent says that it lives: in its Lease, or in the GameNode's status if it may not write the Lease
- * or is of a release without one.
+ * Where an agent reports its heartbeat: in its Lease, or in the GameNode's status if it may not write the
+ * Lease or belongs to a release without one.
  */
 export type HeartbeatPlace = "lease" | "status";
 
-/** What was seen of an agent: its last word in each place, and when one of them changed. */
+/** The last heartbeat seen from an agent in each place, and when one of them changed. */
 interface Seen {
   words: Partial<Record<HeartbeatPlace, string>>;
   atMs: number;
@@ -47,10 +47,10 @@ interface Seen {
 }
 
 /**
- * Measures on this process's own clock how long an agent's heartbeat has not changed, so that clocks may
- * differ between machines. A heartbeat that is seen for the first time counts as fresh: after a restart a
- * silent agent is noticed one period late, never early. Silence is counted as far as the watch was heard that
- * would have told of a heartbeat: one that is dead without a word makes no agent silent.
+ * Measures how long an agent's heartbeat has not changed, on this process's clock, so that clocks may differ
+ * between machines. A heartbeat seen for the first time counts as fresh: after a restart a silent agent is
+ * detected one period late, never early. Silence counts only up to the time the watch was last heard, so a
+ * dead watch does not make an agent silent.
  */
 export class Heartbeats {
   readonly #clock: Clock;
@@ -59,8 +59,8 @@ export class Heartbeats {
   readonly #seen = new Map<string, Seen>();
 
   /**
-   * `behindForMs` returns the time since which heartbeats of the place may have come that have not been told;
-   * undefined before any could be.
+   * `behindForMs` returns how far the place's watch may be behind, in milliseconds. Undefined before its
+   * first sync.
    */
   constructor(
     clock: Clock,
@@ -72,29 +72,29 @@ export class Heartbeats {
     this.#behindForMs = behindForMs;
   }
 
-  /** Notes what a GameNode says of its agent. */
+  /** Records the heartbeat in a GameNode. */
   observe({ metadata, status }: GameNode): void {
     this.#note(metadata.name, "status", status?.heartbeat?.renewedAt);
   }
 
   /**
-   * Notes what a Lease says of the agent of the node of its name; one that the agent has yet to renew says
-   * nothing.
+   * Records the heartbeat in the Lease of the node of the same name. A Lease that the agent has not renewed
+   * yet counts as no heartbeat.
    */
   observeLease({ metadata, spec }: Lease): void {
     this.#note(metadata.name, "lease", spec?.renewTime);
   }
 
   /**
-   * Waits for all agents anew, as a process does that has just begun: a standby may have heard nothing for
-   * reasons of its own.
+   * Treats all agents as just seen, like a new process. A standby may have missed heartbeats because of its
+   * own connection.
    */
   beginAnew(): void {
     for (const [nodeName, seen] of this.#seen)
       this.#seen.set(nodeName, { ...seen, atMs: this.#clock.monotonicMs(), isHeard: false });
   }
 
-  /** Forgets a node that is gone. */
+  /** Forgets a deleted node. */
   forget(nodeName: string): void {
     this.#seen.delete(nodeName);
   }
@@ -104,10 +104,7 @@ export class Heartbeats {
     return this.staleInMs(nodeName) > 0;
   }
 
-  /**
-   * Returns whether the node's agent has reported in time, and to this very process: not only before its
-   * start.
-   */
+  /** Returns whether the node's agent has reported in time since this process started. */
   isHeard(nodeName: string): boolean {
     return this.isFresh(nodeName) && this.#seen.get(nodeName)?.isHeard === true;
   }
@@ -118,10 +115,7 @@ export class Heartbeats {
     return seen === undefined || this.#silentForMs(seen) > this.#staleMs * (1 - leftWhenLate);
   }
 
-  /**
-   * Returns the milliseconds after which the agent may count as silent unless it reports; 0 when it counts as
-   * silent already.
-   */
+  /** Returns the milliseconds until the agent counts as silent unless it reports. 0 if it already does. */
   staleInMs(nodeName: string): number {
     const seen = this.#seen.get(nodeName);
     if (seen === undefined || this.#silentForMs(seen) >= this.#staleMs) return 0;
@@ -129,7 +123,7 @@ export class Heartbeats {
     return leftMs > 0 ? leftMs : unconfirmedRetryMs;
   }
 
-  /** An agent that has renewed its Lease goes on to do so; what it says in the status has other causes. */
+  /** An agent that has renewed its Lease keeps renewing it. Its changes of the status have other causes. */
   #silentForMs({ words, atMs }: Seen): number {
     const behindMs = this.#behindForMs(words.lease === undefined ? "status" : "lease");
     return behindMs === undefined ? 0 : this.#clock.monotonicMs() - behindMs - atMs;

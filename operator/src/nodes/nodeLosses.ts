@@ -5,20 +5,21 @@ import type { Logger } from "#runtime/logger.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { healthOf, isNodeReady, type Heartbeats, type NodeHealth } from "./nodeHealth.ts";
 
-/** Fewer nodes than this fail one by one. */
+/** The brake does not apply to fewer silent nodes than this. */
 const leastSilentNodes = 3;
 
 export interface NodeLossesDeps {
   cluster: Pick<Cluster, "nodes" | "gameNodes">;
   heartbeats: Heartbeats;
   /**
-   * If more than this share of the game nodes goes silent at once, none is declared lost. 100 turns this off.
+   * If more than this percentage of the game nodes goes silent at once, none is declared lost. 100 turns this
+   * off.
    */
   brakePercent: number;
   metrics: { nodeLossBraked(isBraked: boolean): void };
   logger: Logger;
   clock: Clock;
-  /** When the brake has let go, the nodes that are still silent have so long to come back as well. */
+  /** How long nodes that are still silent may take to return after the brake is released. */
   returnMs: number;
 }
 
@@ -46,19 +47,19 @@ export class NodeLosses {
     const health = healthOf(node, heartbeats.isFresh(nodeName));
     if (health !== "Lost" && !this.#isBraked) return health;
     this.#brake();
-    // A node that the cluster has removed is not behind a broken line.
+    // A node that was removed from the cluster is not merely unreachable.
     return health === "Lost" && node !== undefined && (this.#isBraked || this.#isJustReleased())
       ? "Unknown"
       : health;
   }
 
-  /** Returns whether both signals of the node are gone, whatever follows from that. */
+  /** Returns whether both signals of the node are gone, regardless of the brake. */
   isSilent(nodeName: string): boolean {
     const { cluster, heartbeats } = this.#deps;
     return healthOf(cluster.nodes.get(nodeName), heartbeats.isFresh(nodeName)) === "Lost";
   }
 
-  /** Nodes that were cut off together come back one by one, within the time of a report or two. */
+  /** Nodes that were cut off together return one by one, within one or two report intervals. */
   #isJustReleased(): boolean {
     return (
       this.#releasedAtMs !== undefined &&
@@ -73,9 +74,9 @@ export class NodeLosses {
   }
 
   /**
-   * Counts late heartbeats, because they tell first: when the second signal of one node goes, the agents of
-   * all nodes that were cut off with it are late already, while their kubelets may count as ready for some
-   * seconds more.
+   * Counts late heartbeats, because they are the earliest signal. When the second signal of one node
+   * disappears, the agents of all nodes cut off with it are already late, while their kubelets may count as
+   * ready for some seconds more.
    */
   #brake(): void {
     const { cluster, heartbeats, brakePercent, logger, metrics, clock } = this.#deps;

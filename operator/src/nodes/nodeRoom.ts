@@ -6,8 +6,8 @@ import type { OtherPod } from "../cluster/watchedPods.ts";
 import { resourcesIn } from "../cluster/podRequests.ts";
 
 /**
- * Knows what pods that are no sessions' request of each node, and which of its UDP ports they take. It
- * follows their cache change by change.
+ * Tracks the resources and UDP ports that pods other than session pods take on each node, following the cache
+ * change by change.
  */
 export class OtherRequests {
   readonly #byNode = new Map<string, PodResources>();
@@ -21,12 +21,12 @@ export class OtherRequests {
     );
   }
 
-  /** Returns what these pods request of a node in all. */
+  /** Returns the total requests of these pods on a node. */
   on(nodeName: string): PodResources {
     return this.#byNode.get(nodeName) ?? { cpuMillicores: 0, memoryBytes: 0 };
   }
 
-  /** Returns the UDP ports of a node that these pods take. */
+  /** Returns the UDP ports that these pods take on a node. */
   udpPortsOn(nodeName: string): ReadonlySet<number> {
     return new Set(this.#portsByNode.get(nodeName)?.keys());
   }
@@ -62,8 +62,8 @@ export class OtherRequests {
 }
 
 /**
- * Returns what the pods of sessions may request of the node in all, never less than nothing; undefined for a
- * node that does not say what it has.
+ * Returns the resources that all session pods together may request on the node, at least zero. Undefined if
+ * the node does not report its resources.
  */
 export function offeredBy(node: Node, others: PodResources): PodResources | undefined {
   const { cpuMillicores, memoryBytes } = resourcesIn(node.status?.allocatable);

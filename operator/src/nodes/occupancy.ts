@@ -4,17 +4,13 @@ import type { Stored } from "#kube/api/object.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { hostPortsOf } from "../sessionPods/podState.ts";
 
-/**
- * Returns whether a session that has ended on the node may have left a save there that its agent has yet to
- * store.
- */
+/** Returns whether a finished session on the node may have left a save that the agent has not stored yet. */
 export function hasPendingSave(cluster: Cluster, nodeName: string): boolean {
   return cluster.gameSessions.byIndex("node", nodeName).some(isSavePending);
 }
 
 /**
- * Returns the media ports of the node that live sessions and pods have, or that a finished session is yet to
- * let go.
+ * Returns the node's media ports in use by live sessions and pods, or not yet released by a finished session.
  */
 export function portsOn(
   cluster: Cluster,

@@ -5,25 +5,25 @@ import type { GpuConfig, Toleration } from "../gpu/gpuConfig.ts";
 import { gpuSlotsOf } from "../gpu/nodeDevices.ts";
 import { isNodeReady } from "./nodeHealth.ts";
 
-/** What makes a node a game node, and how many sessions fit on it. */
+/** Settings that define the game nodes and their slots. */
 export interface SlotRules {
   gameNodeSelector: readonly LabelRequirement[];
-  /** Of the game nodes, those that sessions are placed on. */
+  /** Selects the game nodes that sessions are placed on. */
   sessionNodeSelector: Readonly<Record<string, string>>;
   gpu: GpuConfig | undefined;
-  /** Of session pods. */
+  /** Tolerations of session pods. */
   tolerations: readonly Toleration[];
   softwareSlots: number;
 }
 
-/** Returns whether the node runs games, by its labels. */
+/** Returns whether the node's labels make it a game node. */
 export function isGameNode(node: Node, { gameNodeSelector }: Pick<SlotRules, "gameNodeSelector">): boolean {
   return matchesLabels(node.metadata.labels, gameNodeSelector);
 }
 
 /**
- * Returns how many sessions fit on the node: by its GPUs, or the configured number when games render in
- * software.
+ * Returns the number of sessions that fit on the node: by its GPUs, or the configured number if games render
+ * in software.
  */
 export function slotsOf(
   node: Node,
@@ -33,10 +33,10 @@ export function slotsOf(
 }
 
 /**
- * Taints that follow from what is looked at itself: the kubelet's Ready, and the cordon. Kubernetes' other
- * taints, such as disk-pressure, keep session pods off as anybody's do. So does memory-pressure: only the
- * admission plugin PodTolerationRestriction, which is off by default, lets pods that request memory tolerate
- * it, and where it is on, a node that evicts pods for want of memory is still no place for a new game.
+ * Taints that mirror state checked elsewhere: the kubelet's Ready condition and the cordon. Kubernetes' other
+ * taints, such as disk-pressure, keep session pods off like any pod. The same holds for memory-pressure. Only
+ * the admission plugin PodTolerationRestriction, which is off by default, lets pods that request memory
+ * tolerate it. Even then a node that evicts pods for lack of memory is no place for a new game.
  */
 const followingTaints: ReadonlySet<string> = new Set([
   "node.kubernetes.io/not-ready",
@@ -46,9 +46,7 @@ const followingTaints: ReadonlySet<string> = new Set([
 
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 
-/**
- * Returns a taint that keeps session pods off the node; undefined when there is none, or they tolerate it.
- */
+/** Returns a taint that keeps session pods off the node. Undefined if there is none or they tolerate it. */
 function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint | undefined {
   return node.spec?.taints?.find(
     (taint) =>
@@ -59,8 +57,8 @@ function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint |
 }
 
 /**
- * Returns what the scheduler would say. A toleration without effect tolerates taints of every effect. One
- * without key, which only `Exists` may lack, tolerates every taint.
+ * Returns whether the toleration matches the taint, by the scheduler's rules. A toleration without effect
+ * tolerates taints of every effect. One without key, allowed only with `Exists`, tolerates every taint.
  */
 export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   if (effect !== undefined && effect !== taint.effect) return false;
@@ -68,13 +66,13 @@ export function tolerates({ key, operator, value, effect }: Toleration, taint: T
   return key === taint.key && (value ?? "") === (taint.value ?? "");
 }
 
-/** Why a node takes no new sessions. */
+/** The reason why a node takes no new sessions. */
 export interface Unschedulable {
   reason: NodeReadyReason;
   message: string;
 }
 
-/** Returns why the node takes no new session, its checks apart, or undefined when it does. */
+/** Returns why the node takes no new sessions, not counting its checks. Undefined if it takes them. */
 export function unschedulableBecause(
   node: Node,
   hasHeartbeat: boolean,

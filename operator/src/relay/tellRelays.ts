@@ -20,8 +20,8 @@ interface TellRelaysDeps {
 }
 
 /**
- * Tells each relay which addresses it may reach: those of the game nodes. Throws one error that names every
- * relay that was not told.
+ * Sends each relay the addresses that it may reach: those of the game nodes. Throws one error that names
+ * every relay that did not accept them.
  */
 export async function tellRelays(
   { cluster, clock, announceAddresses, relay, metrics }: TellRelaysDeps,
@@ -32,7 +32,7 @@ export async function tellRelays(
     .flatMap(({ metadata: { name } }) => addressesOn(name, { cluster, config: { announceAddresses } }));
   const notice = gameNodesNotice(addresses, relay.secret, clock.now());
   const relays = await lookup(relay.host, { all: true }).catch((error: unknown) => {
-    // The name resolves only to relays that run: without any there is none to count.
+    // The name resolves only to running relays, so without any there is nothing to count.
     metrics.relaysTold({ told: 0, untold: 0 });
     throw error;
   });
@@ -55,9 +55,7 @@ export async function tellRelays(
     );
 }
 
-/**
- * The request that sends a relay the game nodes: its body, and its signature by the secret that both share.
- */
+/** The request that sends a relay the game nodes: its body, and the body's signature by the shared secret. */
 interface GameNodesNotice {
   body: string;
   headers: Record<string, string>;

@@ -25,7 +25,7 @@ export const containerSecurity = {
   capabilities: { drop: ["ALL"] },
 };
 
-/** Returns a volume that is bounded by the kernel and touches no disk. */
+/** Returns a memory volume, whose size the kernel limits and which is never written to disk. */
 export function inMemory(name: string, sizeLimit: string) {
   return { name, emptyDir: { medium: "Memory", sizeLimit } };
 }
@@ -43,7 +43,7 @@ export function pinTo(nodeName: string): NonNullable<NonNullable<Pod["spec"]>["a
   };
 }
 
-/** Returns the part of a pod's spec by which the kubelet may pull its images; empty without secrets. */
+/** Returns the part of a pod's spec with its image pull secrets. Empty without secrets. */
 export function pullSecretsOf({
   imagePullSecrets,
 }: {
@@ -55,8 +55,8 @@ export function pullSecretsOf({
 }
 
 /**
- * Returns the labels by which NetworkPolicies select session pods: they say whether a pod may open
- * connections, and name no session.
+ * Returns the labels by which NetworkPolicies select session pods. They say whether a pod may open
+ * connections, and do not identify the session.
  */
 export function sessionPodLabels(network: GameSession["spec"]["network"]): Record<string, string> {
   return {
@@ -65,7 +65,7 @@ export function sessionPodLabels(network: GameSession["spec"]["network"]): Recor
   };
 }
 
-/** Returns the conventional labels of a pod of the sessions' namespace. */
+/** Returns the conventional labels of a pod in the sessions namespace. */
 export function componentLabels(
   component: "game-session" | "network-probe" | "node-test",
 ): Record<string, string> {

@@ -24,7 +24,7 @@ export function nodeOfPod(pod: Pod): string | undefined {
     ?.values?.[0];
 }
 
-/** Returns the UDP ports that the pod takes on its node. */
+/** Returns the pod's UDP host ports. */
 export function hostPortsOf(pod: Pod): number[] {
   return (pod.spec?.containers ?? [])
     .flatMap((container) => container.ports ?? [])
@@ -40,9 +40,9 @@ export function isReady(pod: Pod): boolean {
 }
 
 /**
- * Returns whether the pod was ready and is not any more. That does not hold for a pod that has just started,
- * because the kubelet reports it as ready with a delay. Nor does it for a pod whose containers are ready: the
- * cluster's node controller has marked that one, because its kubelet is silent.
+ * Returns whether the pod was ready and no longer is. False for a pod that has just started, because the
+ * kubelet reports readiness with a delay. False also if all containers are ready: then the cluster's node
+ * controller marked the pod because its kubelet is silent.
  */
 export function isInterrupted(pod: Pod): boolean {
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
@@ -68,7 +68,7 @@ export function isStreamerRunning(pod: Pod): boolean {
   return streamerStatus(pod)?.state?.running !== undefined;
 }
 
-/** Returns how the game's container ended; undefined before that. */
+/** Returns how the game's container ended. Undefined before that. */
 export function gameTerminated(pod: Pod): Terminated | undefined {
   return gameStatus(pod)?.state?.terminated;
 }
@@ -79,7 +79,7 @@ export function isGameOver(pod: Pod): boolean {
   return gameTerminated(pod) !== undefined || isTerminal(pod) || wasNeverBound;
 }
 
-/** Returns when the game's container was started; undefined before that. */
+/** Returns when the game's container was started. Undefined before that. */
 export function gameStartedAt(pod: Pod): string | undefined {
   const { running, terminated } = gameStatus(pod)?.state ?? {};
   const startedAt = running?.startedAt ?? terminated?.startedAt;
@@ -99,8 +99,8 @@ export function hasGameRun(pod: Pod): boolean {
 }
 
 /**
- * Returns the game's last termination report, of the game's container or else of the streamer's; undefined
- * without one.
+ * Returns the game's last termination report, from the game's container or else from the streamer's.
+ * Undefined without one.
  */
 export function gameTerminationReport(pod: Pod): GameTermination | undefined {
   const game = gameStatus(pod);
@@ -117,19 +117,17 @@ export function gameTerminationReport(pod: Pod): GameTermination | undefined {
 }
 
 /**
- * A game whose display is gone ends at its next call of the display. A game that ends later than this ended
- * by itself: a busy node's delay and the kubelet's whole seconds are allowed for.
+ * A game that loses its display ends at its next display call. A game that ends later than this ended for
+ * another reason. The limit allows for delays on a busy node and the kubelet's whole seconds.
  */
 const endsWithStreamerMs = 10_000;
 
-/**
- * Returns why the streamer failed; undefined when it did not, and when the game outlived the one that did.
- */
+/** Returns why the streamer failed. Undefined if it did not, or if the game outlived a failed streamer. */
 export function streamerFault(pod: Pod): string | undefined {
   const streamer = streamerStatus(pod);
   const { terminated: previous } = streamer?.lastState ?? {};
-  // The kubelet starts a streamer that failed again, and keeps the failed one's end for as long as the pod is
-  // there.
+  // The kubelet restarts a failed streamer and keeps the previous termination state as long as the pod
+  // exists.
   for (const ended of [streamer?.state?.terminated, hasEndedWithGame(previous, pod) ? previous : undefined]) {
     const reason = parseStreamerTermination(ended?.message ?? "")?.reason ?? undefined;
     if (reason !== undefined && reason !== "stopped") return reason;
@@ -138,11 +136,11 @@ export function streamerFault(pod: Pod): string | undefined {
 }
 
 /**
- * Returns whether the streamer ended shortly before the game, or after it: a streamer that fails takes the
- * game with it, and may still wait for its last pack.
+ * Returns whether the streamer ended shortly before the game or after it. A failing streamer takes the game
+ * with it and may still wait for its last pack.
  */
 function hasEndedWithGame(streamer: Terminated | undefined, pod: Pod): boolean {
-  // A time that the kubelet does not know is NaN, and no comparison with NaN is true.
+  // A time that the kubelet does not know is NaN, and comparisons with NaN are false.
   return (
     Date.parse(streamer?.finishedAt ?? "") >=
     Date.parse(gameTerminated(pod)?.finishedAt ?? "") - endsWithStreamerMs
@@ -150,8 +148,8 @@ function hasEndedWithGame(streamer: Terminated | undefined, pod: Pod): boolean {
 }
 
 /**
- * Returns why the kubelet refused to run the pod, of which it has started nothing; undefined when it did not
- * refuse.
+ * Returns why the kubelet refused to run the pod, none of whose containers it has started. Undefined if it
+ * did not refuse.
  */
 export function rejection(pod: Pod): { reason: string; message: string } | undefined {
   if (pod.status?.phase !== "Failed" || pod.status.reason === undefined || isEvicted(pod)) return undefined;
@@ -159,7 +157,7 @@ export function rejection(pod: Pod): { reason: string; message: string } | undef
   return hasStarted ? undefined : { reason: pod.status.reason, message: pod.status.message ?? "" };
 }
 
-/** Returns whether the cluster evicted or preempted the pod, or removed it by a taint. */
+/** Returns whether the cluster evicted or preempted the pod, or removed it because of a taint. */
 export function isEvicted(pod: Pod): boolean {
   const isTarget = pod.status?.conditions?.some(
     (condition) => condition.type === "DisruptionTarget" && condition.status === "True",
@@ -168,8 +166,8 @@ export function isEvicted(pod: Pod): boolean {
 }
 
 /**
- * Returns since when the scheduler has found no place for the pod, and its message; undefined when it has
- * found one or not tried yet.
+ * Returns since when the pod has been unschedulable, and the scheduler's message. Undefined if it was
+ * scheduled or not tried yet.
  */
 export function unschedulable(pod: Pod): { since: string; message: string } | undefined {
   const condition = pod.status?.conditions?.find(
@@ -180,8 +178,8 @@ export function unschedulable(pod: Pod): { since: string; message: string } | un
 }
 
 /**
- * Why a kubelet does not start a container whose image it does not have. ErrImagePull is not among them: that
- * is its first try.
+ * Reasons for which a kubelet does not start a container because its image is missing. ErrImagePull is
+ * excluded, because it is the result of the first attempt.
  */
 const imageReasons: ReadonlySet<string> = new Set([
   "ImagePullBackOff",
@@ -190,8 +188,8 @@ const imageReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns what the kubelet says of an image that it cannot get, in a pod of which it has not started the
- * game; undefined when it has all.
+ * Returns the kubelet's message about an image that it cannot pull, for a pod whose game has not started.
+ * Undefined if no image is missing.
  */
 export function missingImage(pod: Pod): string | undefined {
   if (hasGameRun(pod)) return undefined;

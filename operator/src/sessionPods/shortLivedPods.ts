@@ -5,8 +5,8 @@ import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import { pullSecretsOf } from "./podSpec.ts";
 
 /**
- * Returns the part of the spec by which a pod runs once, holds nothing, and is ended by the cluster after so
- * many seconds, in case nobody is left to remove it.
+ * Returns the part of the spec of a pod that runs once and has no rights. The cluster ends it after this many
+ * seconds, in case its creator no longer exists to remove it.
  */
 export function shortLivedPod(longestSeconds: number, images: { imagePullSecrets: readonly string[] }) {
   return {
@@ -20,8 +20,9 @@ export function shortLivedPod(longestSeconds: number, images: { imagePullSecrets
 }
 
 /**
- * Asks for the deletion of this very pod. Resolves also when the pod is gone, or another one has taken its
- * name. Throws KubeError.
+ * Requests the deletion of exactly this pod. Also resolves if the pod is gone or another one has its name.
+ *
+ * @throws KubeError
  */
 export async function removePod(
   pods: ResourceClient<Pod>,
@@ -30,7 +31,7 @@ export async function removePod(
   await pods.delete(metadata, { uid: metadata.uid }).catch(ignoreDeleted);
 }
 
-/** Asks for the deletion of all pods of the namespace that the labels select. Throws KubeError. */
+/** Requests the deletion of all matching pods of the namespace. @throws KubeError */
 export async function removePods(
   pods: ResourceClient<Pod>,
   selection: { namespace: string; labelSelector: string },

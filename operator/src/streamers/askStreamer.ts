@@ -5,20 +5,20 @@ import { signTicket, ticketPublicKeyOf, ticketSigningKey } from "#contracts/stre
 import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
 import { withDeadline } from "#runtime/scheduling/deadline.ts";
 
-/** A streamer that runs responds at once, and it is asked again soon. */
+/** A running streamer responds at once, and the request is repeated soon. */
 const timeoutMs = 1000;
 /** Many times the size of a status. */
 const maxResponseBytes = 16_384;
 
-/** A streamer in its pod, and the ticket that it shows its status for. */
+/** A streamer's address, and the ticket that authorizes reading its status. */
 export interface AskedStreamer {
   podIp: string;
   ticket: string;
 }
 
 /**
- * Returns what the streamer says of itself: a claim, for a game may have broken into it. Throws when it does
- * not respond within a second.
+ * Returns the streamer's status, which is untrusted because a game may have compromised the streamer. Throws
+ * if it does not respond within a second.
  */
 export async function askStreamer(
   { podIp, ticket }: AskedStreamer,
@@ -51,17 +51,17 @@ async function readBounded({ body }: Response): Promise<string> {
 
 const lifetimeSeconds = 60;
 
-/** Signs the operator's own tickets to streamers, which say how a stream is and nothing of whose it is. */
+/** Signs the operator's tickets to streamers. They show the state of a stream but not whose it is. */
 export interface OperatorTickets {
-  /** The key that each session's pod gets: it checks these tickets and cannot sign any. */
+  /** The key in each session's pod. It verifies these tickets but cannot sign any. */
   publicKey: string;
   /** Returns a ticket to the streamer of this session. */
   sign(gameSession: string): string;
 }
 
 /**
- * Returns what signs tickets with a key made of a secret that the operator's processes share. Without a
- * secret each process has a key of its own, which ends with the process.
+ * Returns a signer of tickets with a key derived from the secret that the operator's processes share. Without
+ * a secret each process generates its own key.
  */
 export function createOperatorTickets(secret: Buffer | undefined, clock: Clock): OperatorTickets {
   const key = ticketSigningKey(

@@ -8,15 +8,15 @@ import type { Stored } from "#kube/api/object.ts";
 import { isReady, isSessionPod, nodeOfPod } from "../sessionPods/podState.ts";
 import type { AskedStreamer, OperatorTickets } from "./askStreamer.ts";
 
-/** How many streamers are asked at once: one that does not respond holds its place for a second. */
+/**
+ * Concurrency limit of requests to streamers. A streamer that does not respond holds its place for a second.
+ */
 const askedAtOnce = 16;
 
 /** Maximum number of streams with metrics of their own. All streams count in their node's metrics. */
 const sessionsShownMax = 500;
 
-/**
- * What a stream is measured by: its value of a streamer's status, and which of two values is the worse one.
- */
+/** The values of a streamer's status shown as metrics, and which of two values is worse. */
 const figures = {
   joypod_stream_frames_per_second: {
     figure: "Frames encoded per second",
@@ -57,7 +57,7 @@ const figures = {
   }
 >;
 
-/** What asking all streamers needs. */
+/** Dependencies of StreamFigures. */
 export interface StreamFiguresDeps {
   pods: Pick<ObjectCache<Pod>, "list">;
   tickets: OperatorTickets;
@@ -66,15 +66,15 @@ export interface StreamFiguresDeps {
 }
 
 /**
- * The figures of all streams with a viewer, as gauges by node: the mean and the worst of its streams. Gauges
- * by session hold those that run now, a bounded number of them.
+ * Metrics of all streams with a viewer, as gauges by node: the mean and the worst of the node's streams.
+ * Gauges by session cover a bounded number of the current streams.
  */
 export class StreamFigures {
   readonly #deps: StreamFiguresDeps;
   readonly #streams: Gauge;
   readonly #unanswered: Gauge;
   readonly #gauges: ReadonlyMap<string, Gauge>;
-  /** The gauges by session, by the names of those by node. */
+  /** The gauges by session, by the names of the corresponding gauges by node. */
   readonly #ofSessions: ReadonlyMap<string, Gauge>;
 
   constructor(deps: StreamFiguresDeps) {
@@ -181,7 +181,7 @@ export class StreamFigures {
     const { askStreamer, tickets } = this.#deps;
     const podIp = status?.podIP;
     if (podIp === undefined || signal.aborted) return undefined;
-    // The gauge of unanswered counts it.
+    // Counted by the gauge of unanswered requests.
     return askStreamer({ podIp, ticket: tickets.sign(name) }, signal).catch(() => undefined);
   }
 }

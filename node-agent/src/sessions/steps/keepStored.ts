@@ -14,13 +14,13 @@ import type { WaitingUpload } from "../transferTurns.ts";
 import { isStored, storePack } from "./storeSave.ts";
 import { lookAgain, type RecordContext, retryMs, type Step, type StepContext } from "./step.ts";
 
-/** A report that the API server has not taken by then keeps nothing waiting any longer. */
+/** Maximum time that a pass waits for the API server to accept a report. */
 const reportMs = 5_000;
 
 /**
- * Stores the packer's newest pack while the game is played: at most one in each interval. A pack that the
- * player asked for is stored at once. A report that the API server does not take keeps no pack from the
- * object store, and is tried again soon.
+ * Stores the packer's newest pack while the game is played, at most once per interval. A pack that the player
+ * requested is stored immediately. A report that the API server does not accept delays no upload and is
+ * retried soon.
  */
 export const keepStored: Step = async (context) => {
   const {
@@ -35,14 +35,14 @@ export const keepStored: Step = async (context) => {
   return { requeueAfterMs: isReported ? requeueAfterMs : Math.min(requeueAfterMs, retryMs) };
 };
 
-/** Returns the time until a report that was not made is tried again, in milliseconds. */
+/** Returns the milliseconds until a failed report is retried. */
 function retryAfterMs({ deps: { saveIntervalMs } }: StepContext): number {
   return Math.min(saveIntervalMs, retryMs);
 }
 
 /**
- * Returns whether the report was made. A pass that failed instead would wait for its back-off, and the next
- * pack with it.
+ * Returns whether the report succeeded. A failed pass would delay the next pack by its back-off, so errors
+ * are only logged.
  */
 async function hasReported(
   context: StepContext,
@@ -71,14 +71,14 @@ async function hasReported(
 
 async function reportBefore(context: StepContext, { refused }: SpoolManifest): Promise<void> {
   const { deps, record, session, signal } = context;
-  // An earlier pass may have stored it when the API server took no report.
+  // An earlier pass may have stored it while the API server accepted no report.
   if (record.stored !== undefined && isNotReported(record.stored, session.status?.save))
     await reportStored(context, record.stored);
   if (refused !== undefined)
     await deps.reporter.report(session, [notFinal(refused.reason, refused.message)], undefined, signal);
 }
 
-/** Returns the time until the next look, in milliseconds. */
+/** Stores the newest pack if it is due. Returns the milliseconds until the next pass. */
 async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Promise<number> {
   const { deps, record } = context;
   const answered = await answeredRequest(context, manifest);
@@ -89,14 +89,14 @@ async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Prom
     return (await reportKept(context, manifest, answered)) ? deps.saveIntervalMs : retryAfterMs(context);
   }
   const dueInMs = answered === undefined ? dueMs(context) - deps.clock.now().getTime() : 0;
-  // A wait of more than an interval would only come of a clock that was put back.
+  // A wait of more than an interval means that the clock was set back.
   if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return dueInMs;
   return deps.turns.upload(uploadOf(context, answered !== undefined), async () =>
     storeDue(await lookAgain(context)),
   );
 }
 
-/** Stores the newest pack there is when the turn has come. */
+/** Stores the newest pack once it is this session's turn. Returns the milliseconds until the next pass. */
 async function storeDue(context: StepContext): Promise<number> {
   const {
     deps,
@@ -110,20 +110,20 @@ async function storeDue(context: StepContext): Promise<number> {
     next = await storePack(context, manifest.save, false, await answeredRequest(context, manifest));
   } catch (error) {
     await hasReported(context, (until) => reportSaveFailure(until, error));
-    // Nothing gets better before the packer writes anew.
+    // A retry helps only after the packer has written again.
     if (error instanceof SpoolUnreadable) return deps.saveIntervalMs;
     throw error;
   }
   const stored = next?.stored;
-  if (stored === undefined) return 100; // The manifest that names the newer pack is about to come.
+  if (stored === undefined) return 100; // The manifest that names the newer pack is about to appear.
   deps.onSaveStored("stored");
   const isReported = await hasReported(context, (until) => reportStored(until, stored));
   return isReported ? deps.saveIntervalMs : retryAfterMs(context);
 }
 
 /**
- * Returns whether a player who has changed nothing since the session began asked for this save: it becomes a
- * save of this session.
+ * Returns whether the pack answers the player's request although nothing has changed since the session began.
+ * It is then stored as a save of this session.
  */
 function isFirstOfRequest(
   { record }: StepContext,
@@ -134,7 +134,7 @@ function isFirstOfRequest(
 }
 
 /**
- * Returns whether the session shows that its saves could not be kept, or, which somebody else has written,
+ * Returns whether the session reports that its saves could not be stored or, after an edit by somebody else,
  * that nothing more is to be stored.
  */
 function isTroubled({ status }: GameSession, { outcome }: SessionRecord): boolean {
@@ -148,9 +148,9 @@ function isNotReported(stored: StoredSave, reported: StoredSave | undefined): bo
 }
 
 /**
- * Passes the player's request on to the packer. Returns the request once the packer has answered it;
- * undefined until then, and when its save is marked already. A packer that could not pack the folder has not
- * answered: the save that it has is an older one.
+ * Passes the player's request to the packer. Returns the request once the packer has answered it. Undefined
+ * until then, and if its save is already marked. A packer that could not pack the folder has not answered:
+ * its save is an older one.
  */
 async function answeredRequest(
   { deps, record, session, logger }: StepContext,
@@ -162,8 +162,8 @@ async function answeredRequest(
   try {
     await requestSave(deps.files.folder(record.gameSession), record.uid, saveRequestedAt);
   } catch (error) {
-    // It is passed on once the disk takes it, which may be full, read-only or failing: what is packed already
-    // is stored meanwhile.
+    // The disk may be full, read-only or failing. The request is retried, and existing packs are stored
+    // regardless.
     if (systemErrorCode(error) === undefined) throw error;
     logger.warn(
       { err: error, gameSession: record.gameSession },
@@ -174,9 +174,9 @@ async function answeredRequest(
 }
 
 /**
- * Reports what is new where no save is to be stored: the response to a request, by the save that is stored
- * already or by the word that the game has written none, or that trouble is over. Returns whether nothing is
- * left to report.
+ * Reports news if there is no save to store: that a request is answered by the stored save or by the fact
+ * that the game has written none, or that an earlier problem is over. Returns whether nothing is left to
+ * report.
  */
 async function reportKept(
   context: StepContext,
@@ -202,8 +202,8 @@ async function reportNothing({ deps, session, signal }: StepContext): Promise<vo
 }
 
 /**
- * Marks a save that is stored already as the one that the player asked for, in the node's record; returns it.
- * A later pass reports it where this one cannot.
+ * Marks a stored save as the answer to the player's request in the node's record, and returns it. If it
+ * cannot be reported now, a later pass reports it.
  */
 async function markRequested(
   { deps, record }: StepContext,
@@ -234,7 +234,7 @@ async function reportStored(
   await deps.reporter.report(session, findings, stored, signal);
 }
 
-/** Reports why a save could not be stored; it is tried again. */
+/** Reports why a save could not be stored. Storing is retried. */
 export async function reportSaveFailure(
   { deps, session, signal }: StepContext,
   error: unknown,
@@ -254,7 +254,7 @@ function reasonOf(error: unknown): SaveReason {
   return error instanceof ObjectStoreError ? saveReasons.storeRefused : saveReasons.saveFailed;
 }
 
-/** Returns the session's upload as it waits for its turn. */
+/** Returns the session's upload for the queue of waiting uploads. */
 export function uploadOf(context: RecordContext, isAwaited: boolean): WaitingUpload {
   const { namespace, gameSession: name } = context.record;
   return { key: keyOfRef({ namespace, name }), dueMs: dueMs(context), isAwaited };

@@ -27,17 +27,17 @@ import { shownWithinMs, type Finding } from "../report.ts";
 import { whileLaunching } from "../world.ts";
 import { retryMs, type SessionDeps, type Step, type StepContext } from "./step.ts";
 
-/** No launch waits for a save for so long. */
+/** Maximum time that a launch waits for a save. */
 const restoreDeadlineMs = 10 * 60_000;
 /**
- * More packs than a session makes on one node; after all nodes that a status can name, the count still fits
- * into the key of a save.
+ * More packs than a session makes on one node. Even with the maximum number of nodes in a status, the total
+ * fits into the key of a save.
  */
 const packsPerNode = 10_000_000;
 
 /**
- * Makes the game's files ready and orders the restore of the save; says so when the disk has no room for
- * that, once games that nobody plays have made some.
+ * Prepares the game's files and orders the restore of the save. If the disk is full even after evicting
+ * unused games, reports that.
  */
 export const prepare: Step = async (context) => {
   try {
@@ -67,22 +67,22 @@ export const prepare: Step = async (context) => {
   }
 };
 
-/** Where game and save are ready quickly, one write reports both. */
+/** If game and save are ready quickly, one write reports both. */
 const prepareFiles: Step = async (context) => {
   const { deps, session, record, world, signal } = context;
   if (world.record !== record) await deps.files.write(record);
-  // In a folder that was there already, an agent that died, or had no room left, right after it had written
-  // the record has not made it.
+  // The folder exists, but an agent that died or ran out of space right after it wrote the record did not
+  // create this one.
   else if (!world.isOrdered) await makePackedFolder(deps.files.folder(record.gameSession));
   // Before the order, so that no report of the packer is missed.
   deps.watcher.follow(keyOf(session), deps.files.packedFolder(record.gameSession));
   const content = await findContent(deps, session, signal);
-  // The order comes last: the save directory that follows it starts the game.
+  // The order comes last, because the save directory that follows it starts the game.
   const save = content.status === "True" ? await findSave(context) : undefined;
   const findings = save === undefined ? [content] : [content, save];
   const isUnderWay = save?.status === "Unknown";
-  // The operator learns from the GameNode that a cached game is there. A session is told of the end of a
-  // download that it had to wait for, and of a game that the GameNode does not list.
+  // The operator learns from the GameNode that a cached game is there. The session's status is written only
+  // after a download that the session waited for, or for a game that the GameNode does not list.
   if (isUnderWay && !hasAwaitedContent(session) && isListed(deps.gameNode(), record.contentDigest))
     return { requeueAfterMs: retryMs };
   const isNews = await deps.reporter.report(session, findings, undefined, signal);
@@ -92,7 +92,7 @@ const prepareFiles: Step = async (context) => {
   return isPrepared(session) ? undefined : { requeueAfterMs: shownWithinMs };
 };
 
-/** Returns the record of what the session starts from on this node. */
+/** Returns the record of the session's starting point on this node. */
 export function recordOf({ metadata, spec, status }: Stored<GameSession>, node: string): SessionRecord {
   const { slotId, generation, objectKey, sha256 } = spec.saveSlot;
   return {
@@ -109,9 +109,9 @@ export function recordOf({ metadata, spec, status }: Stored<GameSession>, node: 
 }
 
 /**
- * Returns how many nodes were given up before the session came to this one. Each packer counts from 1, so
- * that the saves of two nodes are told apart by this alone: a node that is given up while its agent is silent
- * may have packed, and stores that when the agent returns.
+ * Returns the number of nodes that were given up before the session came to this one. Each packer counts from
+ * 1, so only this offset distinguishes the saves of two nodes. A node that is given up while its agent is
+ * silent may have a pack, and stores it when the agent returns.
  */
 function nodesBefore(triedNodes: readonly string[], node: string): number {
   const place = triedNodes.indexOf(node);
@@ -124,7 +124,7 @@ function hasAwaitedContent({ status }: GameSession): boolean {
   );
 }
 
-/** Returns whether the GameNode says that the version is there. */
+/** Returns whether the GameNode lists the version as unpacked. */
 function isListed(gameNode: GameNode | undefined, contentDigest: string): boolean {
   return (
     gameNode?.status?.cache?.entries.some(
@@ -176,7 +176,7 @@ async function findContent(
     : finding("False", contentReasons.archiveIncomplete, `The archive has no ${missing} at its root.`);
 }
 
-/** Orders the restore once; returns what the packer has reported of it. */
+/** Orders the restore once. Returns the packer's report of it. */
 async function findSave(context: StepContext): Promise<Finding<"SaveRestored">> {
   const {
     record: { baseSave },
@@ -215,9 +215,10 @@ async function findSave(context: StepContext): Promise<Finding<"SaveRestored">> 
 }
 
 /**
- * Fetches the slot's save in its turn, and orders its restore; of a new playthrough there is nothing to wait
- * for. A launch that is cancelled meanwhile gives up its place on the line to the object store at once:
- * throws LaunchCancelled.
+ * Waits for its turn, fetches the slot's save and orders the restore. A new playthrough has nothing to wait
+ * for. A launch that is cancelled releases its transfer slot immediately.
+ *
+ * @throws LaunchCancelled
  */
 async function orderSave({ deps, session, record, signal }: StepContext): Promise<void> {
   const { files, objectStore, bucket, clock, random, turns } = deps;
@@ -262,7 +263,7 @@ async function missingPart(
   return engine?.isDirectory() === true ? undefined : `directory ${engineDir}`;
 }
 
-/** Returns a terminal reason, whatever the packer's is: it does not try again. */
+/** Returns a terminal reason in any case, because the packer does not retry. */
 function terminalReasonOf(reason: string): RestoreReason {
   return reason === packerRestoreReasons.saveVolumeFull
     ? restoreReasons.saveVolumeFull

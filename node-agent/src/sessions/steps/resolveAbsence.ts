@@ -8,7 +8,7 @@ import { giveUp, hasLivePod, storeNewest } from "./storeLast.ts";
 import { lookAgain, type RecordContext, retryMs, type SessionDeps } from "./step.ts";
 
 /**
- * Stores what a session has left here after it was removed from the cluster or went on elsewhere, and then
+ * Stores the session's last save here after it was removed from the cluster or moved to another node. Then
  * forgets the session.
  */
 export async function resolveAbsence(context: RecordContext): Promise<ReconcileResult | undefined> {
@@ -24,8 +24,8 @@ export async function resolveAbsence(context: RecordContext): Promise<ReconcileR
 }
 
 /**
- * Whose the session's folder is: the session's own once more, nobody's, or perhaps that of a new session of
- * the name, whose pod may have it mounted already.
+ * The owner of the session's folder: the session itself again, nobody, or possibly a new session of the same
+ * name, whose pod may have it mounted already.
  */
 type Claim = "own" | "another's" | "nobody's";
 
@@ -51,7 +51,7 @@ async function resolveLeft(context: RecordContext, claim: Claim): Promise<Reconc
 
 async function giveUpTo(claim: Claim, deps: SessionDeps, record: SessionRecord): Promise<ReconcileResult> {
   if (claim !== "own") await giveUp(deps, record, claim === "another's");
-  // A new session of the same name may have been waiting for the place.
+  // A new session of the same name may have been waiting for the folder.
   return { requeueAfterMs: claim === "another's" ? 0 : retryMs };
 }
 
@@ -76,7 +76,7 @@ async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | un
   }
 }
 
-/** A save that no GameSession names any more is of use only to an admin who knows of it. */
+/** Records an event, because only an admin can use a save that no GameSession names. */
 function tellAdmin(deps: SessionDeps, { gameSession, stored }: SessionRecord): void {
   const gameNode = deps.gameNode();
   if (stored === undefined || gameNode === undefined) return;

@@ -43,7 +43,7 @@ export interface SessionDeps {
   random: () => number;
 }
 
-/** What a pass knows about a session, whether or not the cluster still has it. */
+/** The state of a session in a pass, whether or not the cluster still has it. */
 export interface RecordContext {
   deps: SessionDeps;
   record: SessionRecord;
@@ -52,7 +52,7 @@ export interface RecordContext {
   logger: Logger;
 }
 
-/** What a step works with. */
+/** Inputs of a step. */
 export interface StepContext extends RecordContext {
   session: Stored<GameSession>;
 }
@@ -72,7 +72,9 @@ export function readSpoolOf(
 }
 
 /**
- * Reads the spool again, because the packer may have written since the pass began. @throws SpoolUnreadable
+ * Reads the spool again, because the packer may have written since the pass began.
+ *
+ * @throws SpoolUnreadable
  */
 export async function lookAgain<Context extends RecordContext>(context: Context): Promise<Context> {
   const { deps, record, world } = context;

@@ -17,7 +17,7 @@ import {
 } from "./step.ts";
 import { isStored, storePack } from "./storeSave.ts";
 
-/** Stores the last pack, and settles the session with what became of its save. */
+/** Stores the last pack, and reports the session's final save. */
 export const storeLast: Step = async (context) => {
   if (context.world.pod === undefined && (await hasLivePod(context))) return { requeueAfterMs: 1_000 };
   try {
@@ -31,8 +31,7 @@ export const storeLast: Step = async (context) => {
 };
 
 /**
- * Reports that what the packer's folder holds cannot be read; when the pod has ended, settles the session
- * without it.
+ * Reports that the packer's files cannot be read. Once the pod has ended, settles the session without them.
  */
 export const refuseSpool: Step = async (context) => {
   const {
@@ -54,8 +53,8 @@ export const refuseSpool: Step = async (context) => {
 };
 
 /**
- * Stores the newest pack unless the object store has it; returns the record with its outcome, or undefined
- * when a newer pack came meanwhile.
+ * Stores the newest pack unless the object store has it. Returns the record with its outcome, or undefined if
+ * a newer pack was written in the meantime.
  */
 export async function storeNewest(context: RecordContext): Promise<SessionRecord | undefined> {
   const {
@@ -94,7 +93,7 @@ async function refuse(context: StepContext, error: Error) {
   return settle({ ...context, record: next });
 }
 
-/** Returns how the storing of a session's last save ended, in the order of how much is lost. */
+/** Returns the result of storing a session's last save. The largest loss takes precedence. */
 function outcomeOf(record: SessionRecord, manifest: SpoolManifest | undefined, now: Date): SaveOutcome {
   const { save, refused, final } = manifest ?? {};
   if (refused !== undefined)
@@ -134,8 +133,8 @@ function leftOutOf(save: SpoolManifest["save"]): string {
 }
 
 /**
- * Returns whether the cluster has the session's pod on this node: a fresh look, as the watch of pods may lag
- * behind that of sessions.
+ * Returns whether the cluster has the session's pod on this node. Queries the API server, because the watch
+ * of pods may lag behind that of sessions.
  */
 export async function hasLivePod({
   deps: { pods, node },
@@ -146,14 +145,14 @@ export async function hasLivePod({
   return pod !== undefined && isOwnedBy(pod, uid) && pod.spec?.nodeName === node && mayStillPack(pod);
 }
 
-/** Reasons of outcomes by which nothing is lost. */
+/** Reasons of outcomes that lose nothing. */
 const goodReasons: ReadonlySet<string> = new Set([
   saveReasons.stored,
   saveReasons.unchanged,
   saveReasons.nothingToSave,
 ]);
 
-/** Reports what became of the last save, and removes the folder when the session is finished. */
+/** Reports the outcome of the last save, and removes the folder if the session is finished. */
 export const settle: Step = async ({ deps, session, record, signal }) => {
   const { outcome, stored } = record;
   if (outcome === undefined) return undefined;
@@ -174,7 +173,7 @@ export const settle: Step = async ({ deps, session, record, signal }) => {
   return deps.files.isUnwritten(record.gameSession) ? { requeueAfterMs: retryMs } : undefined;
 };
 
-/** Reports that there is no save, as the game never started. */
+/** Reports that there is no save, because the game never started. */
 export const reportNothing: Step = async ({ deps, session, record, world, signal }) => {
   const finding = {
     type: "SavePersisted",
@@ -189,8 +188,8 @@ export const reportNothing: Step = async ({ deps, session, record, world, signal
 };
 
 /**
- * Forgets a session. Its folder is removed, or set aside when its packs cannot be read; of a name that
- * another session has by now, what is in it.
+ * Forgets a session. Its folder is removed, or set aside if its packs cannot be read. If another session has
+ * taken the name, only the folder's contents are.
  */
 export async function giveUp(
   deps: SessionDeps,

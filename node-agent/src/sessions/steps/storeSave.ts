@@ -9,21 +9,22 @@ import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
 import { readSpoolOf, type RecordContext } from "./step.ts";
 
-/** A line that carries less, in bytes per second, stores no saves. */
+/** Minimum upload rate, in bytes per second. Slower uploads time out. */
 const slowestUpload = 64 * 1024;
 const startOfUploadMs = 60_000;
 
-/** Returns whether the object store has these bytes already, or the session started from them. */
+/** Returns whether the object store already has these bytes or the session started from them. */
 export function isStored({ stored, baseSave }: SessionRecord, { sha256, files }: PackedSave): boolean {
   if (stored !== undefined) return stored.sha256 === sha256;
   return baseSave === undefined ? files === 0 : baseSave.sha256 === sha256;
 }
 
 /**
- * Stores a pack; returns the record with it, or undefined when a newer pack has taken its place. The key
- * names the pack, so that storing it twice, or by two agents, is one and the same. `answered` is the player's
- * request that it answers. Throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded, with everything as
- * it was.
+ * Stores a pack. Returns the record with it, or undefined if a newer pack has replaced it. The key names the
+ * pack, so storing it twice, even by two agents, is idempotent. `answered` is the player's request that it
+ * answers. Changes nothing on failure.
+ *
+ * @throws SpoolUnreadable, ObjectStoreError or DeadlineExceeded
  */
 export async function storePack(
   context: RecordContext,
@@ -77,8 +78,8 @@ export async function storePack(
 }
 
 /**
- * Returns whether the manifest goes on naming a pack. The packer names a newer one before it removes a pack:
- * one that is gone and still named is lost.
+ * Returns whether the manifest still names a pack. The packer names a newer pack before it removes one, so a
+ * pack that is gone but still named is lost.
  */
 async function isStillNamed(
   { deps, record }: RecordContext,
@@ -88,14 +89,14 @@ async function isStillNamed(
   return manifest?.save?.sequence === sequence && manifest.save.attempt === attempt;
 }
 
-/** Returns how long the upload may take: an object store that goes silent is given up long before. */
+/** Returns the maximum duration of the upload. A silent object store times out much earlier. */
 function uploadDeadlineMs(bytes: number): number {
   return startOfUploadMs + (bytes / slowestUpload) * 1000;
 }
 
 /**
- * Returns the request that this save answers, or else the last one that an earlier save answered: later saves
- * repeat it.
+ * Returns the request that this save answers, or else the last one answered by an earlier save, which later
+ * saves repeat.
  */
 function requestOf({ stored }: SessionRecord, answered: string | undefined): Pick<StoredSave, "requestedAt"> {
   const requestedAt = answered ?? stored?.requestedAt;

@@ -19,8 +19,7 @@ import type { Throttle } from "../../throttle.ts";
 import { differenceOf, statusOf } from "./status.ts";
 
 /**
- * Creates the controller that runs one reconcile per changed cache, and for all caches when a node's content
- * changes.
+ * Creates the controller that reconciles each changed cache, and all caches when a node's content changes.
  */
 export function createCacheController(
   deps: CacheDeps,
@@ -39,21 +38,21 @@ export function createCacheController(
   });
 }
 
-/** What the cache controller works with. */
+/** Dependencies of the cache controller. */
 interface CacheDeps {
   cluster: Cluster;
   caches: ResourceClient<GameCache>;
   heartbeats: Heartbeats;
   events: EventSink;
   clock: Clock;
-  /** Spaces writes that only say how far downloads are. */
+  /** Rate-limits writes that only update download progress. */
   progressThrottle: Throttle;
 }
 
-/** How far apart writes are that only say how far downloads are. */
+/** Minimum interval between writes that only update download progress. */
 const progressWriteMs = 2_000;
 
-/** What the steps of a pass work with. */
+/** Inputs of the steps of a pass. */
 interface CachePass {
   key: string;
   cache: Stored<GameCache>;
@@ -62,8 +61,8 @@ interface CachePass {
 }
 
 /**
- * Returns a reconcile that aggregates the nodes' reports in a cache's status. What each node should hold is
- * written by the GameNode controller: one writer per node.
+ * Returns a reconcile that aggregates the nodes' reports in a cache's status. The GameNode controller writes
+ * the desired content of each node, so each node has one writer.
  */
 function createCacheReconciler(deps: CacheDeps): Reconcile {
   return createReconciler({
@@ -80,7 +79,7 @@ function createCacheReconciler(deps: CacheDeps): Reconcile {
   });
 }
 
-/** Adds the operator's finalizer, so that the nodes are released before the cache is gone. */
+/** Adds the operator's finalizer, so that the nodes are released before the cache is deleted. */
 async function hold(pass: CachePass): Promise<StepOutcome> {
   const { cache, deps, signal } = pass;
   if (hasFinalizer(cache, finalizers.cache)) return "done";

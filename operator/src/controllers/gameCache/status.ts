@@ -26,14 +26,14 @@ const states: Record<CacheEntry["state"], GameCacheNodeState> = {
 };
 
 /**
- * Letters of a node's reason that are shown. The GameNode has all of it, which of a thousand nodes would be
- * more than etcd takes in one object.
+ * Maximum length of a node's reason. The GameNode has the full text; a thousand full texts would exceed
+ * etcd's object size limit.
  */
 const reasonMaxLength = 256;
 
 /**
- * Returns the cache's status, put together from what its nodes report. Nodes that hold it without being asked
- * by policy count too.
+ * Returns the cache's status, aggregated from its nodes' reports. Nodes that hold the cache without being
+ * asked to by policy count too.
  */
 export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: Date): GameCacheStatus {
   const digest = cache.spec.source.sha256;
@@ -57,7 +57,7 @@ export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: 
     (known, update) => setCondition<Condition>(known, { ...update, observedGeneration }, now),
     [...(cache.status?.conditions ?? [])],
   );
-  // An empty list is left out, as the API server would drop it on the next change.
+  // An empty list is omitted, because the API server would drop it on the next change.
   return {
     observedGeneration,
     currentDigest: digest,
@@ -67,7 +67,9 @@ export function statusOf(cache: GameCache, gameNodes: readonly FillNode[], now: 
   };
 }
 
-/** Returns whether the status differs from before; `progress`: only in how far downloads are. */
+/**
+ * Returns how the status differs from the previous one. `progress` means that only download progress differs.
+ */
 export function differenceOf(
   before: GameCacheStatus | undefined,
   after: GameCacheStatus,
@@ -104,7 +106,7 @@ interface Counts {
   failedNodes: number;
 }
 
-/** A condition without its time. */
+/** A condition without its transition time. */
 type Finding<T extends GameCacheConditionType, R> = Pick<Condition, "status" | "message"> & {
   type: T;
   reason: R;

@@ -14,7 +14,7 @@ import type { OtherPod } from "../../cluster/watchedPods.ts";
 import { nodeOfPod } from "../../sessionPods/podState.ts";
 import { createNodeReconciler, type NodeDeps } from "./reconciler.ts";
 
-/** The caches that the node controller listens to. */
+/** The caches that trigger the node controller. */
 export interface NodeCaches {
   nodes: WatchedCache<Node>;
   gameNodes: WatchedCache<GameNode>;
@@ -22,13 +22,13 @@ export interface NodeCaches {
   gameSessions: WatchedCache<GameSession>;
   pods: WatchedCache<Pod>;
   leases: WatchedCache<Lease>;
-  /** Absent where other pods are not counted. */
+  /** Undefined if other pods are not counted. */
   otherPods?: WatchedCache<OtherPod>;
 }
 
 /**
  * Creates the controller that reconciles each changed node. A change of a cache, or of one node's content,
- * readiness or labels, requeues all nodes, because it may change what each should hold.
+ * readiness or labels, requeues all nodes, because it may change the desired content of each.
  */
 export function createNodeController(
   deps: NodeDeps,
@@ -66,7 +66,7 @@ export function createNodeController(
 }
 
 /**
- * A heartbeat matters only for a node that is not Ready. A missing heartbeat is noticed by the node's next
+ * A heartbeat matters only for a node that is not Ready. A missing heartbeat is noticed in the node's next
  * pass.
  */
 function isReady({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: string): boolean {
@@ -77,12 +77,12 @@ function toKeys(nodeName: string | undefined): string[] {
   return nodeName === undefined ? [] : [nodeName];
 }
 
-/** Returns the key of the node if it is a game node: pods on other nodes change no GameNode. */
+/** Returns the node's key if it is a game node. Pods on other nodes change no GameNode. */
 function gameNodeKeys({ gameNodes }: Pick<Cluster, "gameNodes">, nodeName: string | undefined): string[] {
   return nodeName !== undefined && gameNodes.get(nodeName) !== undefined ? [nodeName] : [];
 }
 
-/** Ignores what pods report of themselves all the time. */
+/** Ignores the frequent status updates of pods. */
 function changesRequests(change: Change<OtherPod>): boolean {
   return (
     change.type !== "updated" ||

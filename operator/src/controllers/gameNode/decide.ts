@@ -18,28 +18,28 @@ import { checksOf, failedCheck, type CheckRules } from "../../nodes/nodeChecks.t
 import { filledOf } from "../../nodes/nodeFill.ts";
 import { isGameNode, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
 
-/** Everything that is observed about one game node in a pass. */
+/** The observed state of one game node in a pass. */
 export interface NodeWorld {
   node: Node | undefined;
   gameNode: Stored<GameNode> | undefined;
-  /** Current versions of pinned games that the policies ask of the node. */
+  /** Current versions of pinned games that the policies request on the node. */
   pinned: readonly DesiredContent[];
   fillDeadlineMs: number;
   hasHeartbeat: boolean;
   /**
-   * The health by which the node's sessions are decided about: Unknown instead of Lost while too many nodes
-   * are silent.
+   * Health used for decisions about the node's sessions: Unknown instead of Lost while too many nodes are
+   * silent.
    */
   health: NodeHealth;
-  /** Slots that sessions take. */
+  /** Slots in use by sessions. */
   used: number;
   /** Resources available to session pods in total. Undefined if the node does not report them. */
   offered: PodResources | undefined;
   /** Resources that each session pod requests in addition to its game. */
   overhead: PodResources;
-  /** A session that has ended may have left a save that the agent has yet to store. */
+  /** Whether a finished session may have left a save that the agent has not stored yet. */
   hasPendingSave: boolean;
-  /** UDP ports that pods of others take there. */
+  /** UDP ports taken by pods that are not session pods. */
   takenPorts: ReadonlySet<number>;
   rules: SlotRules & CheckRules;
   now: Date;
@@ -52,8 +52,8 @@ export type OperatorNodeStatus = Pick<
 >;
 
 /**
- * What becomes of a GameNode. `keep`: its node is a game node. `drain`: its node is no game node any more,
- * but sessions or saves are left there. `remove`: nothing is left there either.
+ * The action for a GameNode. `keep`: its node is a game node. `drain`: its node is no longer a game node, but
+ * sessions or saves are left there. `remove`: nothing is left there.
  */
 export type NodeAction = "keep" | "drain" | "remove";
 
@@ -64,7 +64,7 @@ export function nodeActionFor({ node, used, hasPendingSave, rules }: NodeWorld):
   return used > 0 || hasPendingSave ? "drain" : "remove";
 }
 
-/** Returns what the operator writes about a node that is not removed. */
+/** Returns the status that the operator writes for a node that is not removed. */
 export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">): OperatorNodeStatus {
   const { node, gameNode, used, offered, overhead, takenPorts, rules, now } = world;
   const checks = node ? checksOf(node, takenPorts, rules) : [];
@@ -95,7 +95,7 @@ export function statusOf(world: NodeWorld, action: Exclude<NodeAction, "remove">
       ...(offered === undefined ? {} : { offered }),
       overhead,
     },
-    // An empty object is left out, as the API server would drop it on the next change.
+    // An empty object is omitted, because the API server would drop it on the next change.
     ...(Object.keys(addresses).length === 0 ? {} : { addresses }),
   };
 }
@@ -120,8 +120,8 @@ function addressesToReport(
 }
 
 /**
- * Returns why the node takes no new session; undefined when it does. The agent's findings count as last
- * reported, and an agent that falls silent is a reason of its own, which comes before them.
+ * Returns why the node takes no new sessions. Undefined if it takes them. A silent agent is reported as such,
+ * before the last findings that it reported.
  */
 function unschedulableOf(
   { node, gameNode, hasHeartbeat, rules }: NodeWorld,
@@ -193,7 +193,7 @@ function gpuNotSharedOf(node: Node, { gpu }: SlotRules): Finding {
 
 /**
  * Returns how the status differs from the GameNode's. `used`: only the number of sessions differs. `minor`:
- * what other pods leave to sessions, the words of a condition or the observed generation may differ, too.
+ * the capacity left by other pods, the message of a condition or the observed generation may differ too.
  */
 export function differenceOf(
   gameNode: GameNode | undefined,
@@ -219,7 +219,7 @@ export function differenceOf(
   return before?.capacity?.used === after.capacity?.used ? "none" : "used";
 }
 
-/** Returns whether the node is asked to hold the same as before, in whatever order. */
+/** Returns whether the desired content is the same, regardless of order. */
 export function isSameDesired(
   before: readonly DesiredContent[] | undefined,
   after: readonly DesiredContent[],

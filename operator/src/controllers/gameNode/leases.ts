@@ -8,7 +8,7 @@ import { isOwnedBy, keyOfRef, ownedBy, type Stored } from "#kube/api/object.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 
-/** What the Leases of the agents' heartbeats are kept with. */
+/** Dependencies of the functions that manage heartbeat Leases. */
 export interface LeaseDeps {
   cluster: Pick<Cluster, "leases">;
   leases: ResourceClient<Lease>;
@@ -17,9 +17,8 @@ export interface LeaseDeps {
 }
 
 /**
- * Makes the Lease that the node's agent renews; the cluster deletes it with its GameNode. Where there is no
- * Lease, because the operator is of an earlier release, the agent reports in the GameNode's status that it
- * lives.
+ * Creates the Lease that the node's agent renews. The cluster deletes it with its GameNode. Without a Lease,
+ * as with an operator of an earlier release, the agent reports its heartbeat in the GameNode's status.
  */
 export async function ensureLease(
   gameNode: Stored<GameNode>,
@@ -30,8 +29,8 @@ export async function ensureLease(
   const { name } = gameNode.metadata;
   const known = leaseOf(name, deps);
   if (known && isOwnedBy(known, gameNode.metadata.uid)) return;
-  // The Lease belongs to a former GameNode of this name. Its deletion brings the next pass, which makes a new
-  // one.
+  // The Lease belongs to a former GameNode of this name. Its deletion triggers the next pass, which creates a
+  // new one.
   if (known) return deleteLease(known, deps, signal);
   const ownerReferences = [{ ...ownedBy(gameNode), blockOwnerDeletion: false }];
   try {
@@ -50,13 +49,13 @@ export async function ensureLease(
       ),
     );
   } catch (error) {
-    // Either the watch has not shown this Lease yet, or it belongs to another program: then the agent reports
-    // in the GameNode's status instead.
+    // Either the watch has not shown this Lease yet, or it belongs to another program. In the latter case the
+    // agent reports in the GameNode's status instead.
     if (!isAlreadyExists(error)) throw error;
   }
 }
 
-/** Deletes the Lease of a node that is no game node any more. */
+/** Deletes the Lease of a node that is no longer a game node. */
 export async function removeLease(name: string, deps: LeaseDeps, signal: AbortSignal): Promise<void> {
   const known = leaseOf(name, deps);
   if (known) await deleteLease(known, deps, signal);

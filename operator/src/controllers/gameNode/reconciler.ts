@@ -41,7 +41,7 @@ import type { CheckRules } from "../../nodes/nodeChecks.ts";
 import type { SlotRules } from "../../nodes/slots.ts";
 import { ensureLease, removeLease, type LeaseDeps } from "./leases.ts";
 
-/** What the node controller works with. */
+/** Dependencies of the node controller. */
 export interface NodeDeps extends LeaseDeps {
   cluster: Cluster;
   gameNodes: ResourceClient<GameNode>;
@@ -56,20 +56,21 @@ export interface NodeDeps extends LeaseDeps {
   loads: NodeLoads;
   otherRequests: OtherRequests;
   podOverhead: PodResources;
-  /** Time that a new node is given to get its pinned games. */
+  /** Time a new node gets to download its pinned games before it takes sessions anyway. */
   fillDeadlineMs: number;
   clock: Clock;
-  /** Spaces out writes that are not urgent. */
+  /** Rate-limits writes that are not urgent. */
   throttle: Throttle;
 }
 
 /**
- * Maximum interval between passes for a silent node: whether it counts as lost depends on the other nodes.
+ * Maximum interval between passes for a silent node, because whether it counts as lost depends on the other
+ * nodes.
  */
 const silentRetryMs = 5_000;
 /**
- * Minimum milliseconds between two writes of a node's status, by kind of change. Most changes are of the
- * session count, which only people read: placement keeps its own.
+ * Minimum milliseconds between two writes of a node's status, by kind of change. Most changes affect only the
+ * session count, which is informational: placement keeps its own count.
  */
 const apartMs = { used: 10_000, minor: 2_000, major: 0 } as const;
 /** Maximum interval between passes for a node that belongs to another installation. */
@@ -85,7 +86,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     const known = deps.cluster.gameNodes.get(name);
     if (known && ownershipConflict(known, deps.installation) !== undefined)
       return leaveAlone(node, known, deps);
-    // Read before anything is observed: a heartbeat that runs out during this pass was observed as fresh, and
+    // Read before anything is observed. A heartbeat that expires during this pass was observed as fresh and
     // needs another pass.
     const staleInMs = deps.heartbeats.staleInMs(name);
     const world = observe(name, node, deps);
@@ -108,7 +109,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     }
     const gameNode = await applyDesired(node, deps, signal);
     if (ownershipConflict(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
-    // What is pinned does not matter any more to a node that was filled once.
+    // Pinned games no longer matter to a node that was filled once.
     const pinned = isConditionTrue(gameNode.status?.conditions, "Filled") ? [] : deps.fillPlan.pinnedOn(name);
     const waitMs = await reportStatus({ ...world, gameNode, pinned }, action, deps, signal);
     await labelForAgent(node, agentLabelValueOf(deps.installation), deps, signal);
@@ -119,7 +120,7 @@ export function createNodeReconciler(deps: NodeDeps) {
   };
 }
 
-/** Says on the Node that another installation has it. */
+/** Reports on the Node that another installation owns it. */
 function leaveAlone(
   node: Stored<Node> | undefined,
   gameNode: Stored<GameNode>,
@@ -149,7 +150,7 @@ function observe(
   return {
     node,
     gameNode: cluster.gameNodes.get(name),
-    // The plan counts a node that is new once it has a GameNode.
+    // The plan includes a new node only once it has a GameNode.
     pinned: [],
     fillDeadlineMs,
     hasHeartbeat: heartbeats.isFresh(name),
@@ -175,8 +176,9 @@ async function removeGameNode(
 }
 
 /**
- * Asks the API server whether a node with an agent has sessions or saves that the cache does not show:
- * without its agent they would be lost. What is found goes into the cache, which brings the next pass.
+ * Checks with the API server whether a node with an agent has sessions or saves that the cache does not show,
+ * because they would be lost without the agent. Results are added to the cache, which triggers the next
+ * pass.
  */
 async function isStillNeeded(
   { metadata }: Stored<Node>,
@@ -195,8 +197,8 @@ async function isStillNeeded(
 }
 
 /**
- * Asks the API server for a node that has a GameNode and that the cache does not show: without its GameNode
- * its sessions would end. It goes into the cache as well.
+ * Checks with the API server for a node that has a GameNode but is missing from the cache, because its
+ * sessions would end without the GameNode. The result is added to the cache as well.
  */
 async function isStillThere(
   name: string,
@@ -209,9 +211,9 @@ async function isStillThere(
 }
 
 /**
- * Sets the label that the node agents' DaemonSet selects by, or takes it off. A node that an admin makes no
- * game node any more keeps it until its last session and save are gone: by the admin's own label alone the
- * agent would go first. Another installation's label is left alone.
+ * Sets or removes the label that the node agents' DaemonSet selects by. A node that an admin has removed from
+ * the game nodes keeps the label until its last session and save are gone. If the DaemonSet used the admin's
+ * label instead, the agent would be removed first. Another installation's label is left alone.
  */
 async function labelForAgent(
   node: Stored<Node>,
@@ -236,7 +238,7 @@ async function labelForAgent(
 }
 
 /**
- * Creates the GameNode, or updates its desired content and its owner. Returns it unchanged if another
+ * Creates the GameNode, or updates its desired content and owner. Returns it unchanged if another
  * installation created it.
  */
 async function applyDesired(
@@ -252,7 +254,8 @@ async function applyDesired(
   if (known && isMarked && isSameDesired(known.spec.desired, desired)) return known;
   const marks = ownershipMetadata(installation);
   const written = known
-    ? // This is no apply: to apply an empty list in place of a full one makes the API server drop the whole
+    ? // Uses a merge patch: applying an empty list in place of a full one makes the API server drop the whole
+      // spec.
       // spec.
       await gameNodes.mergePatch(
         { name },
@@ -271,7 +274,7 @@ async function applyDesired(
   return written;
 }
 
-/** Another installation's GameNode of the name is not in the cache. */
+/** Another installation's GameNode of the same name is not in the cache. */
 async function createOrFind(
   gameNodes: ResourceClient<GameNode>,
   draft: Draft<GameNode>,
@@ -286,8 +289,8 @@ async function createOrFind(
 }
 
 /**
- * Writes what changed. Returns the milliseconds to wait when the change is not urgent and the status was
- * written a moment ago; 0 otherwise.
+ * Writes the changes. Returns the milliseconds to wait if the change is not urgent and the status was written
+ * a moment ago; otherwise 0.
  */
 async function reportStatus(
   world: NodeWorld & { gameNode: Stored<GameNode> },

@@ -26,17 +26,17 @@ import { stateOn } from "../../content/fill.ts";
 import { chooseNode, choosePort, noFreePortOn, whyNoNode, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
-/** A session's place: a slot of a node and a media port there. */
+/** A session's placement: slots on a node and a media port there. */
 export interface Assignment {
   nodeName: string;
   mediaPort: number;
   address: string | undefined;
 }
 
-/** How long a port is not tried again that somebody else has on a node. */
+/** How long a port is avoided after a pod was refused because of it. */
 const refusedPortMs = 3_600_000;
 
-/** Why no place was found, for the session's Scheduled condition. */
+/** The reason why no place was found, for the session's Scheduled condition. */
 export interface NoPlace {
   reason: Exclude<ScheduledReason, typeof scheduledReasons.nodeAssigned>;
   message: string;
@@ -64,17 +64,19 @@ export interface AssignmentsDeps {
 }
 
 /**
- * Assigns slots and ports, one decision at a time. Each decision looks at the caches and at what was assigned
- * lately but has not come back by a watch, so that sessions placed at the same moment never share a slot or a
- * port.
+ * Assigns slots and ports, one decision at a time. Each decision considers the caches and recent assignments
+ * that the watches have not shown yet, so sessions placed at the same moment never share a slot or port.
  */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
-  /** By session key: what was assigned to which version of the session, and is not yet seen in its status. */
+  /**
+   * Assignments not yet visible in the session's status, by session key, with the version of the session each
+   * was made for.
+   */
   readonly #recent = new Map<string, Assignment & { uid: string; version: string; share: NodeShare }>();
   /**
-   * By node: ports whose pod is gone or was refused, and the monotonic time in milliseconds from which they
-   * may be assigned again.
+   * Ports that recently belonged to a pod or were refused, by node, with the monotonic time in milliseconds
+   * from which each may be assigned again.
    */
   readonly #quarantine = new Map<string, Map<number, number>>();
 
@@ -86,8 +88,8 @@ export class Assignments {
   }
 
   /**
-   * Returns a slot and a port on the best node that is not excluded: the same ones until the session's status
-   * shows them, or has changed without them.
+   * Returns slots and a port on the best node that is not excluded. Repeated calls return the same assignment
+   * until the session's status shows it or has changed without it.
    */
   assign(session: Stored<GameSession>, excluded: readonly string[] = []): Assignment | NoPlace {
     this.#settle();
@@ -103,7 +105,7 @@ export class Assignments {
     return this.#assignOnBest(session, this.#candidates(session, excluded));
   }
 
-  /** Returns another port on the session's node than the one it has. */
+  /** Returns a different port on the session's node. */
   reassignPort(session: Stored<GameSession>, nodeName: string): Assignment | NoPlace {
     this.#settle();
     const assigned = this.#recent.get(keyOf(session));
@@ -122,8 +124,8 @@ export class Assignments {
   }
 
   /**
-   * Keeps a port of a node from being assigned for an hour: a pod was refused because of it, so somebody has
-   * it whom the caches do not show.
+   * Excludes a port of a node for an hour. A pod was refused because of it, so something that the caches do
+   * not show uses it.
    */
   avoid(nodeName: string, port: number): void {
     this.#keepOut(nodeName, [port], refusedPortMs);
@@ -133,14 +135,14 @@ export class Assignments {
     if (nodeName === undefined || ports.length === 0) return;
     const until = this.#deps.clock.monotonicMs() + forMs;
     const onNode = this.#quarantine.get(nodeName) ?? new Map<number, number>();
-    // The refused pod goes soon after, which must not shorten the hour.
+    // The refused pod is deleted soon after, which must not shorten the hour.
     for (const port of ports) onNode.set(port, Math.max(until, onNode.get(port) ?? until));
     this.#quarantine.set(nodeName, onNode);
   }
 
   /**
-   * Assigns a place on the best node that has room and a media port. Ports are counted one node after the
-   * other, as mostly the first one has some.
+   * Assigns a place on the best node that has room and a media port. Ports are counted per node on demand,
+   * because the first node usually has free ones.
    */
   #assignOnBest(session: Stored<GameSession>, candidates: readonly Candidate[]): Assignment | NoPlace {
     const needed = sessionShare(session.spec, this.#deps.config.podOverhead);
@@ -181,9 +183,8 @@ export class Assignments {
   }
 
   /**
-   * Forgets what the caches show by now, what is over, and what cannot be written any more: a place is
-   * written on condition that the session is of the version that it was assigned to, so that a newer one
-   * either shows it or never will.
+   * Drops assignments that the caches show, that are over, or that can no longer be written. An assignment is
+   * written only to the session version it was made for, so a newer version either shows it or never will.
    */
   #settle(): void {
     for (const [key, { uid, version, nodeName, mediaPort }] of this.#recent) {
@@ -226,7 +227,7 @@ export class Assignments {
     });
   }
 
-  /** By node: what was assigned to other sessions and does not show in the caches yet. */
+  /** Loads assigned to other sessions and not yet visible in the caches, by node. */
   #unseenLoads(exceptKey: string): Map<string, NodeShare> {
     const { loads } = this.#deps;
     const unseen = new Map<string, NodeShare>();
@@ -248,7 +249,7 @@ export class Assignments {
     );
   }
 
-  /** Returns why nodes take no sessions, as their GameNodes say. */
+  /** Returns why nodes take no sessions, from their GameNodes. */
   #refusedNodes(): string[] {
     return this.#deps.cluster.gameNodes
       .list()
@@ -260,8 +261,8 @@ export class Assignments {
   }
 
   /**
-   * Holds the port for a while after the end: stale connection tracking on the node could lead a new
-   * session's packets to the old pod.
+   * Returns whether the port of a finished session is still held. Stale connection tracking on the node could
+   * direct a new session's packets to the old pod.
    */
   #isInQuarantine(finished: Stored<GameSession>): boolean {
     const { moments, clock, config } = this.#deps;

@@ -16,7 +16,7 @@ import { isSessionPod } from "../../sessionPods/podState.ts";
 import { createSessionReconciler } from "./reconciler.ts";
 import type { SessionDeps } from "./steps/step.ts";
 
-/** The caches that the session controller listens to. */
+/** The caches that trigger the session controller. */
 export interface SessionCaches {
   gameSessions: WatchedCache<GameSession>;
   pods: WatchedCache<Pod>;
@@ -24,7 +24,7 @@ export interface SessionCaches {
   gameNodes: WatchedCache<GameNode>;
 }
 
-/** Creates the controller that runs one reconcile per changed session; several sessions at a time. */
+/** Creates the controller that reconciles each changed session. Sessions are reconciled concurrently. */
 export function createSessionController(
   deps: SessionDeps,
   caches: SessionCaches,
@@ -39,8 +39,8 @@ export function createSessionController(
 }
 
 /**
- * Returns what tells of sessions that may need work, as far as the caches do. Sessions without a place
- * concern every change that may give them one.
+ * Returns the sources that enqueue sessions on cache changes. Every change that may make room enqueues the
+ * sessions without a place.
  */
 export function sessionSources(cluster: Cluster, caches: SessionCaches, clock: Clock): Source[] {
   const unplaced = { keys: () => unplacedKeys(cluster), clock };
@@ -67,10 +67,7 @@ export function sessionSources(cluster: Cluster, caches: SessionCaches, clock: C
   ];
 }
 
-/**
- * Returns the keys of the sessions that wait, or may have to wait, until it is known whether games get the
- * internet.
- */
+/** Returns the keys of the sessions that need to know whether games get internet access. */
 export function keysThatNeedInternet({ gameSessions }: Cluster): string[] {
   return gameSessions
     .list()
@@ -87,8 +84,8 @@ function keysOn({ gameSessions }: Cluster, nodeName: string): string[] {
 }
 
 /**
- * Who waits for files hears of the end of a fill by its GameNode: the agent, which found them there, may say
- * nothing in the session.
+ * Sessions that wait for files are woken by the GameNode when a fill ends. If the agent finds the files
+ * already there, it may write nothing to the session.
  */
 function unpreparedKeysOn({ gameSessions }: Cluster, nodeName: string): string[] {
   return gameSessions
@@ -111,9 +108,7 @@ function changesReadiness(change: Change<Node>): boolean {
   );
 }
 
-/**
- * Ignores heartbeats and what the node holds, which change a GameNode all the time and concern few sessions.
- */
+/** Ignores heartbeats and content, which change a GameNode often and concern few sessions. */
 function changesSchedulable(change: Change<GameNode>): boolean {
   if (change.type !== "updated") return true;
   const { object, previous } = change;

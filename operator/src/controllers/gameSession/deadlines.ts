@@ -8,13 +8,13 @@ import type { Moment, NotedMoments } from "./moments.ts";
 import { currentPod, isNodeBehind, type SessionWorld } from "./world.ts";
 
 /**
- * When time alone changes what has to be done, in milliseconds of this process's monotonic clock: each counts
- * from when the operator saw its begin.
+ * The times at which a session needs attention without any change, in milliseconds of this process's
+ * monotonic clock. Each counts from when this operator observed its start.
  */
 export interface Deadlines {
-  /** The session is not ready in time. */
+  /** The session was not ready in time. */
   start?: number;
-  /** The current node has not made the game's files ready, or fetched the save, in time. */
+  /** The current node has not prepared the game's files, or fetched the save, in time. */
   download?: number;
   /** The scheduler has not found room in time. */
   unschedulable?: number;
@@ -22,26 +22,25 @@ export interface Deadlines {
   idle?: number;
   maxDuration?: number;
   /**
-   * The stop no longer waits for the game's end and the last save, so a silent kubelet, agent or store does
-   * not block the player.
+   * The stop no longer waits for the game's end and the last save, so that a silent kubelet, agent or store
+   * does not block the player.
    */
   saveGiveUp?: number;
-  /** The status says that the session is being stopped, which until then its spec alone says. */
+  /** The status records the stop. Until then only the spec shows it. */
   stoppingNote?: number;
   /** The finished object is deleted. */
   expiry?: number;
 }
 
 /**
- * A stop that the spec asks for is mostly over before this, and costs no write at its begin. One that waits
- * for longer must not go on to look as if the game were played: an admin who looks for what holds it up would
- * not find it.
+ * Most stops requested in the spec finish sooner and cost no write. A stop that takes longer must be visible,
+ * because an admin who investigates it would otherwise see a running game.
  */
 const stoppingNoteSeconds = 5;
 
 /**
- * Returns the deadlines that apply to the session as it is. Every state has one, except that a finished
- * session waits for the API's recorder.
+ * Returns the deadlines that apply to the session in its current state. Every state has one, except a
+ * finished session that waits for the API's recorder.
  */
 export function deadlinesOf(world: SessionWorld): Deadlines {
   const { session } = world;
@@ -65,7 +64,7 @@ function startDeadlines(world: SessionWorld): Deadlines {
   const pod = currentPod(world);
   const stuck = pod && unschedulable(pod);
   return {
-    // The session is not to blame for the time in which no operator ran.
+    // Time in which no operator ran does not count against the session.
     start: after(world, "startedAt", spec.startDeadlineSeconds),
     ...(status?.placement && isNodeBehind(world)
       ? { download: after(world, "assignedAt", spec.downloadDeadlineSeconds) }
@@ -77,8 +76,8 @@ function startDeadlines(world: SessionWorld): Deadlines {
 }
 
 /**
- * Returns the deadlines of a session that runs. The API moves `expiresAt` while keepalives come. Each move is
- * a sign of life, counted from when this process saw it: the time that `expiresAt` names is one of the
+ * Returns the deadlines of a running session. The API advances `expiresAt` while keepalives arrive. Each
+ * change counts as a sign of life from when this process observed it, because `expiresAt` is a time of the
  * database's clock.
  */
 function runDeadlines(world: SessionWorld): Deadlines {
@@ -97,7 +96,7 @@ function runDeadlines(world: SessionWorld): Deadlines {
 }
 
 /**
- * Returns whether the session is being stopped. Where its spec asks for that, the pod's deletion may have
+ * Returns whether the session is being stopped. If the spec requests the stop, the pod's deletion may have
  * been refused so far.
  */
 function hasStopBegun(world: Pick<SessionWorld, "session" | "pod">): boolean {
@@ -105,8 +104,8 @@ function hasStopBegun(world: Pick<SessionWorld, "session" | "pod">): boolean {
 }
 
 /**
- * Returns when the stop began, in milliseconds since 1970: by the status, else by the deletion of the pod or
- * of the session; undefined before it, and where only the spec asks for it.
+ * Returns when the stop began, in milliseconds since 1970: from the status, else from the deletion of the pod
+ * or the session. Undefined before a stop, and if only the spec requests it.
  */
 export function stoppingSinceOf(world: Pick<SessionWorld, "session" | "pod">): number | undefined {
   const { status, metadata } = world.session;
@@ -117,18 +116,18 @@ export function stoppingSinceOf(world: Pick<SessionWorld, "session" | "pod">): n
   return metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp);
 }
 
-/** A pod's deletionTimestamp is the end of its grace: the deletion was asked for one grace earlier. */
+/** Returns when the pod's deletion was requested. Its deletionTimestamp is one grace period later. */
 function deletionAskedAt({ metadata }: Pod): number | undefined {
   if (metadata.deletionTimestamp === undefined) return undefined;
   return Date.parse(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
 }
 
-/** Returns whether the deadline has passed. False if there is no deadline. */
+/** Returns whether the deadline has passed. False without a deadline. */
 export function isPast(deadline: number | undefined, { nowMs }: Pick<SessionWorld, "nowMs">): boolean {
   return deadline !== undefined && nowMs >= deadline;
 }
 
-/** Returns the milliseconds until the next deadline; undefined if there is none. */
+/** Returns the milliseconds until the next deadline. Undefined without one. */
 export function nextDeadlineMs(
   deadlines: Deadlines,
   { nowMs }: Pick<SessionWorld, "nowMs">,
@@ -144,8 +143,8 @@ function after({ seenAtMs }: SessionWorld, begin: Moment, seconds: number): numb
 }
 
 /**
- * Returns the moments of a session that something waits from. Another session of its name, or another pod,
- * may have the same times.
+ * Returns the moments from which waits of the session are measured. Includes identities, because another
+ * session or pod of the same name may have the same times.
  */
 export function notedMoments(session: Stored<GameSession>, pod: Stored<Pod> | undefined): NotedMoments {
   const {

@@ -46,7 +46,7 @@ export type StepName =
   | "releaseSession"
   | "deleteExpired";
 
-/** The steps to take, in order; a step that has to wait ends the pass. */
+/** The steps to take, in order. A step that has to wait ends the pass. */
 export interface Plan {
   steps: StepName[];
   /** Why the session is stopped. Undefined while it continues and after it has finished. */
@@ -56,13 +56,13 @@ export interface Plan {
 /** Returns the next steps, decided from the observed state alone. */
 export function planFor(world: SessionWorld): Plan {
   if (isFinished(world.session)) return { steps: ["releasePod", "releaseSession", "deleteExpired"] };
-  // All further steps, those of a stop too, look for the pod at the place that the status names.
+  // All later steps, including those of a stop, expect the pod at the place named in the status.
   if (strayPod(world) !== undefined) return { steps: ["adoptPod"] };
   const cause = stopCauseOf(world);
   return cause === undefined ? { steps: runningSteps(world) } : stopPlan(world, cause);
 }
 
-/** Steps that are harmless if the caches miss a pod, or that detect it, as creating a pod does. */
+/** Steps that are safe if the caches miss a pod, or that detect it, as creating a pod does. */
 const carefulSteps: ReadonlySet<StepName> = new Set([
   "awaitContent",
   "awaitNetwork",
@@ -83,7 +83,7 @@ function runningSteps(world: SessionWorld): StepName[] {
     return [rejected.isPortConflict ? "changePort" : "moveToAnotherNode"];
   if (shouldMove(world)) return ["moveToAnotherNode"];
   if (isImageMissing(world) && hasAttemptLeft(world)) return ["leaveForImage", "reportReadiness"];
-  // The save is restored by the pod itself, whose game waits for it.
+  // The pod restores the save itself, and its game waits for that.
   if (!isContentUnpacked(world) && currentPod(world) === undefined) return ["awaitContent"];
   if (internetObstacle(world) === "Awaited") return ["awaitNetwork"];
   return ["createPod", "reportReadiness"];
@@ -91,7 +91,7 @@ function runningSteps(world: SessionWorld): StepName[] {
 
 function shouldMove(world: SessionWorld): boolean {
   if (!hasAttemptLeft(world)) return false;
-  // A pod that waits for its files has no game that could be lost; it is removed as the pod of a former
+  // A pod that still waits for files has no game that could be lost. It is removed like the pod of a former
   // place.
   if (!isPrepared(world.session) && hasContentFailed(world)) return true;
   return world.nodeHealth === "Lost" && world.pod === undefined;
@@ -109,7 +109,7 @@ function stopPlan(world: SessionWorld, cause: StopCause): Plan {
   const isLost = world.nodeHealth === "Lost" && nodeName !== undefined;
   const mayHaveRun = mayHavePlayed(world);
   if (isLost && mayHaveRun && !isSavePersisted(session)) {
-    // Nobody is left to end the game or to store its save: to wait would only hide the loss.
+    // No agent is left to end the game or store its save. Waiting would only hide the loss.
     const { failure } = nodeLost(nodeName);
     return {
       steps: ["finish"],
@@ -123,9 +123,9 @@ function stopPlan(world: SessionWorld, cause: StopCause): Plan {
 }
 
 /**
- * Returns whether the status has to say that the session is being stopped. Where the spec does not ask for
- * the stop, or no pod is left that shows when it began, the status says it before anything is deleted.
- * Otherwise it says it only when the stop takes long, which saves a write.
+ * Returns whether the status must record the stop now. If the spec does not request the stop, or no pod shows
+ * when it began, the status is written before anything is deleted. Otherwise it is written only if the stop
+ * takes long, which saves a write.
  */
 export function needsStoppingNote(world: SessionWorld): boolean {
   const { session, pod } = world;

@@ -1,4 +1,4 @@
-/** The begin of a wait: a time that some program has noted by its own clock, or a stop. */
+/** The start of a wait: a time recorded by another program's clock, or a stop. */
 export type Moment =
   | "startedAt"
   | "assignedAt"
@@ -11,22 +11,21 @@ export type Moment =
 /** Identifies each moment, to distinguish it from an earlier one of the same kind. */
 export type NotedMoments = Partial<Record<Moment, string>>;
 
-/** By moment, when this process saw it, in milliseconds of its monotonic clock. */
+/** When this process first saw each moment, in milliseconds of its monotonic clock. */
 export type SeenMoments = Partial<Record<Moment, number>>;
 
 /**
  * Remembers when this process first saw each moment of each session. The recorded times come from the clocks
  * of an earlier leader, the scheduler, the API server and the database, which may be minutes off, and the
  * local wall clock may be adjusted. Waits are therefore measured with the monotonic clock alone. A new leader
- * starts each wait from the beginning.
+ * restarts each wait.
  */
 export class Moments {
   /** By session key. */
   readonly #known = new Map<string, Partial<Record<Moment, { noted: string; atMs: number }>>>();
 
   /**
-   * Returns when each of the moments was first seen: now for one that is new. Forgets those that are not
-   * given.
+   * Returns when each moment was first seen, which is now for a new one. Forgets moments that are not given.
    */
   note(key: string, noted: NotedMoments, nowMs: number): SeenMoments {
     const before = this.#known.get(key);
@@ -38,7 +37,7 @@ export class Moments {
     return Object.fromEntries(entries.map(([moment, { atMs }]) => [moment, atMs]));
   }
 
-  /** Returns when the moment was first seen; undefined when it was not. */
+  /** Returns when the moment was first seen. Undefined if it was not. */
   seenAtMs(key: string, moment: Moment): number | undefined {
     return this.#known.get(key)?.[moment]?.atMs;
   }

@@ -5,29 +5,29 @@ import { scheduledReasons } from "#contracts/crd/gameSessionReasons.ts";
 export interface Candidate {
   nodeName: string;
   slots: number;
-  /** Slots of the sessions that are placed there and not finished. */
+  /** Slots used by unfinished sessions on the node. */
   used: number;
-  /** What other sessions leave of its processors and memory. */
+  /** CPU and memory that other sessions leave free. */
   left: PodResources;
-  /** Whether the node holds the version that is to be played. */
+  /** State on the node of the version to be played. */
   content: "Ready" | "Downloading" | "Absent" | "Failed";
-  /** The node is new and has yet to get its pinned games. */
+  /** Whether the node is new and does not have its pinned games yet. */
   isFilling: boolean;
 }
 
 const contentOrder = { Ready: 0, Downloading: 1, Absent: 2, Failed: 3 } as const;
 
 /**
- * Returns the best node that has room: a new one that is being filled last; one that holds the game first,
- * then the least loaded, then by name; undefined when none has room.
+ * Returns the best node with room. Undefined if there is none. Prefers, in this order, nodes that are not
+ * being filled, nodes that hold the game, the least loaded, and the first by name.
  */
 export function chooseNode<C extends Candidate>(candidates: readonly C[], needed: NodeShare): C | undefined {
   return candidates.filter((candidate) => lackOn(candidate, needed) === undefined).sort(byPreference)[0];
 }
 
 /**
- * Returns why no node was chosen, for the session's Scheduled condition; `refused` says why nodes take no
- * sessions.
+ * Returns why no node was chosen, for the session's Scheduled condition. `refused` says why individual nodes
+ * take no sessions.
  */
 export function whyNoNode(
   candidates: readonly Candidate[],
@@ -63,7 +63,7 @@ export function whyNoNode(
   };
 }
 
-/** Returns why no place was found where all media ports of the nodes with room are taken. */
+/** Returns the reason used when all media ports of the nodes with room are taken. */
 export function noFreePortOn(nodeNames: readonly string[]): {
   reason: typeof scheduledReasons.noFreePort;
   message: string;
@@ -80,7 +80,7 @@ type NoNodeReason =
   | typeof scheduledReasons.noCapacity
   | typeof scheduledReasons.insufficientResources;
 
-/** How many of the nodes without room a message names. */
+/** Maximum number of nodes without room named in a message. */
 const nodesTold = 3;
 
 function lackOn({ slots, used, left }: Candidate, needed: NodeShare): Lack | undefined {
@@ -105,7 +105,7 @@ function byPreference(a: Candidate, b: Candidate): number {
   );
 }
 
-/** Returns the lowest free port of the range; undefined when all are taken. */
+/** Returns the lowest free port of the range. Undefined if all are taken. */
 export function choosePort(
   { first, last }: { first: number; last: number },
   taken: ReadonlySet<number>,

@@ -28,7 +28,7 @@ type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 type EnvVar = NonNullable<Container["env"]>[number];
 
-/** Names of the pod's volumes: those that other programs know, and those that only its containers do. */
+/** Names of the pod's volumes, shared with other programs or used only by its containers. */
 const volumeNames = {
   ...podVolumes,
   display: "x11",
@@ -41,35 +41,34 @@ const volumeNames = {
 
 const display = ":99";
 /**
- * The seconds of the pod's grace that are not for the last pack: they are for the game's own grace and the
- * streamer's end.
+ * Seconds of the pod's grace period reserved for the game's own grace period and the streamer's exit. The
+ * rest is for the last pack.
  */
 const endSeconds = 10;
 const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 
 /**
- * Asks the autoscalers of nodes, the Cluster Autoscaler and Karpenter, to take no node away under a session.
- * Each heeds its own annotation alone.
+ * Asks the Cluster Autoscaler and Karpenter not to remove a node with a session. Each honors only its own
+ * annotation.
  */
 const leftAlone = {
   "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
   "karpenter.sh/do-not-disrupt": "true",
 } as const;
 
-/** Where the session's pod goes. It is decided, and in the session's status, before the pod is created. */
+/**
+ * The placement of the session's pod, decided and written to the session's status before the pod is created.
+ */
 export interface PodPlace {
   nodeName: string;
   mediaPort: number;
-  /** Told to browsers, the most likely first. */
+  /** Announced to browsers, most likely to work first. */
   addresses: readonly string[];
-  /** The key that checks the operator's tickets to the pod's streamer. */
+  /** Public key that verifies the operator's tickets to the pod's streamer. */
   operatorPublicKey: string;
 }
 
-/**
- * Returns the pod of a session: the streamer as native sidecar, the game beside it, and neither holds a
- * secret.
- */
+/** Returns the pod of a session: the streamer as a native sidecar and the game. Neither holds a secret. */
 export function buildPod(
   session: Stored<GameSession>,
   place: PodPlace,
@@ -114,14 +113,14 @@ function podLabels({ metadata, spec }: GameSession): Record<string, string> {
   };
 }
 
-/** Uses the nameservers that the site names: the game must not reach the cluster's own. */
+/** Uses the configured nameservers, because the game must not reach the cluster's DNS. */
 function nameResolution({ nameservers }: SessionPodConfig): Pick<PodSpec, "dnsPolicy" | "dnsConfig"> {
   return { dnsPolicy: "None", dnsConfig: { nameservers: [...nameservers] } };
 }
 
 /**
- * The cluster's node controller looks at the kubelet alone: a pod whose kubelet is silent stays until the
- * operator says that its node is lost.
+ * The cluster's node controller considers only the kubelet. A pod whose kubelet is silent stays until the
+ * operator declares its node lost.
  */
 function tolerations(config: SessionPodConfig): NonNullable<PodSpec["tolerations"]> {
   const unreachable = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"].map((key) => ({
@@ -133,14 +132,14 @@ function tolerations(config: SessionPodConfig): NonNullable<PodSpec["tolerations
 }
 
 /**
- * Everything that the game can write to lies in memory: the kernel limits its size, and no path of it reaches
- * the node's disk.
+ * Everything the game can write to is in memory: the kernel limits its size, and it never reaches the node's
+ * disk.
  */
 function volumes(
   { metadata, spec }: GameSession,
   { nodeRoot }: SessionPodConfig,
 ): NonNullable<PodSpec["volumes"]> {
-  // Type Directory: a path that the node agent has not made ready fails the pod instead of being made up.
+  // With type Directory, a path that the node agent has not prepared fails the pod instead of being created.
   const onNode = (name: string, path: string) => ({ name, hostPath: { path, type: "Directory" } });
   return [
     inMemory(volumeNames.display, "1Mi"),
@@ -174,7 +173,7 @@ function streamerContainer(
         SIGNAL_PORT: signalPort,
         UDP_PORT: place.mediaPort,
         SESSION_ID: metadata.name,
-        // Pods get public keys alone: with these they can check a ticket that they are shown, and sign none.
+        // Pods get public keys only: they can verify tickets but not sign them.
         TICKET_PUBLIC_KEY: spec.ticketPublicKey ?? "none",
         OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
         ANNOUNCE_ADDRESS: place.addresses.join(","),
@@ -192,7 +191,7 @@ function streamerContainer(
       }),
     ],
     ports: [{ name: "signal", containerPort: signalPort, protocol: "TCP" }],
-    // A probe that fails once on a busy node must not take the stream off the API.
+    // A single failed probe on a busy node must not make the stream unavailable to the API.
     readinessProbe: {
       httpGet: { path: "/readyz", port: "signal" },
       periodSeconds: 1,
@@ -200,8 +199,8 @@ function streamerContainer(
       failureThreshold: 5,
     },
     securityContext: containerSecurity,
-    // A volume in memory is charged to the container that wrote to it first, which may be either one for the
-    // saves.
+    // A memory volume is charged to the container that wrote to it first. For the saves that may be either
+    // container.
     resources: {
       requests: { cpu, memory },
       limits: { memory: String(memoryLimitBytes + spec.saveVolumeBytes), ...gpu.limits },
@@ -246,16 +245,16 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
     image: config.gameImage,
     imagePullPolicy: config.imagePullPolicy,
     args: [`${podPaths.game}/${spec.launcher}`],
-    // The kubelet's file lies on the node's disk, where nothing bounds it: in a folder of root's the game
-    // cannot reach it.
+    // The kubelet's default file is on the node's disk, without a size limit. The game cannot reach it in a
+    // folder owned by root.
     terminationMessagePath: "/root/termination-log",
-    // The streamer binds the port, but the kubelet maps host ports of ordinary containers only.
+    // The streamer binds the port, but the kubelet maps host ports of regular containers only.
     ports: [{ name: "media", containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }],
     env: plain({
       ...gameEnvironment,
       ENGINE_DIR: `${podPaths.game}/${spec.engineDir}`,
       ...(spec.profile === "Software" ? softwareRendering : {}),
-      // The supervisor lets the game open IP sockets by it.
+      // Tells the supervisor to let the game open IP sockets.
       ...(spec.network === "Internet" ? { GAME_NETWORK: "internet" } : {}),
       ...gpu.env,
     }),
@@ -267,7 +266,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
     },
     volumeMounts: [
       { name: volumeNames.display, mountPath: "/tmp/.X11-unix", readOnly: true },
-      // To connect to a socket takes no right to write beside it.
+      // Connecting to a socket needs no write permission on its directory.
       { name: volumeNames.run, mountPath: podPaths.run, readOnly: true },
       { name: volumeNames.gameReport, mountPath: podPaths.gameReport },
       { name: volumeNames.gameTmp, mountPath: "/tmp" },
@@ -282,11 +281,12 @@ const gameEnvironment = {
   PULSE_SERVER: `unix:${podPaths.run}/${socketNames.sound}`,
   SDL_AUDIODRIVER: "pulseaudio",
   HOME: podPaths.saves,
-  // The supervisor starts the game when this is there: the packer makes it appear, complete, by one rename.
+  // The supervisor starts the game when this directory exists. The packer creates it, complete, with one
+  // rename.
   AWAIT_DIRECTORY: podPaths.saves,
   RENPY_PATH_TO_SAVES: `${podPaths.saves}/renpy`,
   XDG_RUNTIME_DIR: "/tmp",
-  // Shader caches and the sound server's cookie must not end up among the saves.
+  // Shader caches and the sound server's cookie must not end up in the saves.
   XDG_CACHE_HOME: "/tmp/cache",
   PULSE_COOKIE: "/tmp/pulse-cookie",
   RUN_DIR: podPaths.run,
@@ -296,7 +296,7 @@ const gameEnvironment = {
   LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
 };
 
-/** The software renderer gets one thread: more threads would take the encoder's processors. */
+/** The software renderer gets one thread. More threads would take CPU time from the encoder. */
 const softwareRendering = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
 
 function plain(values: Record<string, string | number>): EnvVar[] {

@@ -32,9 +32,9 @@ import { awaitContent, awaitNetwork, createPod, removeObsoletePod, reportReadine
 import type { SessionDeps, StepContext } from "./steps/step.ts";
 import type { SessionWorld } from "./world.ts";
 
-/** A session that waits for a slot is looked at again at least this often. */
+/** Maximum interval between passes for a session that waits for a slot. */
 const unplacedRetryMs = 5000;
-/** A session whose node's health signals disagree is looked at again at least this often. */
+/** Maximum interval between passes for a session whose node's health signals disagree. */
 const unknownRetryMs = 5000;
 
 const steps: Record<StepName, Step<StepContext>> = {
@@ -83,8 +83,10 @@ export function createSessionReconciler(deps: SessionDeps): Reconcile {
 }
 
 /**
- * Writes the status, and then records the events and counts that go with it. Returns false if the session has
- * changed since it was observed. @throws the failure that a step has left in the draft
+ * Writes the status, then records the related events and counts. Returns false if the session has changed
+ * since it was observed.
+ *
+ * @throws the failure that a step has left in the draft
  */
 async function commit({ world, draft, deps, signal }: StepContext): Promise<boolean> {
   if (!(await patchStatus(world, draft, deps, signal))) return false;
@@ -122,8 +124,8 @@ function observe(
 }
 
 /**
- * Asks the API server for a pod that an earlier pass may have created and the watch has not shown, where to
- * miss it would stop or move a running game; returns whether there is one.
+ * Returns whether the API server has a pod that an earlier pass may have created and the watch has not shown.
+ * Checked only if missing the pod would stop or move a running game.
  */
 async function findsMissedPod(
   world: SessionWorld,
@@ -145,8 +147,8 @@ async function findsMissedPod(
 }
 
 /**
- * Writes the status, on condition that the session is as observed; returns false when it is not, and the pass
- * has to be repeated.
+ * Writes the status if the session is unchanged since it was observed. Returns false if it has changed, and
+ * the pass must be repeated.
  */
 async function patchStatus(
   { session, pod, nowMs }: SessionWorld,
@@ -157,8 +159,8 @@ async function patchStatus(
   const status = draft.close();
   if (!status) return true;
   const isWritten = await isStatusWritten(session, status, draft, deps, signal);
-  // What this pass notes began with it, and not with the next one. What it could not write has not begun, and
-  // what it would have ended goes on.
+  // Moments noted by this pass began with it, not with the next one. If the write failed, none of them began
+  // or ended.
   if (isWritten) deps.moments.note(keyOf(session), notedMoments({ ...session, status }, pod), nowMs);
   return isWritten;
 }
@@ -184,7 +186,7 @@ async function isStatusWritten(
   }
 }
 
-/** Removes the pod of a session that was removed by force: the operator's finalizer still keeps it. */
+/** Removes the pod of a force-deleted session, which the operator's finalizer still keeps. */
 async function removeOrphan(key: string, deps: SessionDeps, signal: AbortSignal): Promise<undefined> {
   const pod = deps.cluster.pods.get(key);
   if (!pod || !isSessionPod(pod)) return undefined;
@@ -199,7 +201,7 @@ async function removeOrphan(key: string, deps: SessionDeps, signal: AbortSignal)
   return undefined;
 }
 
-/** Returns the time until a deadline passes, or until the session is looked at again anyway. */
+/** Returns the milliseconds until the next deadline or the next periodic pass. */
 function nextLookMs(world: SessionWorld, { heartbeats }: SessionDeps): number | undefined {
   const { session, nodeHealth } = world;
   const deadlineMs = nextDeadlineMs(deadlinesOf(world), world);

@@ -17,19 +17,19 @@ import type { EventNote } from "#kube/controllers/eventRecorder.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { OperatorMetrics } from "../../metrics.ts";
 
-/** The part of the status that the operator writes; the rest is the node agent's. */
+/** The part of the status that the operator writes. The node agent writes the rest. */
 export type OperatorStatus = Omit<GameSessionStatus, "save">;
 
-/** Counts in the operator's metrics what a pass concluded. */
+/** Counts a result of the pass in the operator's metrics. */
 export type Count = (metrics: OperatorMetrics) => void;
 
-/** Collects the status that a pass concludes, which is written once, with its events and counts. */
+/** Collects the status of a pass, which is written once, with its events and counts. */
 export class StatusDraft {
-  /** To be changed by the steps. */
+  /** Modified by the steps. */
   readonly status: OperatorStatus;
   readonly events: EventNote[] = [];
   readonly counts: Count[] = [];
-  /** Why the pass has to be tried again as one that failed, once what it concluded is written. */
+  /** Set if the pass must be retried as failed after its status is written. */
   failure: Error | undefined;
   readonly #session: Stored<GameSession>;
   readonly #now: Date;
@@ -40,15 +40,14 @@ export class StatusDraft {
     this.status = ownPart(session.status);
   }
 
-  /** Returns a draft of what the operator wrote before; conditions that nobody has set yet become Unknown. */
+  /** Returns a draft of what the operator wrote before. Conditions that were never set become Unknown. */
   static from(session: Stored<GameSession>, now: Date): StatusDraft {
     const draft = new StatusDraft(session, now);
     // A finished session gets no further conditions.
     if (isFinished(session)) return draft;
     draft.status.startedAt ??= now.toISOString();
     for (const type of gameSessionConditions.operator) {
-      // Accelerated means nothing for a session without a GPU, so it is set by what the streamer reports
-      // alone.
+      // Accelerated has no meaning for a session without a GPU, so only the streamer's report sets it.
       if (type !== "Accelerated" && !findCondition(draft.status.conditions, type))
         draft.#set({
           type,
@@ -64,7 +63,7 @@ export class StatusDraft {
     return draft;
   }
 
-  /** Sets one of the operator's conditions; returns whether that changes it. */
+  /** Sets one of the operator's conditions. Returns whether that changes it. */
   set<T extends Exclude<OperatorConditionType, "Finished">>(
     type: T,
     status: Condition["status"],
@@ -75,10 +74,9 @@ export class StatusDraft {
   }
 
   /**
-   * Sets Finished, and takes Ready away: by Kubernetes' convention what has ended is complete and not
-   * unready, and tools that wait for all objects to be current take a Ready that is False for work that goes
-   * on. The reason is the one that the status has for the end, which an operator of another release may have
-   * written.
+   * Sets Finished and removes Ready. By Kubernetes convention a finished object is complete rather than
+   * unready, and tools that wait for all objects to be current treat a Ready of False as work in progress.
+   * The reason is the one recorded in the status, which an operator of another release may have written.
    */
   setFinished(reason: string, message: string): void {
     this.#set({ type: "Finished", status: "True", reason, message });
@@ -91,24 +89,24 @@ export class StatusDraft {
       this.#standIn(type, "The session has moved to another node.");
   }
 
-  /** Notes an event that is recorded when the status has been written. */
+  /** Adds an event that is recorded after the status is written. */
   event(type: EventNote["type"], reason: GameSessionEventReason, action: string, note: string): void {
     this.events.push({ type, reason, action, note });
   }
 
   /**
-   * Notes what is counted once the status has been written, and not before: a pass whose write is refused
-   * runs again and would count it twice.
+   * Adds a count that is applied after the status is written. A pass whose write is refused runs again and
+   * would otherwise count twice.
    */
   count(count: Count): void {
     this.counts.push(count);
   }
 
   /**
-   * Returns the whole status to apply, or undefined when no change is worth a write. A changed phase alone is
-   * not worth one. A changed generation is worth one for a session that runs or is over: without it the
-   * session would look as if the operator still worked on it. On a session that starts or stops the operator
-   * does work, and the next step's write brings the generation.
+   * Returns the whole status to apply, or undefined if no change is worth a write. A changed phase alone is
+   * not. A changed generation is worth one for a running or finished session, which would otherwise look as
+   * if the operator still worked on it. For a starting or stopping session the write of the next step records
+   * the generation.
    */
   close(): OperatorStatus | undefined {
     const isSame = isDeepStrictEqual(essence(this.status), essence(ownPart(this.#session.status)));
@@ -130,9 +128,9 @@ export class StatusDraft {
   }
 
   /**
-   * Returns whether a status that was read holds all that was to be written, and the draft changed something:
-   * then an earlier try of the write was carried out, whose response was lost, and what goes with it is still
-   * to be told.
+   * Returns whether the live status already contains the intended one and the draft changed something. Then
+   * an earlier attempt of the write succeeded although its response was lost, and its events and counts are
+   * still due.
    */
   isWritten(intended: OperatorStatus, live: GameSessionStatus | undefined): boolean {
     const [before, now, wanted] = [ownPart(this.#session.status), ownPart(live), intended].map((status) =>
@@ -171,7 +169,7 @@ export class StatusDraft {
   }
 }
 
-/** Returns the summary for printing; no decision uses it. */
+/** Returns the summary for display. No decision uses it. */
 function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase {
   if (isConditionTrue(status.conditions, "Finished")) return "Finished";
   if (isStopping(status, session)) return "Stopping";
@@ -180,7 +178,7 @@ function phaseOf(status: OperatorStatus, session: GameSession): GameSessionPhase
   return isConditionTrue(session.status?.conditions, "ContentReady") ? "Starting" : "Preparing";
 }
 
-/** Returns whether nothing is to be done but what the session's spec may ask for next. */
+/** Returns whether no work is left until the session's spec changes. */
 function isSettled(status: OperatorStatus, session: GameSession): boolean {
   return (
     isConditionTrue(status.conditions, "Finished") ||
@@ -207,7 +205,7 @@ function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
   return own;
 }
 
-/** Leaves out the placeholders, because the agent may have replaced them with its own conditions. */
+/** Omits the placeholders, because the agent may have replaced them with its own conditions. */
 function withoutStandIns({ conditions, ...status }: OperatorStatus): OperatorStatus {
   return {
     ...status,
@@ -219,7 +217,7 @@ function isOperatorCondition(type: string): boolean {
   return gameSessionConditions.operator.some((own) => own === type);
 }
 
-/** Returns what counts in a comparison, in a fixed order. */
+/** Returns the fields relevant to a comparison, in a fixed order. */
 function essence(status: OperatorStatus): OperatorStatus {
   const counting = structuredClone(status);
   delete counting.phase;

@@ -35,15 +35,15 @@ import {
   type SessionWorld,
 } from "./world.ts";
 
-/** Why a session is stopped; with a failure when nobody asked for that. */
+/** The cause of a stop, with a failure if nobody requested the stop. */
 export interface StopCause {
   stopReason: StopReason;
   failure?: { reason: FailureReason; message: string };
 }
 
 /**
- * Returns why the session has to stop, or undefined while it may go on. A cause that was recorded or asked
- * for comes first.
+ * Returns why the session has to stop. Undefined if it may continue. A recorded or requested cause takes
+ * precedence.
  */
 export function stopCauseOf(world: SessionWorld): StopCause | undefined {
   return (
@@ -57,9 +57,9 @@ export function stopCauseOf(world: SessionWorld): StopCause | undefined {
 }
 
 /**
- * Returns whether the session may be tried once more, on another node. One whose game has run never is,
- * whatever a kubelet says of its pod: what it saved last lies on its node, and would come too late for a game
- * that begins anew elsewhere.
+ * Returns whether the session may be retried on another node. False once its game has run, whatever the
+ * kubelet reports about the pod: its last save is on that node and would arrive too late for a game that
+ * starts elsewhere.
  */
 export function hasAttemptLeft(world: SessionWorld): boolean {
   return (
@@ -69,7 +69,7 @@ export function hasAttemptLeft(world: SessionWorld): boolean {
 }
 
 /**
- * Returns whether a session whose pod is refused may go on with another: on other ports until its start
+ * Returns whether a session whose pod was refused may get another one: on other ports until its start
  * deadline, and on another node while it has an attempt left.
  */
 export function canHaveAnotherPod(
@@ -81,7 +81,7 @@ export function canHaveAnotherPod(
 
 function recordedCause({ session: { status } }: SessionWorld): StopCause | undefined {
   if (status?.stoppingAt === undefined) return undefined;
-  // A failure that belongs to it is in the status already.
+  // A related failure is already in the status.
   return { stopReason: status.stopReason ?? stopReasons.failed };
 }
 
@@ -90,7 +90,7 @@ function requestedCause({ session: { spec, metadata } }: SessionWorld): StopCaus
   return metadata.deletionTimestamp === undefined ? undefined : { stopReason: stopReasons.deleted };
 }
 
-/** Applies before anything is started: another node would not help. */
+/** Applies before anything is started, because another node would not help. */
 function networkCause(world: SessionWorld): StopCause | undefined {
   const obstacle = internetObstacle(world);
   if (obstacle === "NotAllowed") {
@@ -109,7 +109,7 @@ function networkNotEnforced(): StopCause {
   );
 }
 
-/** A session that has no pod yet can still be moved: see shouldMove in decide.ts. */
+/** A session without a pod can still be moved: see shouldMove in decide.ts. */
 function lostNodeCause(world: SessionWorld): StopCause | undefined {
   if (world.nodeHealth !== "Lost" || world.session.status?.nodeName === undefined) return undefined;
   const canMove = world.pod === undefined && hasAttemptLeft(world);
@@ -172,8 +172,8 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
 }
 
 /**
- * Returns whether the game ended for want of memory. The kernel may kill one process of it, whose loss makes
- * the others fail in their own way.
+ * Returns whether the game ended because it ran out of memory. The kernel may kill one of its processes,
+ * which makes the others fail in other ways.
  */
 function isOutOfMemory(report: GameTermination | undefined, exitCode: number): boolean {
   return (
@@ -197,14 +197,14 @@ function deadlineCause(world: SessionWorld): StopCause | undefined {
 }
 
 /**
- * Returns whether the node has not made files and save ready in time, or reports a reason that waiting does
- * not cure. Another node may still do it.
+ * Returns whether the node has not prepared files and save in time, or reports a reason that waiting does not
+ * fix. Another node may still succeed.
  */
 export function hasContentFailed(world: SessionWorld): boolean {
   return isPast(deadlinesOf(world).download, world) || terminalReasonOf(unreadyContent(world)) !== undefined;
 }
 
-/** Returns the cause for a session whose files or save its node could not make ready. */
+/** Returns the cause for a session whose node could not prepare its files or save. */
 export function contentFailed(world: SessionWorld): StopCause {
   const condition = unreadyContent(world);
   const nodeName = world.session.status?.nodeName ?? "";
@@ -218,8 +218,8 @@ export function contentFailed(world: SessionWorld): StopCause {
 }
 
 /**
- * Returns the condition's reason if waiting cannot cure it. A game's damaged archive may be uploaded again,
- * but a save is stored once: a damaged one stays damaged.
+ * Returns the condition's reason if waiting cannot fix it. A damaged game archive may be uploaded again, but
+ * a save is stored once, so a damaged save stays damaged.
  */
 function terminalReasonOf(
   condition: Condition | undefined,
@@ -252,15 +252,17 @@ function startTimedOut(world: SessionWorld): StopCause {
   if (isContentUnpacked(world) && internetObstacle(world) === "Awaited") return networkNotEnforced();
   const podError =
     pod === undefined && isContentUnpacked(world) ? podErrorOf(session.status.conditions) : undefined;
-  // The save is restored by the pod itself: it is not to blame where there is none, nor where the pod's
-  // streamer does not run.
+  // The pod restores the save itself. It is not at fault if it does not exist or its streamer does not run.
   const isPodStuck = pod !== undefined && !isNodeBehind(world) && !isStreamerRunning(pod);
   if (!isPodStuck && podError === undefined && !isPrepared(session)) return contentFailed(world);
   const why = pod === undefined ? (podError ?? "it could not be made.") : waitingFor(pod);
   return failed(failureReasons.startTimedOut, `The session's pod was not ready in time: ${why}`);
 }
 
-/** Returns why the pod needs another node or port, when the scheduler or the kubelet refuses it. */
+/**
+ * Returns why the scheduler or kubelet refuses the pod, which then needs another node or port. Undefined if
+ * it does not.
+ */
 export function podRejection(world: SessionWorld): { message: string; isPortConflict: boolean } | undefined {
   const pod = currentPod(world);
   const refused = pod && rejection(pod);
@@ -277,7 +279,7 @@ export function podRejection(world: SessionWorld): { message: string; isPortConf
     : undefined;
 }
 
-/** Returns the cause for a failure; its message is cut to the length that the status allows. */
+/** Returns the cause for a failure. Its message is truncated to the length that the status allows. */
 export function failed(reason: FailureReason, message: string): StopCause {
   return { stopReason: stopReasons.failed, failure: { reason, message: message.slice(0, 1024) } };
 }

@@ -10,27 +10,27 @@ import type { AskedStreamer, OperatorTickets } from "../../streamers/askStreamer
 import { isReady, isSessionPod, isStreamerRunning } from "../../sessionPods/podState.ts";
 
 /**
- * The first request follows at once, later ones at growing intervals: in the end the kubelet reports the pod
+ * The first request is sent at once, later ones at growing intervals. Eventually the kubelet reports the pod
  * as ready.
  */
 const pauses = { firstMs: 25, growth: 1.1, longestMs: 1000 };
 
 /**
- * A game that runs is playable when it has opened a window, before which players would see an empty display;
- * or after this time without one.
+ * A running game counts as playable once it has opened a window, because players would see an empty display
+ * before that, or after this time without a window.
  */
 const windowPatienceMs = 1500;
 
-/** A streamer that the kubelet has reported first is asked for so much longer what its stream is like. */
+/** Extra time to query a streamer for its stream after the kubelet reported the pod as ready first. */
 const patienceMs = 10_000;
 
-/** What a streamer that is playable says of the picture that it found it can make. */
+/** The picture settings that a playable streamer reports. */
 export type PlayableStream = Pick<StreamerStatus, "picture" | "encoder" | "codec">;
 
 export interface StreamsDeps {
   pods: Pick<ObjectCache<Pod>, "list" | "subscribe">;
   tickets: OperatorTickets;
-  /** Returns what the streamer says of itself; rejects without a response. */
+  /** Returns the streamer's status. Rejects without a response. */
   askStreamer: (
     streamer: AskedStreamer,
     signal: AbortSignal,
@@ -40,16 +40,16 @@ export interface StreamsDeps {
 }
 
 /**
- * Asks the streamers of starting sessions whether their game runs and shows itself. The kubelet looks at
- * containers once a second and would report it up to a second later; where it is quicker, or the streamer
- * does not respond, its report counts. What is known here is lost with the process, and asked for again by
- * the next.
+ * Polls the streamers of starting sessions until their game runs and has opened a window. The kubelet checks
+ * containers once a second and would report it up to a second later. If the kubelet is faster, or the
+ * streamer does not respond, the kubelet's report counts. The results are in memory only; the next process
+ * polls again.
  */
 export class Streams implements Source {
   readonly #deps: StreamsDeps;
-  /** By uid of the pod: aborts the requests to its streamer. */
+  /** Aborts the requests to a streamer, by uid of the pod. */
   readonly #asking = new Map<string, AbortController>();
-  /** What playable streamers say of their stream, by uid of the pod. */
+  /** Reports of playable streamers, by uid of the pod. */
   readonly #playable = new Map<string, PlayableStream>();
 
   constructor(deps: StreamsDeps) {
@@ -57,18 +57,18 @@ export class Streams implements Source {
   }
 
   /**
-   * Returns what the pod's streamer says of its stream; undefined until it has said that the game can be
-   * played.
+   * Returns the pod's stream as its streamer reported it. Undefined until the streamer has reported the game
+   * as playable.
    */
   playable({ metadata: { uid } }: Stored<Pod>): PlayableStream | undefined {
     return this.#playable.get(uid);
   }
 
   async waitForSync(): Promise<void> {
-    // The pods are a source of their own, which waits for them.
+    // The pods are a separate source, which waits for its sync.
   }
 
-  /** Starts to ask, and enqueues each session that became playable. Returns the function that ends it. */
+  /** Starts polling, and enqueues each session that becomes playable. Returns the function that stops it. */
   subscribe(enqueue: (key: string) => void): () => void {
     const { pods } = this.#deps;
     const follow = (change: Pick<Change<Pod>, "type" | "object">): void => this.#follow(change, enqueue);
@@ -95,7 +95,7 @@ export class Streams implements Source {
     const current = this.#asking.get(uid);
     if (current && isReady(pod))
       void slept(this.#deps.clock, patienceMs, current.signal).then(() => this.#leave(uid));
-    // One that is ready already has said it to a former operator.
+    // A pod that is already ready was reported to an earlier operator.
     if (current || isReady(pod) || this.#playable.has(uid)) return;
     const asking = new AbortController();
     this.#asking.set(uid, asking);
@@ -112,7 +112,7 @@ export class Streams implements Source {
     this.#asking.delete(uid);
   }
 
-  /** Asks until the streamer is playable; returns undefined when the signal is aborted before that. */
+  /** Polls until the streamer is playable. Returns undefined if the signal is aborted first. */
   async #ask(gameSession: string, podIp: string, signal: AbortSignal): Promise<PlayableStream | undefined> {
     const { askStreamer, tickets, clock, logger } = this.#deps;
     let pauseMs = pauses.firstMs;

@@ -12,37 +12,38 @@ import type { SeenMoments } from "./moments.ts";
 import type { PlayableStream } from "./streams.ts";
 import { hasGameRun, hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
-/** Everything that is observed about one session in a pass; decisions look at nothing else. */
+/** The observed state of one session in a pass. Decisions use nothing else. */
 export interface SessionWorld {
-  /** For what is written down. */
+  /** Wall-clock time, for recorded times. */
   now: Date;
-  /** For waits, by the monotonic clock. */
+  /** Monotonic time, for waits. */
   nowMs: number;
-  /** When this operator first saw what waits count from. */
+  /** When this operator first saw each moment that waits are measured from. */
   seenAtMs: SeenMoments;
   session: Stored<GameSession>;
   /** The pod that has the session's name, whoever created it. */
   pod: Stored<Pod> | undefined;
-  /** The node's agent lists the session's version as unpacked and verified. */
+  /** Whether the node's agent lists the session's version as unpacked and verified. */
   isContentCached: boolean;
   /**
-   * What the streamer says of its stream, when it has said that this can be opened and the game runs; the
-   * kubelet may not have reported it yet.
+   * The streamer's report that the stream can be opened and the game runs. The kubelet may not have reported
+   * it yet.
    */
   playable: PlayableStream | undefined;
-  /** Health of the session's node; Healthy before there is one. */
+  /** Health of the session's node. Healthy before a node is assigned. */
   nodeHealth: NodeHealth;
   /**
-   * The agent of the session's node is not heard, whatever the kubelet says; false before there is a node.
+   * Whether the agent of the session's node is silent, regardless of the kubelet. False before a node is
+   * assigned.
    */
   isAgentSilent: boolean;
-  /** Whether a game may have the internet; without meaning for a session without network. */
+  /** Whether a game may have internet access. Ignored for a session without network. */
   internet: InternetPermission;
   timing: Pick<Timing, "unschedulableMs" | "saveGiveUpMs">;
 }
 
 /**
- * Returns whether the node has the game's files ready, as its agent reports in the session or in the
+ * Returns whether the node has the game's files ready, according to the agent's report in the session or the
  * GameNode.
  */
 export function isContentUnpacked({
@@ -53,8 +54,8 @@ export function isContentUnpacked({
 }
 
 /**
- * Returns whether the node has not made the files ready yet, reports that it cannot get the save, or has no
- * agent to make ready what is missing.
+ * Returns whether the node has not prepared the files yet, reports that it cannot get the save, or has no
+ * agent to prepare missing files.
  */
 export function isNodeBehind(
   world: Pick<SessionWorld, "session" | "isContentCached" | "isAgentSilent">,
@@ -68,8 +69,8 @@ export function isNodeBehind(
 }
 
 /**
- * Returns what keeps the session's pod from being created because its game needs the internet; a pod that
- * exists may go on.
+ * Returns what prevents the creation of the session's pod because its game needs internet access. An existing
+ * pod may continue.
  */
 export function internetObstacle(world: SessionWorld): Exclude<InternetPermission, "Allowed"> | undefined {
   const { session, internet } = world;
@@ -77,17 +78,14 @@ export function internetObstacle(world: SessionWorld): Exclude<InternetPermissio
   return session.spec.network === "None" || isStarted || internet === "Allowed" ? undefined : internet;
 }
 
-/**
- * Returns with which words the API server refuses the session's pod, or fails to make it; undefined when it
- * does neither.
- */
+/** Returns the API server's error for the session's pod. Undefined if there was none. */
 export function podErrorOf(conditions: readonly Condition[] | undefined): string | undefined {
   const podReady = findCondition(conditions, "PodReady");
   return podReady?.reason === podReadyReasons.failedCreate ? podReady.message : undefined;
 }
 
 /**
- * Returns whether there may be progress to save: the game starts when files and save are ready, not with its
+ * Returns whether there may be progress to save. The game starts when files and save are ready, not with its
  * container.
  */
 export function mayHavePlayed(world: SessionWorld): boolean {
@@ -104,8 +102,8 @@ export function isSavePersisted({ status }: GameSession): boolean {
 }
 
 /**
- * Returns the session's own pod at the place that it has now; undefined when there is only one of a former
- * place or of another session.
+ * Returns the session's own pod at its current place. Undefined if the pod belongs to a former place or
+ * another session.
  */
 export function currentPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
   return pod !== undefined && isOwnedBy(pod, session.metadata.uid) && isAtPlace(pod, session)
@@ -114,9 +112,9 @@ export function currentPod({ session, pod }: Pick<SessionWorld, "session" | "pod
 }
 
 /**
- * Returns the session's own pod whose game has run, where the status names another place or none: somebody
- * has edited the status. A session whose game has run is never moved, so the pod is right and the status is
- * not.
+ * Returns the session's own pod if its game has run and the status names another place or none, because
+ * somebody has edited the status. A session whose game has run is never moved, so the pod is right and the
+ * status is wrong.
  */
 export function strayPod({ session, pod }: Pick<SessionWorld, "session" | "pod">): Stored<Pod> | undefined {
   if (
@@ -131,7 +129,7 @@ export function strayPod({ session, pod }: Pick<SessionWorld, "session" | "pod">
 }
 
 /**
- * Returns a pod that has the name of the session's own, but was created for a former place or a former
+ * Returns a pod that has the name of the session's own pod but was created for a former place or a former
  * session.
  */
 export function obsoletePod(world: SessionWorld): Stored<Pod> | undefined {

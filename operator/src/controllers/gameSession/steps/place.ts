@@ -18,8 +18,8 @@ import type { StepOutcome } from "#kube/controllers/reconciler.ts";
 import type { Step, StepContext } from "./step.ts";
 
 /**
- * Makes sure that the session stays until its stop is complete; a session of the API has the API's finalizer
- * for that.
+ * Ensures that the session stays until its stop is complete. Sessions of the API have the API's finalizer for
+ * that.
  */
 export const holdSession: Step = async ({ world, deps, signal }): Promise<StepOutcome> => {
   if (hasFinalizer(world.session, finalizers.recorder)) return "done";
@@ -47,8 +47,8 @@ export const assignNode: Step = ({ world, draft, deps }) => {
 };
 
 /**
- * Moves the session to another node. Where there is none it is stopped, unless it is only late because its
- * agent is silent: that may be back before the start deadline.
+ * Moves the session to another node. If no node is available, the session is stopped, unless its agent is
+ * only silent: the agent may return before the start deadline.
  */
 export const moveToAnotherNode: Step = (context) => {
   const { world } = context;
@@ -61,8 +61,8 @@ export const moveToAnotherNode: Step = (context) => {
 };
 
 /**
- * Moves the session to a node that may have the image which this one cannot get. Where there is none the
- * session stays: its kubelet goes on trying until the start deadline.
+ * Moves the session to a node that may be able to get the image. If no node is available, the session stays,
+ * and its kubelet keeps trying until the start deadline.
  */
 export const leaveForImage: Step = (context) => {
   const { world } = context;
@@ -75,8 +75,8 @@ export const leaveForImage: Step = (context) => {
 };
 
 /**
- * Writes the place of the session's own pod into a status that lost it, and that there is progress which must
- * not be given up.
+ * Restores the place of the session's own pod in a status that lost it, and records that there may be
+ * progress to save.
  */
 export const adoptPod: Step = ({ world, draft, deps, logger }) => {
   const pod = strayPod(world);
@@ -101,8 +101,8 @@ export const adoptPod: Step = ({ world, draft, deps, logger }) => {
 };
 
 /**
- * Takes another media port on the same node, for a pod that was refused because of its port. That is no
- * further attempt: a node may have hundreds that are free.
+ * Takes another media port on the same node for a pod that was refused because of its port. This does not
+ * count as an attempt: a node may have hundreds of free ports.
  */
 export const changePort: Step = (context) => {
   const { world, draft, deps } = context;
@@ -168,9 +168,7 @@ function nextAttempt({ session }: SessionWorld): number {
   return Math.min(limits.gameSession.placementAttempts, (session.status?.placement?.attempt ?? 1) + 1);
 }
 
-/**
- * Returns the most certain cause: that the pod was refused, that the node is lost, or that time has passed.
- */
+/** Returns the most certain cause: the pod was refused, the node is lost, or a deadline has passed. */
 function causeOfMove(world: SessionWorld): StopCause {
   const nodeName = nodeNameOf(world);
   const rejected = podRejection(world);

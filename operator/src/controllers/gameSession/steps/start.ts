@@ -35,13 +35,13 @@ import { currentPod, obsoletePod, podErrorOf, type SessionWorld } from "../world
 import type { StepOutcome } from "#kube/controllers/reconciler.ts";
 import type { Step, StepContext } from "./step.ts";
 
-/** Waits for the node agent, whose report brings the next pass. */
+/** Waits for the node agent, whose report triggers the next pass. */
 export const awaitContent: Step = () => "wait";
 
-/** Waits for the network probe, whose result brings the next pass. */
+/** Waits for the network probe, whose result triggers the next pass. */
 export const awaitNetwork: Step = () => "wait";
 
-/** Creates the session's pod at the place that its status names. */
+/** Creates the session's pod at the place named in its status. */
 export const createPod: Step = async (context): Promise<StepOutcome> => {
   const { world, draft, deps, signal, logger } = context;
   if (currentPod(world)) {
@@ -64,7 +64,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   try {
     const pod = await deps.pods.create(buildPod(world.session, place, deps.config.sessionPod), { signal });
     deps.cluster.pods.upsert(pod);
-    // It was the address of a pod that is gone, and another session's pod may have it by now.
+    // The address belonged to a deleted pod and may now belong to another session's pod.
     delete draft.status.podIp;
     logger.info({ node: place.nodeName, mediaPort: place.mediaPort }, "The session's pod was created.");
     draft.event(
@@ -76,8 +76,8 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   } catch (error) {
     if (!isKubeError(error) || error.status === undefined) throw error;
     if (!isAlreadyExists(error)) return notePodError(draft, error);
-    // An earlier pass created it, and neither its response nor its watch event has come: the next pass sees
-    // what is there.
+    // An earlier pass created it, but neither the response nor the watch event has arrived. The next pass
+    // observes it.
     const existing = await deps.pods.find(world.session.metadata, { signal });
     if (existing) deps.cluster.pods.upsert(existing);
   }
@@ -85,8 +85,8 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
 };
 
 /**
- * Tells with which words the API server refuses the pod, or fails to make it. The cause may be put right, so
- * it is tried again as after any failure.
+ * Reports the API server's error for the pod. The cause may be fixed, so creation is retried like any
+ * failure.
  */
 function notePodError(draft: StepContext["draft"], error: KubeError): StepOutcome {
   const message = `The API server ${isRefused(error) ? "rejected" : "could not create"} the session's pod: ${error.message}`;
@@ -102,8 +102,8 @@ function forgetPodError(draft: StepContext["draft"]): void {
 }
 
 /**
- * Asks the API server whether the session was stopped, moved or deleted a moment ago: nobody would play what
- * its pod runs.
+ * Checks with the API server whether the session was stopped, moved or deleted a moment ago. A pod for it
+ * would run for nobody.
  */
 async function isStillWanted({ world, deps, signal }: StepContext): Promise<boolean> {
   const live = await deps.sessions.find(world.session.metadata, { signal });
@@ -124,13 +124,14 @@ export const reportReadiness: Step = ({ world, draft }) => {
   const pod = currentPod(world);
   if (!pod) return "wait";
   const { status } = draft;
-  // The address is published before the session is ready: the browser connects while the game starts.
+  // The address is published before the session is ready, because the browser connects while the game starts.
   if (isStreamerRunning(pod) && pod.status?.podIP !== undefined) status.podIp = pod.status.podIP;
-  // The streamer is believed for the first time only: after that the kubelet has caught up, and it reports
-  // interruptions.
+  // The streamer's report counts only the first time. After that the kubelet has caught up, and it also
+  // reports interruptions.
   const isPlayable = isReady(pod) || (world.playable !== undefined && status.readyAt === undefined);
   if (!isPlayable || !isPrepared(world.session)) {
-    // Before the first time nothing is written: the status says "not yet" anyway.
+    // Nothing is written before the first time, because the status already says that the session is not
+    // ready.
     const wasReady = isConditionTrue(status.conditions, "Ready");
     if (wasReady && isInterrupted(pod))
       reportInterruption({ draft, isStreaming: isStreamerReady(pod), why: waitingFor(pod) });
@@ -141,8 +142,7 @@ export const reportReadiness: Step = ({ world, draft }) => {
   draft.set("StreamReady", "True", streamReadyReasons.streamerReady, "The streamer accepts viewers.");
   const wasReady = isConditionTrue(status.conditions, "Ready");
   draft.set("Ready", "True", readyReasons.streaming, "The game can be played.");
-  // With the write that says that it is ready, and with one of its own where the kubelet was quicker than the
-  // streamer's response.
+  // Written together with readiness, or separately if the kubelet reported before the streamer responded.
   if (status.stream === undefined) reportStream(world, draft);
   if (status.readyAt === undefined) {
     status.readyAt = world.now.toISOString();
@@ -175,8 +175,8 @@ function reportInterruption({
 }
 
 /**
- * Removes a pod that has the name of the session's own. A pod that no session made is left alone: the session
- * then fails at its start deadline.
+ * Removes a pod that has the name of the session's own. A pod that does not belong to any session is left
+ * alone, and the session fails at its start deadline.
  */
 export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => {
   const { world, deps, signal, logger } = context;
@@ -190,7 +190,7 @@ export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => 
       await deps.pods.delete(pod.metadata, { uid, resourceVersion, signal });
       logger.info({ node: pod.spec?.nodeName }, "Removed a pod from an earlier placement.");
     } catch (error) {
-      // It has changed or is gone: the watch will show it, and the next pass looks again.
+      // The pod has changed or is gone. The watch will show it, and the next pass decides again.
       if (isNotFound(error) || isConflict(error)) return "wait";
       throw error;
     }
@@ -200,9 +200,9 @@ export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => 
 };
 
 /**
- * Returns the world with the session and its pod as the API server has them; undefined without a session. The
- * pod is read first: a session is moved before its next pod is made, so a pod that does not fit the session
- * that was read later is of a former place.
+ * Returns the world with the session and pod as the API server has them. Undefined if the session is gone.
+ * The pod is read first: a session is moved before its next pod is created, so a pod that does not match the
+ * session read afterwards belongs to a former place.
  */
 async function lookAgain({ world, deps, signal }: StepContext): Promise<SessionWorld | undefined> {
   const pod = await deps.pods.find(world.session.metadata, { signal });
@@ -219,7 +219,7 @@ const messages: Record<RenderingObstacle, string> = {
   ProbeFailed: "A test image drawn with OpenGL or Vulkan was not captured correctly. See the streamer's log.",
 };
 
-/** Notes what the streamer found to make the stream; nothing of a streamer that has not said it yet. */
+/** Records the streamer's report of the stream. Does nothing before the streamer has reported. */
 export function reportStream({ session, playable }: SessionWorld, draft: StepContext["draft"]): void {
   if (playable?.picture === undefined) return;
   const {

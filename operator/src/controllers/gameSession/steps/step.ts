@@ -19,7 +19,7 @@ import type { StatusDraft } from "../statusDraft.ts";
 import type { Streams } from "../streams.ts";
 import type { SessionWorld } from "../world.ts";
 
-/** What the session controller works with. */
+/** Dependencies of the session controller. */
 export interface SessionDeps {
   cluster: Cluster;
   sessions: ResourceClient<GameSession>;
@@ -37,11 +37,11 @@ export interface SessionDeps {
   metrics: OperatorMetrics;
 }
 
-/** What a step is given. */
+/** Inputs of a step. */
 export interface StepContext {
   world: SessionWorld;
   draft: StatusDraft;
-  /** Why the session is stopped. Undefined for a session that continues. */
+  /** The cause of the stop. Undefined for a session that continues. */
   cause: StopCause | undefined;
   deps: SessionDeps;
   signal: AbortSignal;

@@ -29,8 +29,8 @@ import type { StepOutcome } from "#kube/controllers/reconciler.ts";
 import type { Step, StepContext } from "./step.ts";
 
 /**
- * Records why and when the stop began, before anything is deleted: an operator that takes over goes on with
- * the same stop. A stop that the spec records is noted once it takes long.
+ * Records why and when the stop began before anything is deleted, so that an operator that takes over
+ * continues the same stop. A stop recorded in the spec is written to the status only once it takes long.
  */
 export const recordStopping: Step = (context) => {
   if (!context.cause || !needsStoppingNote(context.world)) return "done";
@@ -38,7 +38,7 @@ export const recordStopping: Step = (context) => {
   return "wait";
 };
 
-/** Puts the begin of a stop into the status. */
+/** Writes the start of a stop to the status. */
 export function noteStopping({ world, draft }: Pick<StepContext, "world" | "draft">, cause: StopCause): void {
   const { status } = draft;
   status.stoppingAt ??= stoppingTime(world);
@@ -59,22 +59,22 @@ function stoppingTime(world: StepContext["world"]): string {
 }
 
 /**
- * The grace of a pod whose game has not begun, so that nothing can be lost. The kernel drops a SIGTERM that
- * comes in the first instants of a container; its streamer then goes on until the kubelet loses patience.
+ * Grace period of a pod whose game has not started, so nothing can be lost. The kernel drops a SIGTERM that
+ * arrives in the first moments of a container, and its streamer then runs until the kubelet kills it.
  */
 const startingGraceSeconds = 10;
 
 /**
- * Returns how long the pod is given to end; undefined for the time that it was made with, as a game has that
- * has begun. The streamer tells of that first, and the kubelet may be late.
+ * Returns the grace period for ending the pod. Undefined means the pod's own grace period, used once its game
+ * has started. The streamer reports the start first; the kubelet may be late.
  */
 export function graceSecondsOf(world: StepContext["world"], pod: Stored<Pod>): number | undefined {
   return mayHavePlayed(world) || hasGameRun(pod) ? undefined : startingGraceSeconds;
 }
 
 /**
- * Asks the kubelet to end the pod: first the game, then the streamer. If the API server rejects the deletion,
- * it is retried while the stop continues.
+ * Deletes the pod: the kubelet ends the game first, then the streamer. If the API server rejects the
+ * deletion, it is retried while the stop continues.
  */
 export const deletePod: Step = async ({
   world,
@@ -85,8 +85,8 @@ export const deletePod: Step = async ({
   logger,
 }): Promise<StepOutcome> => {
   const pod = currentPod(world);
-  // Once the stop is given up nothing waits for the answer any more: the end of the session asks for the
-  // deletion again.
+  // Once the stop is given up, nothing waits for the response. The deletion is requested again when the
+  // session finishes.
   if (!pod || isDeleting(pod) || hasGivenUp(world)) return "done";
   try {
     const gracePeriodSeconds = graceSecondsOf(world, pod);
@@ -102,7 +102,7 @@ export const deletePod: Step = async ({
       `The game was asked to end: ${cause?.stopReason ?? ""}.`,
     );
   } catch (error) {
-    // The pod is gone, or another one has its name: the watch will show it.
+    // The pod is gone, or another pod has its name. The watch will show it.
     if (isNotFound(error) || isConflict(error)) return "done";
     if (!isKubeError(error)) throw error;
     draft.failure = error;
@@ -111,8 +111,8 @@ export const deletePod: Step = async ({
 };
 
 /**
- * Waits for the game's end, because its termination report and last save are read afterwards. Gives up after
- * a deadline, as the kubelet may be silent.
+ * Waits for the game to end, because its termination report and last save are read afterwards. Gives up after
+ * a deadline, because the kubelet may be silent.
  */
 export const awaitGameEnd: Step = ({ world }) => {
   const pod = currentPod(world);
@@ -123,7 +123,7 @@ export const awaitGameEnd: Step = ({ world }) => {
 export const awaitSave: Step = ({ world, draft }) => {
   if (!mayHavePlayed(world) || isSavePersisted(world.session)) return "done";
   if (!hasGivenUp(world)) return "wait";
-  // The failure stays in the status when the save has been stored after all: its words are true then, too.
+  // The failure stays in the status even if the save is stored later, because its message remains true.
   const message =
     "The last save could not be stored in time. It is kept on the node and stored as soon as possible. Condition SavePersisted reports when it is.";
   draft.status.failure ??= { reason: failureReasons.saveNotStored, message };
@@ -131,7 +131,7 @@ export const awaitSave: Step = ({ world, draft }) => {
   return "done";
 };
 
-/** Writes the whole result at once: after it nothing of the session is needed any more. */
+/** Writes the whole result at once. Nothing of the session is needed after that. */
 export const finish: Step = ({ world, draft, deps, cause }) => {
   const { session, now } = world;
   const { status } = draft;
@@ -172,22 +172,22 @@ function hasGivenUp(world: StepContext["world"]): boolean {
   return isPast(deadlinesOf(world).saveGiveUp, world);
 }
 
-/** The kubelet cuts its times off to whole seconds. */
+/** The kubelet truncates its times to whole seconds. */
 const clockGrainMs = 1_000;
-/** Processors of a node that is gone: as many as a session can ask for. */
+/** CPU count assumed for a node that is gone: the most a session can request. */
 const mostProcessors = 64;
 
-/** Where a session ran. */
+/** The place where a session ran. */
 interface UsagePlace {
   pod: Stored<Pod> | undefined;
-  /** The pod's node, while the cluster has it. */
+  /** The pod's node, as long as the cluster has it. */
   node: Node | undefined;
 }
 
 /**
- * Returns what the session used, by its containers' termination reports; undefined when there is none, as on
- * a lost node. The game's processes can write the game's report, so each figure is limited to what its
- * container could have used.
+ * Returns the session's usage from its containers' termination reports. Undefined without one, as on a lost
+ * node. Processes of the game can write the game's report, so each value is limited to what its container
+ * could have used.
  */
 export function usageOf(
   { spec, status }: GameSession,
@@ -208,9 +208,9 @@ export function usageOf(
 }
 
 /**
- * Returns how long the session could be played. It was ready by the operator's clock, and ended by the
- * node's, which may be minutes off. Each of them is right about what lies between times of its own: the
- * game's container began before the session was ready, and no earlier than it was launched.
+ * Returns how long the session was playable. Its start is a time of the operator's clock and its end one of
+ * the node's, which may be minutes apart. Intervals on a single clock are reliable: the game's container
+ * started before the session was ready, and no earlier than its launch.
  */
 function playedMs(
   status: GameSession["status"],
@@ -220,7 +220,7 @@ function playedMs(
   if (status?.readyAt === undefined) return 0;
   const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
   const playedMs = between(status.readyAt, end);
-  // The API server has null for a time that the kubelet did not give.
+  // The API server has null for a time that the kubelet did not set.
   const ranMs = Math.max(0, between(ended?.startedAt ?? "", ended?.finishedAt ?? "")) + clockGrainMs;
   const launchMs = between(status.startedAt ?? "", status.readyAt);
   if (Number.isNaN(ranMs) || Number.isNaN(launchMs)) return Math.max(0, playedMs);
@@ -228,19 +228,16 @@ function playedMs(
   return Math.min(ranMs, Math.max(leastMs, playedMs));
 }
 
-/**
- * Returns the processors that the game's container can have kept busy: those of its limit, else all of the
- * node's.
- */
+/** Returns the maximum CPUs that the game's container can have used: its limit, or all CPUs of the node. */
 function processorsOf({ spec }: Pod, node: Node | undefined): number {
   const limit = spec?.containers.find(({ name }) => name === containerNames.game)?.resources?.limits?.cpu;
   return parseQuantity(limit) ?? parseQuantity(node?.status?.capacity?.cpu) ?? mostProcessors;
 }
 
 /**
- * Deletes the finished session's pod and removes its finalizer, but never by force: on a node that cannot be
- * reached the object stays, and with it slot and port, until the kubelet is back or the cluster has removed
- * the node.
+ * Deletes the finished session's pod and removes its finalizer, but never forces the deletion. On an
+ * unreachable node the object keeps its slot and port until the kubelet returns or the cluster removes the
+ * node.
  */
 export const releasePod: Step = async ({ world: { pod, session }, deps, signal }): Promise<StepOutcome> => {
   if (!pod || !isOwnedBy(pod, session.metadata.uid)) return "done";
@@ -259,7 +256,7 @@ export const releaseSession: Step = async ({ world: { session }, deps, signal })
 };
 
 /**
- * Deletes the finished session when its time to live is over; the API's finalizer keeps it until it is
+ * Deletes the finished session when its time to live is over. The API's finalizer keeps it until it is
  * recorded.
  */
 export const deleteExpired: Step = async ({ world, deps, signal, logger }): Promise<StepOutcome> => {
