@@ -18,7 +18,7 @@ import { createKeptFolders, type KeptFolders } from "./disk/keptFolders.ts";
 import { nodePaths, type NodePaths } from "./disk/nodePaths.ts";
 import { holdRootLock, type RootLock } from "./disk/rootLock.ts";
 import { TreeRemover } from "./disk/treeRemover.ts";
-import { unwritableRoot } from "./disk/files.ts";
+import { describeUnwritableRoot } from "./disk/files.ts";
 import type { Metrics } from "./metrics.ts";
 import { NodeChecks } from "./checks/nodeChecks.ts";
 import { createObjectStore, type ObjectStore } from "./objectStore/objectStore.ts";
@@ -205,7 +205,7 @@ export class Agent {
     if (!this.#isStarted) return "The agent has not started. Another agent may still serve this node.";
     const watches = Object.values(this.#watches);
     if (watches.some(({ hasSynced }) => !hasSynced)) return "The cluster's state has not been read yet.";
-    const taken = this.#takenBecause();
+    const taken = this.#ownershipConflict();
     if (taken !== undefined) return taken;
     const isSilent = watches.every(({ silentForMs }) => (silentForMs ?? 0) > silenceMs);
     return isSilent ? "The API server has not responded for five minutes." : undefined;
@@ -248,7 +248,7 @@ export class Agent {
     const clients = this.#clients;
     const turns = new TransferTurns(passesAtOnce);
     const changes = [fromCache(gameSessions), fromCache(pods), this.#watcher];
-    for (const source of changes) source.subscribe((key) => turns.lookAgain(key));
+    for (const source of changes) source.subscribe((key) => turns.interruptUpload(key));
     return new Controller({
       name: "gameSession",
       sources: [
@@ -291,13 +291,13 @@ export class Agent {
 
   /** Undefined also while another installation owns the node, which then needs no service and no report. */
   #gameNode() {
-    return this.#takenBecause() === undefined
+    return this.#ownershipConflict() === undefined
       ? this.#watches.gameNode.cache.get(this.#deps.config.node)
       : undefined;
   }
 
   /** Returns a message naming the other installation that owns the node. Undefined if none does. */
-  #takenBecause(): string | undefined {
+  #ownershipConflict(): string | undefined {
     const { node, installation } = this.#deps.config;
     const gameNode = this.#watches.gameNode.cache.get(node);
     return gameNode && ownershipConflict(gameNode, installation);
@@ -319,7 +319,7 @@ export class Agent {
       // report it.
       throw systemErrorCode(error) === undefined
         ? error
-        : new Error(unwritableRoot(root, error), { cause: error });
+        : new Error(describeUnwritableRoot(root, error), { cause: error });
     }
   }
 

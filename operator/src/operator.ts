@@ -237,7 +237,7 @@ export class Operator {
       const reason = ownershipConflict(gameNode, this.#installation);
       if (reason !== undefined) throw new Error(reason);
     }
-    this.#heartbeats.beginAnew();
+    this.#heartbeats.reset();
     this.#isLeading = true;
     this.#showFigures();
     this.#networkProbe.start();

@@ -132,7 +132,7 @@ export class ContentCache {
     if (this.#unpacked.has(digest)) return { state: "Ready" };
     const download = this.#downloads.get(digest);
     if (download !== undefined) return { state: "Downloading", progressPercent: download.progressPercent };
-    const failure = this.#failed.failureToTell(digest);
+    const failure = this.#failed.reportableFailure(digest);
     if (failure !== undefined) return { state: "Failed", failure };
     return this.#wanted().some((wanted) => wanted.digest === digest)
       ? { state: "Queued", progressPercent: 0 }
@@ -163,7 +163,7 @@ export class ContentCache {
   /** Whether a wanted version could not be fetched because the disk lacks space. */
   get isShortOfSpace(): boolean {
     return this.#toReport().some(
-      ({ digest }) => this.#failed.failureToTell(digest)?.reason === contentReasons.insufficientSpace,
+      ({ digest }) => this.#failed.reportableFailure(digest)?.reason === contentReasons.insufficientSpace,
     );
   }
 

@@ -19,9 +19,9 @@ export class FailedVersions {
   }
 
   /** Returns why the version's last attempt failed, except a failure that is retried immediately. */
-  failureToTell(digest: string): Failure | undefined {
+  reportableFailure(digest: string): Failure | undefined {
     const attempts = this.#attempts.get(digest);
-    return attempts?.isUntold === true ? undefined : attempts?.last;
+    return attempts?.isUnreported === true ? undefined : attempts?.last;
   }
 
   add(digest: string, failure: Failure): void {
@@ -49,7 +49,7 @@ export class FailedVersions {
     const attempts = this.#attempts.get(digest);
     if (attempts === undefined || attempts.isQuarantined) return;
     attempts.retryAtMs = this.#clock.monotonicMs();
-    attempts.isUntold = true;
+    attempts.isUnreported = true;
   }
 
   /** Returns whether the version must not be tried yet. */
@@ -128,7 +128,7 @@ export interface Attempts {
    * The failure is reported only after another failure: the disk was full for the first time and the version
    * is retried immediately, or a launch retries a failed fill.
    */
-  isUntold: boolean;
+  isUnreported: boolean;
 }
 
 const backOff: BackOff = { baseMs: 1_000, maxMs: 60_000 };
@@ -152,14 +152,14 @@ export function afterFailure(
   const isSameObject = known?.last.etag === failure.etag;
   const strikes = blamesBytes ? (isSameObject ? (known?.strikes ?? 0) : 0) + 1 : (known?.strikes ?? 0);
   const isQuarantined = failure.isFinal || (blamesBytes && strikes >= strikesAllowed);
-  const isUntold = failure.ranOut === true && known?.last.ranOut !== true;
+  const isUnreported = failure.ranOut === true && known?.last.ranOut !== true;
   const waitMs = isQuarantined ? quarantineCheckMs : backOffMs(backOff, failures, random);
   return {
     failures,
     strikes,
     last: failure,
-    retryAtMs: isUntold ? nowMs : nowMs + waitMs,
+    retryAtMs: isUnreported ? nowMs : nowMs + waitMs,
     isQuarantined,
-    isUntold,
+    isUnreported,
   };
 }

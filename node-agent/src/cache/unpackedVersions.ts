@@ -60,7 +60,7 @@ export class UnpackedVersions {
   }
 
   list(): UnpackedVersion[] {
-    this.#forgetTimesToCome();
+    this.#correctFutureTimes();
     return [...this.#versions.values()];
   }
 
@@ -136,7 +136,7 @@ export class UnpackedVersions {
    * Such a version would outrank everything played since. Each time is corrected only once, because each
    * change is reported.
    */
-  #forgetTimesToCome(): void {
+  #correctFutureTimes(): void {
     const now = this.#clock.now().getTime();
     for (const version of this.#versions.values()) {
       if (version.lastUsedMs >= now + graceMs) version.lastUsedMs = now - graceMs;

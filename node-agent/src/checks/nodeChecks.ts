@@ -15,7 +15,7 @@ import type { Logger } from "#runtime/logger.ts";
 import { type Clock, slept } from "#runtime/scheduling/clock.ts";
 import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import { readDiskSpace, shortageOf } from "../cache/space.ts";
-import { unwritableRoot } from "../disk/files.ts";
+import { describeUnwritableRoot } from "../disk/files.ts";
 
 /** A disk that is only busy responds within this time. */
 const patienceMs = 60_000;
@@ -195,7 +195,7 @@ async function checkWritable(root: string, path: string): Promise<ConditionUpdat
       type: "RootWritable",
       status: "False",
       reason: rootWritableReasons.notWritable,
-      message: unwritableRoot(root, error).slice(0, 1024),
+      message: describeUnwritableRoot(root, error).slice(0, 1024),
     };
   }
 }

@@ -18,7 +18,7 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /** Returns a message that the folder of games and saves is not writable, with the error and its remedy. */
-export function unwritableRoot(root: string, error: unknown): string {
+export function describeUnwritableRoot(root: string, error: unknown): string {
   // The agent runs as root, so file modes cannot be the cause.
   const remedy =
     systemErrorCode(error) === "EACCES"

@@ -6,7 +6,7 @@ const transfersAtOnce = 8;
 /** A pass that has waited for this long ends, so that the next one observes the session's current needs. */
 const waitMs = 5_000;
 /** Priority bonus larger than any time in milliseconds since 1970. */
-const awaitedFirst = 1e15;
+const awaitedBonus = 1e15;
 
 /** Ends a pass that has waited long enough for its turn. The next pass waits again and keeps its priority. */
 export class NoTurnYet extends PassInterrupted {
@@ -62,7 +62,7 @@ export class TransferTurns {
     };
     try {
       return await this.#uploads.run(begin, {
-        priority: (isAwaited ? awaitedFirst : 0) - dueMs,
+        priority: (isAwaited ? awaitedBonus : 0) - dueMs,
         signal: waiting.signal,
       });
     } finally {
@@ -71,7 +71,7 @@ export class TransferTurns {
   }
 
   /** Interrupts the wait of a session's upload after a change. Its next pass decides again. */
-  lookAgain(key: string): void {
+  interruptUpload(key: string): void {
     this.#waiting.get(key)?.abort(new NoTurnYet());
   }
 

@@ -217,7 +217,7 @@ const maxWaiting = 256;
  * Two of libuv's four threads, so that the others keep unpacking. All of them are used when nothing else is
  * left to do.
  */
-const atOnceBeside = 2;
+const concurrencyWhileUnpacking = 2;
 const atOnceAlone = 4;
 
 /**
@@ -249,7 +249,7 @@ function createSyncer(): Syncer {
       waiting.push(handle);
       waitingBytes += bytes;
       if (running === undefined && (waitingBytes >= roundBytes || waiting.length >= roundFiles))
-        void startRound(atOnceBeside);
+        void startRound(concurrencyWhileUnpacking);
       while (waiting.length >= maxWaiting && running !== undefined) await running;
     },
     async drain() {

@@ -24,7 +24,9 @@ export function wantedByPolicy(
   );
   // With fewer games than a list can hold, as on most clusters, nothing is left out.
   const leftOut =
-    targets.size > limits.node.cacheEntriesReported ? leftOutOf(askedOf(nodes, targets)) : undefined;
+    targets.size > limits.node.cacheEntriesReported
+      ? findOmittedGames(requestedGames(nodes, targets))
+      : undefined;
   const current = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
   const older = new Map<string, DesiredContent[]>(nodes.map(({ nodeName }) => [nodeName, []]));
   for (const [cache, those] of targets) {
@@ -34,7 +36,7 @@ export function wantedByPolicy(
     const turns = turnsOf(cache, those.filter(isListed));
     for (const node of nodes.filter(isListed)) {
       const turn = turns.get(node.nodeName);
-      for (const content of turn ? byPolicy(cache, turn) : byPresence(cache, node)) {
+      for (const content of turn ? byPolicy(cache, turn) : retainedOn(cache, node)) {
         (content.digest === cache.spec.source.sha256 ? current : older).get(node.nodeName)?.push(content);
       }
     }
@@ -54,7 +56,7 @@ export function desiredOn(
   caches: readonly GameCache[],
   sessions: readonly GameSession[],
 ): DesiredContent[] {
-  const launches = node ? sessions.flatMap((session) => byLaunch(session, node, caches)) : [];
+  const launches = node ? sessions.flatMap((session) => requestedByLaunch(session, node, caches)) : [];
   return mergeByDigest([...launches, ...policies])
     .slice(0, limits.node.cacheEntriesReported)
     .sort((a, b) => b.priority - a.priority || (a.digest < b.digest ? -1 : 1));
@@ -93,7 +95,7 @@ function byPolicy({ spec }: GameCache, turn: Turn): DesiredContent[] {
  * download of an OnDemand game that a launch started continues. Otherwise a download that takes longer than a
  * launch waits would restart with every launch.
  */
-function byPresence(cache: GameCache, node: FillNode): DesiredContent[] {
+function retainedOn(cache: GameCache, node: FillNode): DesiredContent[] {
   const { pinned, placement } = cache.spec;
   if (!pinned && placement.policy !== "OnDemand") return [];
   return byPolicy(cache, { hold: true }).filter(({ digest }) => {
@@ -103,13 +105,13 @@ function byPresence(cache: GameCache, node: FillNode): DesiredContent[] {
 }
 
 /** Returns the games that each node is asked to hold or keep. */
-function askedOf(
+function requestedGames(
   nodes: readonly FillNode[],
   targets: ReadonlyMap<GameCache, readonly FillNode[]>,
 ): Map<FillNode, GameCache[]> {
   const asked = new Map<FillNode, GameCache[]>(nodes.map((node) => [node, []]));
   for (const [cache, those] of targets) {
-    const present = nodes.filter((node) => byPresence(cache, node).length > 0);
+    const present = nodes.filter((node) => retainedOn(cache, node).length > 0);
     for (const node of new Set([...those, ...present])) asked.get(node)?.push(cache);
   }
   return asked;
@@ -119,7 +121,11 @@ function askedOf(
  * Requests a session's version only until the node has it. After that the session itself keeps it there, and
  * its end needs no write.
  */
-function byLaunch(session: GameSession, node: FillNode, caches: readonly GameCache[]): DesiredContent[] {
+function requestedByLaunch(
+  session: GameSession,
+  node: FillNode,
+  caches: readonly GameCache[],
+): DesiredContent[] {
   const { contentDigest, gameCacheRef } = session.spec;
   const isWaiting =
     session.status?.nodeName === node.nodeName &&
@@ -178,7 +184,7 @@ function compareUrgency({ spec: a }: GameCache, { spec: b }: GameCache): number 
  * missing everywhere only if all lists together are too short. Ordering uses the games' names, so an upload
  * never drops a game from a list.
  */
-function leftOutOf(asked: ReadonlyMap<FillNode, readonly GameCache[]>): Map<FillNode, Set<GameCache>> {
+function findOmittedGames(asked: ReadonlyMap<FillNode, readonly GameCache[]>): Map<FillNode, Set<GameCache>> {
   const leftOut = new Map<FillNode, Set<GameCache>>();
   const most = limits.node.cacheEntriesReported;
   const copies = new Map<GameCache, number>();

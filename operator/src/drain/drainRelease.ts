@@ -182,7 +182,7 @@ function ignoreMissing(error: unknown): void {
  * Field managers that apply manifests without support for hooks. Helm, and tools that follow its hooks,
  * create this Job only when the release is removed.
  */
-const textAppliers = /^(kubectl|kustomize-controller)/;
+const hooklessManagers = /^(kubectl|kustomize-controller)/;
 
 /** Returns whether a tool without support for hooks created the Job like any other object of the chart. */
 async function isAppliedAsText(transport: KubeTransport, namespace: string, name: string): Promise<boolean> {
@@ -191,7 +191,7 @@ async function isAppliedAsText(transport: KubeTransport, namespace: string, name
     const { metadata } = (await transport.request({ method: "GET", path, resource: "jobs" })) as {
       metadata: { managedFields?: { manager?: string }[] };
     };
-    return (metadata.managedFields ?? []).some(({ manager = "" }) => textAppliers.test(manager));
+    return (metadata.managedFields ?? []).some(({ manager = "" }) => hooklessManagers.test(manager));
   } catch (error) {
     if (isNotFound(error)) return false;
     throw error;

@@ -30,7 +30,9 @@ interface ClusterFiguresDeps extends GameNodeGaugesDeps {
  */
 export function showClusterFigures(deps: ClusterFiguresDeps): void {
   const { cluster } = deps;
-  const unfinished = oncePerLook(() => cluster.gameSessions.list().filter((session) => !isFinished(session)));
+  const unfinished = oncePerScrape(() =>
+    cluster.gameSessions.list().filter((session) => !isFinished(session)),
+  );
   gameNodeGauges(deps);
   showSessions(deps, unfinished);
   showSavesWaiting(deps);
@@ -42,7 +44,7 @@ export function showClusterFigures(deps: ClusterFiguresDeps): void {
  * Returns a function that computes its value once per scrape for all gauges. They are collected one after
  * another, before any other task runs.
  */
-function oncePerLook<Value>(compute: () => Value): () => Value {
+function oncePerScrape<Value>(compute: () => Value): () => Value {
   let last: { value: Value } | undefined;
   return () => {
     if (last === undefined) {
@@ -78,7 +80,7 @@ function showSessions(
 }
 
 function showSavesWaiting({ cluster, savesWaiting, registry }: ClusterFiguresDeps): void {
-  const waiting = oncePerLook(() => {
+  const waiting = oncePerScrape(() => {
     const byNode = new Map(
       cluster.gameNodes.list().map(({ metadata }) => [metadata.name, { count: 0, oldestSeconds: 0 }]),
     );

@@ -57,7 +57,7 @@ export function gpuSharingOf(node: Node, gpu: GpuConfig | undefined): GpuSharing
   if (gpu.claim) return claimSharing(gpu.claim);
   return (
     shortageOf(node, gpu) ??
-    lonelyStreamer(gpu) ?? {
+    streamerWithoutGpu(gpu) ?? {
       status: "False",
       reason: gpuNotSharedReasons.shared,
       message: "Both containers of a session can use the GPU.",
@@ -95,7 +95,7 @@ function shortageOf(node: Node, gpu: GpuConfig): GpuSharing | undefined {
  * Returns the problem if the streamer, whose display the game draws on, has neither devices nor a runtime
  * class that gives it access to the node's.
  */
-function lonelyStreamer({ streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
+function streamerWithoutGpu({ streamer, runtimeClass }: GpuConfig): GpuSharing | undefined {
   if (streamer || runtimeClass !== undefined) return undefined;
   const message =
     "The streamer, which runs the games' display, cannot use the GPU, so sessions occupy a device but render in software: " +

@@ -1,6 +1,6 @@
 // Program of a probe pod, run as `networkProbe.js HOST PORT`. The exit code reports whether a connection
 // opens.
-import { exitCodes, lastTry } from "./tryConnection.ts";
+import { exitCodes, canReach } from "./tryConnection.ts";
 
 const [, , host = "", port = ""] = process.argv;
-process.exitCode = (await lastTry({ host, port: Number(port) })) ? exitCodes.connected : exitCodes.refused;
+process.exitCode = (await canReach({ host, port: Number(port) })) ? exitCodes.connected : exitCodes.refused;

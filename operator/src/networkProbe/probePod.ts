@@ -73,7 +73,7 @@ function tolerationsAmong(
     .flatMap(({ spec }) => spec?.taints ?? [])
     .filter(
       (taint) =>
-        !saysUnwell(taint) &&
+        !reportsProblem(taint) &&
         (taint.effect === "NoSchedule" || ofSessions.some((toleration) => tolerates(toleration, taint))),
     );
   const distinct = new Map(
@@ -89,7 +89,7 @@ function tolerationsAmong(
  * Returns whether the taint reports a problem with the node, such as a silent kubelet or a full disk.
  * Kubernetes' own taints do, except the one for a cordoned node.
  */
-function saysUnwell({ key }: Taint): boolean {
+function reportsProblem({ key }: Taint): boolean {
   return key !== "node.kubernetes.io/unschedulable" && /^node\.(cloudprovider\.)?kubernetes\.io\//.test(key);
 }
 

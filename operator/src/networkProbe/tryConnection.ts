@@ -10,7 +10,7 @@ const pace = { tries: 5, timeoutMs: 2000, pauseMs: 1000 };
  * Returns whether the endpoint is reachable on the last of several attempts. A network plugin may need a few
  * seconds to set up a new pod.
  */
-export async function lastTry(endpoint: Endpoint, { tries, timeoutMs, pauseMs } = pace): Promise<boolean> {
+export async function canReach(endpoint: Endpoint, { tries, timeoutMs, pauseMs } = pace): Promise<boolean> {
   let isOpen = await canConnect(endpoint, timeoutMs);
   for (let left = tries - 1; left > 0; left--) {
     await delay(pauseMs);

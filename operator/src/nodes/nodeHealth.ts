@@ -28,7 +28,7 @@ export function isNodeReady(node: Node): boolean {
  * An agent counts as late when this share of the time until it counts as silent is left. Healthy agents
  * report at shorter intervals.
  */
-const leftWhenLate = 0.4;
+const lateRemainingShare = 0.4;
 
 /** Retry interval while no watch has confirmed that an agent is silent. */
 const unconfirmedRetryMs = 500;
@@ -89,7 +89,7 @@ export class Heartbeats {
    * Treats all agents as just seen, like a new process. A standby may have missed heartbeats because of its
    * own connection.
    */
-  beginAnew(): void {
+  reset(): void {
     for (const [nodeName, seen] of this.#seen)
       this.#seen.set(nodeName, { ...seen, atMs: this.#clock.monotonicMs(), isHeard: false });
   }
@@ -112,7 +112,7 @@ export class Heartbeats {
   /** Returns whether the agent has missed reports, long before it counts as silent. */
   isLate(nodeName: string): boolean {
     const seen = this.#seen.get(nodeName);
-    return seen === undefined || this.#silentForMs(seen) > this.#staleMs * (1 - leftWhenLate);
+    return seen === undefined || this.#silentForMs(seen) > this.#staleMs * (1 - lateRemainingShare);
   }
 
   /** Returns the milliseconds until the agent counts as silent unless it reports. 0 if it already does. */

@@ -38,7 +38,7 @@ export function slotsOf(
  * the admission plugin PodTolerationRestriction, which is off by default, lets pods that request memory
  * tolerate it. Even then a node that evicts pods for lack of memory is no place for a new game.
  */
-const followingTaints: ReadonlySet<string> = new Set([
+const taintsCheckedElsewhere: ReadonlySet<string> = new Set([
   "node.kubernetes.io/not-ready",
   "node.kubernetes.io/unreachable",
   "node.kubernetes.io/unschedulable",
@@ -51,7 +51,7 @@ function repellingTaint(node: Node, tolerations: readonly Toleration[]): Taint |
   return node.spec?.taints?.find(
     (taint) =>
       (taint.effect === "NoSchedule" || taint.effect === "NoExecute") &&
-      !followingTaints.has(taint.key) &&
+      !taintsCheckedElsewhere.has(taint.key) &&
       !tolerations.some((toleration) => tolerates(toleration, taint)),
   );
 }
@@ -73,7 +73,7 @@ export interface Unschedulable {
 }
 
 /** Returns why the node takes no new sessions, not counting its checks. Undefined if it takes them. */
-export function unschedulableBecause(
+export function unschedulableReason(
   node: Node,
   hasHeartbeat: boolean,
   { tolerations, sessionNodeSelector }: Pick<SlotRules, "tolerations" | "sessionNodeSelector">,

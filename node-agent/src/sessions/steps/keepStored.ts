@@ -12,7 +12,7 @@ import type { Finding } from "../report.ts";
 import { isObjectStoreUnreachable, ObjectStoreError } from "../../objectStore/objectStore.ts";
 import type { WaitingUpload } from "../transferTurns.ts";
 import { isStored, storePack } from "./storeSave.ts";
-import { lookAgain, type RecordContext, retryMs, type Step, type StepContext } from "./step.ts";
+import { rereadSpool, type RecordContext, retryMs, type Step, type StepContext } from "./step.ts";
 
 /** Maximum time that a pass waits for the API server to accept a report. */
 const reportMs = 5_000;
@@ -75,7 +75,12 @@ async function reportBefore(context: StepContext, { refused }: SpoolManifest): P
   if (record.stored !== undefined && isNotReported(record.stored, session.status?.save))
     await reportStored(context, record.stored);
   if (refused !== undefined)
-    await deps.reporter.report(session, [notFinal(refused.reason, refused.message)], undefined, signal);
+    await deps.reporter.report(
+      session,
+      [savePendingFinding(refused.reason, refused.message)],
+      undefined,
+      signal,
+    );
 }
 
 /** Stores the newest pack if it is due. Returns the milliseconds until the next pass. */
@@ -92,7 +97,7 @@ async function storeWhenDue(context: StepContext, manifest: SpoolManifest): Prom
   // A wait of more than an interval means that the clock was set back.
   if (dueInMs > 0 && dueInMs <= deps.saveIntervalMs) return dueInMs;
   return deps.turns.upload(uploadOf(context, answered !== undefined), async () =>
-    storeDue(await lookAgain(context)),
+    storeDue(await rereadSpool(context)),
   );
 }
 
@@ -194,7 +199,7 @@ async function reportKept(
 }
 
 async function reportNothing({ deps, session, signal }: StepContext): Promise<void> {
-  const nothing = notFinal(
+  const nothing = savePendingFinding(
     saveReasons.nothingToSave,
     "The player asked for a save, but the game has not written one. The game continues.",
   );
@@ -230,7 +235,7 @@ async function reportStored(
     stored === undefined
       ? "There is no save to store. The game continues."
       : `Save ${stored.sequence} is stored. The game continues.`;
-  const findings = manifest?.refused === undefined ? [notFinal(saveReasons.playing, message)] : [];
+  const findings = manifest?.refused === undefined ? [savePendingFinding(saveReasons.playing, message)] : [];
   await deps.reporter.report(session, findings, stored, signal);
 }
 
@@ -240,11 +245,16 @@ export async function reportSaveFailure(
   error: unknown,
 ): Promise<void> {
   deps.onSaveStored("failed");
-  await deps.reporter.report(session, [notFinal(reasonOf(error), messageOf(error))], undefined, signal);
+  await deps.reporter.report(
+    session,
+    [savePendingFinding(reasonOf(error), messageOf(error))],
+    undefined,
+    signal,
+  );
 }
 
 /** Returns the finding that the last save is not stored yet. */
-export function notFinal(reason: string, message: string): Finding<"SavePersisted"> {
+export function savePendingFinding(reason: string, message: string): Finding<"SavePersisted"> {
   return { type: "SavePersisted", status: "False", reason, message };
 }
 

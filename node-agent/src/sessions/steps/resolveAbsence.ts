@@ -5,7 +5,7 @@ import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SessionRecord } from "../record.ts";
 import { mayStillPack, type SessionWorld } from "../world.ts";
 import { giveUp, hasLivePod, storeNewest } from "./storeLast.ts";
-import { lookAgain, type RecordContext, retryMs, type SessionDeps } from "./step.ts";
+import { rereadSpool, type RecordContext, retryMs, type SessionDeps } from "./step.ts";
 
 /**
  * Stores the session's last save here after it was removed from the cluster or moved to another node. Then
@@ -20,7 +20,7 @@ export async function resolveAbsence(context: RecordContext): Promise<ReconcileR
   if (claim === "own") return again;
   const isDone = spool.manifest?.final === true;
   if (!isDone && (pod !== undefined ? mayStillPack(pod) : await hasLivePod(context))) return again;
-  return resolveLeft(isDone || pod !== undefined ? context : await lookAgain(context), claim);
+  return resolveLeft(isDone || pod !== undefined ? context : await rereadSpool(context), claim);
 }
 
 /**
@@ -44,7 +44,7 @@ async function resolveLeft(context: RecordContext, claim: Claim): Promise<Reconc
   if (record.outcome !== undefined || hasNothing(world)) return giveUpTo(claim, deps, record);
   const next = await storeOrRefuse(context);
   if (next === undefined) return { requeueAfterMs: 100 };
-  tellAdmin(deps, next);
+  recordOrphanedSave(deps, next);
   // The upload may have taken minutes.
   return giveUpTo(await claimOf(context), deps, next);
 }
@@ -77,7 +77,7 @@ async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | un
 }
 
 /** Records an event, because only an admin can use a save that no GameSession names. */
-function tellAdmin(deps: SessionDeps, { gameSession, stored }: SessionRecord): void {
+function recordOrphanedSave(deps: SessionDeps, { gameSession, stored }: SessionRecord): void {
   const gameNode = deps.gameNode();
   if (stored === undefined || gameNode === undefined) return;
   const note = `The save of the removed session ${gameSession} is stored as ${stored.objectKey}. Perhaps no slot refers to it.`;

@@ -76,7 +76,7 @@ export function readSpoolOf(
  *
  * @throws SpoolUnreadable
  */
-export async function lookAgain<Context extends RecordContext>(context: Context): Promise<Context> {
+export async function rereadSpool<Context extends RecordContext>(context: Context): Promise<Context> {
   const { deps, record, world } = context;
   if (world.unreadable !== undefined) return context;
   return { ...context, world: { ...world, spool: await readSpoolOf(deps, record) } };

@@ -6,9 +6,9 @@ import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import type { SaveOutcome, SessionRecord } from "../record.ts";
 import { NoTurnYet } from "../transferTurns.ts";
 import { mayStillPack } from "../world.ts";
-import { notFinal, reportSaveFailure, uploadOf } from "./keepStored.ts";
+import { savePendingFinding, reportSaveFailure, uploadOf } from "./keepStored.ts";
 import {
-  lookAgain,
+  rereadSpool,
   type RecordContext,
   retryMs,
   type SessionDeps,
@@ -21,7 +21,7 @@ import { isStored, storePack } from "./storeSave.ts";
 export const storeLast: Step = async (context) => {
   if (context.world.pod === undefined && (await hasLivePod(context))) return { requeueAfterMs: 1_000 };
   try {
-    const next = await storeNewest(context.world.pod === undefined ? await lookAgain(context) : context);
+    const next = await storeNewest(context.world.pod === undefined ? await rereadSpool(context) : context);
     return next === undefined ? { requeueAfterMs: 100 } : await settle({ ...context, record: next });
   } catch (error) {
     if (error instanceof SpoolUnreadable) return refuse(context, error);
@@ -45,7 +45,7 @@ export const refuseSpool: Step = async (context) => {
     return refuse(context, unreadable);
   await deps.reporter.report(
     session,
-    [notFinal(saveReasons.spoolUnreadable, unreadable.message)],
+    [savePendingFinding(saveReasons.spoolUnreadable, unreadable.message)],
     undefined,
     signal,
   );
@@ -86,7 +86,7 @@ async function refuse(context: StepContext, error: Error) {
   const { deps, record } = context;
   const next = {
     ...record,
-    outcome: { reason: saveReasons.spoolUnreadable, message: `${error.message} ${keptBy(record)}` },
+    outcome: { reason: saveReasons.spoolUnreadable, message: `${error.message} ${describeSlotSave(record)}` },
   };
   await deps.files.writeStored(next);
   deps.onSaveStored("failed");
@@ -97,10 +97,13 @@ async function refuse(context: StepContext, error: Error) {
 function outcomeOf(record: SessionRecord, manifest: SpoolManifest | undefined, now: Date): SaveOutcome {
   const { save, refused, final } = manifest ?? {};
   if (refused !== undefined)
-    return { reason: refused.reason, message: `${refused.message} ${keptBy(record)}`.slice(0, 1024) };
+    return {
+      reason: refused.reason,
+      message: `${refused.message} ${describeSlotSave(record)}`.slice(0, 1024),
+    };
   if (final !== true) return lastAutosave(record, save?.packedAt, now);
   if (record.stored !== undefined)
-    return { reason: saveReasons.stored, message: `The last save is stored.${leftOutOf(save)}` };
+    return { reason: saveReasons.stored, message: `The last save is stored.${describeOmittedEntries(save)}` };
   if (record.baseSave !== undefined)
     return { reason: saveReasons.unchanged, message: "The game did not change the restored save." };
   return { reason: saveReasons.nothingToSave, message: "The game wrote no save." };
@@ -111,7 +114,7 @@ function lastAutosave(record: SessionRecord, packedAt: string | undefined, now: 
   if (packedAt === undefined)
     return {
       reason: saveReasons.lastAutosave,
-      message: `${before} It had not packed one before. ${keptBy(record)}`,
+      message: `${before} It had not packed one before. ${describeSlotSave(record)}`,
     };
   const ageSeconds = Math.max(0, Math.round((now.getTime() - Date.parse(packedAt)) / 1000));
   return {
@@ -120,13 +123,13 @@ function lastAutosave(record: SessionRecord, packedAt: string | undefined, now: 
   };
 }
 
-function keptBy({ stored }: SessionRecord): string {
+function describeSlotSave({ stored }: SessionRecord): string {
   return stored === undefined
     ? "The slot keeps the save that the session started from."
     : `The slot has save ${stored.sequence} of this session.`;
 }
 
-function leftOutOf(save: SpoolManifest["save"]): string {
+function describeOmittedEntries(save: SpoolManifest["save"]): string {
   if (save?.leftOut === undefined) return "";
   const { count, example } = save.leftOut;
   return ` ${count} of its entries cannot be kept, for example: ${example}.`.slice(0, 900);

@@ -16,7 +16,7 @@ import { healthOf, type NodeHealth } from "../../nodes/nodeHealth.ts";
 import { addressesOf, announcedAddresses } from "../../nodes/addresses.ts";
 import { checksOf, failedCheck, type CheckRules } from "../../nodes/nodeChecks.ts";
 import { filledOf } from "../../nodes/nodeFill.ts";
-import { isGameNode, slotsOf, unschedulableBecause, type SlotRules } from "../../nodes/slots.ts";
+import { isGameNode, slotsOf, unschedulableReason, type SlotRules } from "../../nodes/slots.ts";
 
 /** The observed state of one game node in a pass. */
 export interface NodeWorld {
@@ -133,7 +133,7 @@ function unschedulableOf(
   const agents = (gameNode?.status?.conditions ?? []).filter(({ type }) =>
     gameNodeConditions.nodeAgent.some((own) => own === type),
   );
-  return unschedulableBecause(node, hasHeartbeat, rules) ?? failedCheck([...checks, ...agents]);
+  return unschedulableReason(node, hasHeartbeat, rules) ?? failedCheck([...checks, ...agents]);
 }
 
 function readyOf({ node, hasHeartbeat, rules }: NodeWorld): Finding {
@@ -145,12 +145,12 @@ function readyOf({ node, hasHeartbeat, rules }: NodeWorld): Finding {
       message: "The kubelet and the node agent report in time.",
     };
   }
-  const because = node && unschedulableBecause(node, hasHeartbeat, rules);
+  const unschedulable = node && unschedulableReason(node, hasHeartbeat, rules);
   return {
     type: "Ready",
     status: "False",
-    reason: because?.reason ?? nodeReadyReasons.unknown,
-    message: because?.message ?? "",
+    reason: unschedulable?.reason ?? nodeReadyReasons.unknown,
+    message: unschedulable?.message ?? "",
   };
 }
 

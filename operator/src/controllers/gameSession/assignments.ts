@@ -19,11 +19,11 @@ import type { Moments } from "./moments.ts";
 import { addressesOn } from "../../nodes/addresses.ts";
 import { failedCheck } from "../../nodes/nodeChecks.ts";
 import { isFilling } from "../../nodes/nodeFill.ts";
-import { isGameNode, slotsOf, unschedulableBecause } from "../../nodes/slots.ts";
+import { isGameNode, slotsOf, unschedulableReason } from "../../nodes/slots.ts";
 import { offeredBy, type OtherRequests } from "../../nodes/nodeRoom.ts";
 import { portsOn } from "../../nodes/occupancy.ts";
 import { stateOn } from "../../content/fill.ts";
-import { chooseNode, choosePort, noFreePortOn, whyNoNode, type Candidate } from "./placement.ts";
+import { chooseNode, choosePort, noFreePortOn, noNodeReason, type Candidate } from "./placement.ts";
 import { hostPortsOf, nodeOfPod } from "../../sessionPods/podState.ts";
 
 /** A session's placement: slots on a node and a media port there. */
@@ -155,7 +155,7 @@ export class Assignments {
       if (!chosen)
         return withoutPort.size > 0
           ? noFreePortOn([...withoutPort])
-          : whyNoNode(candidates, needed, candidates.length === 0 ? this.#refusedNodes() : []);
+          : noNodeReason(candidates, needed, candidates.length === 0 ? this.#refusedNodes() : []);
       const place = this.#assignOn(session, chosen.nodeName);
       if ("nodeName" in place) return place;
       withoutPort.add(chosen.nodeName);
@@ -244,7 +244,7 @@ export class Assignments {
     return (
       node !== undefined &&
       isGameNode(node, config) &&
-      unschedulableBecause(node, heartbeats.isFresh(nodeName), config) === undefined &&
+      unschedulableReason(node, heartbeats.isFresh(nodeName), config) === undefined &&
       failedCheck(cluster.gameNodes.get(nodeName)?.status?.conditions) === undefined
     );
   }
@@ -254,8 +254,8 @@ export class Assignments {
     return this.#deps.cluster.gameNodes
       .list()
       .flatMap(({ metadata: { name }, status }) => {
-        const because = status?.capacity?.unschedulable;
-        return because === undefined ? [] : [`${name}: ${because.reason}: ${because.message}`];
+        const unschedulable = status?.capacity?.unschedulable;
+        return unschedulable === undefined ? [] : [`${name}: ${unschedulable.reason}: ${unschedulable.message}`];
       })
       .sort();
   }

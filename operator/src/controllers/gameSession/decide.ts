@@ -71,7 +71,7 @@ const carefulSteps: ReadonlySet<StepName> = new Set([
 ]);
 
 /** Returns whether a plan for a session without a pod could end a game if the caches missed its pod. */
-export function restsOnAbsentPod({ steps }: Plan): boolean {
+export function reliesOnAbsentPod({ steps }: Plan): boolean {
   return !steps.every((step) => carefulSteps.has(step));
 }
 

@@ -29,18 +29,19 @@ export function chooseNode<C extends Candidate>(candidates: readonly C[], needed
  * Returns why no node was chosen, for the session's Scheduled condition. `refused` says why individual nodes
  * take no sessions.
  */
-export function whyNoNode(
+export function noNodeReason(
   candidates: readonly Candidate[],
   needed: NodeShare,
   refused: readonly string[] = [],
 ): { reason: NoNodeReason; message: string } {
   const { length } = candidates;
   if (length === 0) {
-    const others = refused.length > nodesTold ? ` And ${refused.length - nodesTold} more.` : "";
+    const others = refused.length > nodesNamedMax ? ` And ${refused.length - nodesNamedMax} more.` : "";
     return {
       reason: scheduledReasons.noGameNodes,
       message:
-        ["No game node is schedulable.", ...refused.slice(0, nodesTold)].join(" ").slice(0, 1000) + others,
+        ["No game node is schedulable.", ...refused.slice(0, nodesNamedMax)].join(" ").slice(0, 1000) +
+        others,
     };
   }
   const open = candidates.filter((candidate) => lackOn(candidate, needed) !== "slots");
@@ -54,9 +55,9 @@ export function whyNoNode(
   const request = `${mebibytesOf(needed)} of memory and ${needed.cpuMillicores}m processors`;
   const nodes = open
     .sort(byRoom)
-    .slice(0, nodesTold)
+    .slice(0, nodesNamedMax)
     .map(({ nodeName, left }) => `${nodeName} has ${mebibytesOf(left)} and ${left.cpuMillicores}m`);
-  const others = open.length > nodesTold ? ", and others less" : "";
+  const others = open.length > nodesNamedMax ? ", and others less" : "";
   return {
     reason: scheduledReasons.insufficientResources,
     message: `No game node with free slots has enough free resources for the session's pod, which requests ${request}: ${nodes.join(", ")}${others}.`,
@@ -68,10 +69,10 @@ export function noFreePortOn(nodeNames: readonly string[]): {
   reason: typeof scheduledReasons.noFreePort;
   message: string;
 } {
-  const others = nodeNames.length > nodesTold ? ` and ${nodeNames.length - nodesTold} more` : "";
+  const others = nodeNames.length > nodesNamedMax ? ` and ${nodeNames.length - nodesNamedMax} more` : "";
   return {
     reason: scheduledReasons.noFreePort,
-    message: `All media ports of the game nodes with free slots are in use: ${nodeNames.slice(0, nodesTold).join(", ")}${others}.`,
+    message: `All media ports of the game nodes with free slots are in use: ${nodeNames.slice(0, nodesNamedMax).join(", ")}${others}.`,
   };
 }
 
@@ -81,7 +82,7 @@ type NoNodeReason =
   | typeof scheduledReasons.insufficientResources;
 
 /** Maximum number of nodes without room named in a message. */
-const nodesTold = 3;
+const nodesNamedMax = 3;
 
 function lackOn({ slots, used, left }: Candidate, needed: NodeShare): Lack | undefined {
   return lackOf(needed, { slots: slots - used, ...left });

@@ -51,7 +51,7 @@ const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
  * Asks the Cluster Autoscaler and Karpenter not to remove a node with a session. Each honors only its own
  * annotation.
  */
-const leftAlone = {
+const doNotDisruptAnnotations = {
   "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
   "karpenter.sh/do-not-disrupt": "true",
 } as const;
@@ -82,7 +82,7 @@ export function buildPod(
       labels: { ...config.labels, ...podLabels(session) },
       finalizers: [finalizers.usage],
       ownerReferences: [ownedBy(session)],
-      annotations: { ...config.annotations, ...leftAlone },
+      annotations: { ...config.annotations, ...doNotDisruptAnnotations },
     },
     spec: {
       restartPolicy: "Never",

@@ -8,7 +8,7 @@ import { createReconciler, soonestMs, writeStatus, type Step } from "#kube/contr
 import { isContentCached } from "../../content/fill.ts";
 import { isSessionPod } from "../../sessionPods/podState.ts";
 import { deadlinesOf, nextDeadlineMs, notedMoments } from "./deadlines.ts";
-import { planFor, restsOnAbsentPod, type Plan, type StepName } from "./decide.ts";
+import { planFor, reliesOnAbsentPod, type Plan, type StepName } from "./decide.ts";
 import { type OperatorStatus, StatusDraft } from "./statusDraft.ts";
 import {
   awaitGameEnd,
@@ -65,7 +65,7 @@ export function createSessionReconciler(deps: SessionDeps): Reconcile {
     async observe(key, { signal }) {
       const seen = observe(key, deps);
       if (!seen) return removeOrphan(key, deps, signal);
-      return (await findsMissedPod(seen, deps, signal)) ? (observe(key, deps) ?? seen) : seen;
+      return (await recoverMissedPod(seen, deps, signal)) ? (observe(key, deps) ?? seen) : seen;
     },
     decide: planFor,
     begin: (world, { cause }, { signal, logger }) => ({
@@ -127,7 +127,7 @@ function observe(
  * Returns whether the API server has a pod that an earlier pass may have created and the watch has not shown.
  * Checked only if missing the pod would stop or move a running game.
  */
-async function findsMissedPod(
+async function recoverMissedPod(
   world: SessionWorld,
   { cluster, pods }: SessionDeps,
   signal: AbortSignal,
@@ -137,7 +137,7 @@ async function findsMissedPod(
     pod ||
     session.status?.nodeName === undefined ||
     isFinished(session) ||
-    !restsOnAbsentPod(planFor(world))
+    !reliesOnAbsentPod(planFor(world))
   )
     return false;
   const live = await pods.find(session.metadata, { signal });

@@ -134,7 +134,7 @@ export class StatusDraft {
    */
   isWritten(intended: OperatorStatus, live: GameSessionStatus | undefined): boolean {
     const [before, now, wanted] = [ownPart(this.#session.status), ownPart(live), intended].map((status) =>
-      essence(withoutStandIns(status)),
+      essence(withoutPlaceholders(status)),
     );
     return (
       live?.observedGeneration === intended.observedGeneration &&
@@ -206,7 +206,7 @@ function ownPart(status: GameSessionStatus | undefined): OperatorStatus {
 }
 
 /** Omits the placeholders, because the agent may have replaced them with its own conditions. */
-function withoutStandIns({ conditions, ...status }: OperatorStatus): OperatorStatus {
+function withoutPlaceholders({ conditions, ...status }: OperatorStatus): OperatorStatus {
   return {
     ...status,
     ...(conditions && { conditions: conditions.filter(({ type }) => isOperatorCondition(type)) }),

@@ -44,9 +44,9 @@ describe("afterFailure", () => {
 
   it("tries again at once, and tells nobody, when the disk ran out for the first time", () => {
     const full: Failure = { ...mismatch, reason: "InsufficientSpace", ranOut: true };
-    expect(failing(full)).to.include({ retryAtMs: 1000, isUntold: true });
-    expect(failing(full, full)).to.include({ retryAtMs: 2000, isUntold: false });
-    expect(failing(mismatch)).to.include({ isUntold: false });
+    expect(failing(full)).to.include({ retryAtMs: 1000, isUnreported: true });
+    expect(failing(full, full)).to.include({ retryAtMs: 2000, isUnreported: false });
+    expect(failing(mismatch)).to.include({ isUnreported: false });
   });
 
   it("quarantines at once when intact bytes break the archive's rules", () => {

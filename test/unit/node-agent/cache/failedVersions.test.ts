@@ -37,12 +37,12 @@ describe("FailedVersions", () => {
     const failed = new FailedVersions(clock, () => 0);
     const full: Failure = { ...unreachable, reason: "InsufficientSpace" };
     failed.add("fill", full);
-    expect(failed.failureToTell("fill")).to.equal(full);
+    expect(failed.reportableFailure("fill")).to.equal(full);
     failed.retryNow("fill");
     expect(failed.isWaiting("fill")).to.equal(false);
-    expect(failed.failureToTell("fill")).to.equal(undefined);
+    expect(failed.reportableFailure("fill")).to.equal(undefined);
     failed.add("fill", full);
-    expect(failed.failureToTell("fill")).to.equal(full);
+    expect(failed.reportableFailure("fill")).to.equal(full);
   });
 
   it("goes on telling of a version whose bytes are known to be bad", () => {
@@ -50,6 +50,6 @@ describe("FailedVersions", () => {
     const bad: Failure = { ...unreachable, reason: "ArchiveRefused", isFinal: true };
     failed.add("bad", bad);
     failed.retryNow("bad");
-    expect(failed.failureToTell("bad")).to.equal(bad);
+    expect(failed.reportableFailure("bad")).to.equal(bad);
   });
 });

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import type { Toleration } from "#operator/gpu/gpuConfig.ts";
-import { unschedulableBecause } from "#operator/nodes/slots.ts";
+import { unschedulableReason } from "#operator/nodes/slots.ts";
 import { aNode } from "#test/factories/gameNode.ts";
 
-describe("unschedulableBecause", () => {
+describe("unschedulableReason", () => {
   /** A toleration, a taint as key, value and effect, and whether session pods with it come onto the node. */
   const cases: [Toleration[], [string, string | undefined, string], boolean][] = [
     [[], ["games", undefined, "NoSchedule"], false],
@@ -44,7 +44,7 @@ describe("unschedulableBecause", () => {
         ...node,
         spec: { ...node.spec, taints: [{ key, effect, ...(value === undefined ? {} : { value }) }] },
       };
-      expect(unschedulableBecause(tainted, true, { tolerations, sessionNodeSelector: {} })?.reason).to.equal(
+      expect(unschedulableReason(tainted, true, { tolerations, sessionNodeSelector: {} })?.reason).to.equal(
         isTaken ? undefined : "NodeTainted",
       );
     });
@@ -62,9 +62,9 @@ describe("unschedulableBecause", () => {
         ],
       },
     };
-    expect(
-      unschedulableBecause(full, true, { tolerations: [], sessionNodeSelector: {} })?.message,
-    ).to.contain("node.kubernetes.io/disk-pressure");
+    expect(unschedulableReason(full, true, { tolerations: [], sessionNodeSelector: {} })?.message).to.contain(
+      "node.kubernetes.io/disk-pressure",
+    );
   });
 
   it("leaves out a node without a label that session pods ask for", () => {
@@ -74,7 +74,7 @@ describe("unschedulableBecause", () => {
       metadata: { ...node.metadata, labels: { ...node.metadata.labels, pool: "new" } },
     };
     const reasonOf = (pool: string) =>
-      unschedulableBecause(labelled, true, { tolerations: [], sessionNodeSelector: { pool } })?.reason;
+      unschedulableReason(labelled, true, { tolerations: [], sessionNodeSelector: { pool } })?.reason;
     expect(reasonOf("new")).to.equal(undefined);
     expect(reasonOf("old")).to.equal("NodeNotSelected");
   });

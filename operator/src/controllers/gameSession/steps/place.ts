@@ -54,7 +54,7 @@ export const moveToAnotherNode: Step = (context) => {
   const { world } = context;
   const cause = causeOfMove(world);
   const { reason = gameSessionEventReasons.moved, message = "" } = cause.failure ?? {};
-  const noPlace = moveOn(context, { reason, message });
+  const noPlace = moveToUntriedNode(context, { reason, message });
   if (noPlace && (!world.isAgentSilent || reason !== failureReasons.downloadTimedOut))
     noteStopping(context, withoutAlternative(cause, noPlace));
   return "wait";
@@ -67,7 +67,7 @@ export const moveToAnotherNode: Step = (context) => {
 export const leaveForImage: Step = (context) => {
   const { world } = context;
   const why = (world.pod && missingImage(world.pod)) ?? "";
-  const noPlace = moveOn(context, {
+  const noPlace = moveToUntriedNode(context, {
     reason: gameSessionEventReasons.moved,
     message: `Node ${nodeNameOf(world)} cannot pull an image: ${why}`,
   });
@@ -145,7 +145,7 @@ function takePlace(draft: StatusDraft, place: Assignment, placement: Placement):
  * Moves the session to a node that it has not tried and records why. Returns the reason if no node is
  * available.
  */
-function moveOn(
+function moveToUntriedNode(
   { world, draft, deps }: StepContext,
   { reason, message }: { reason: GameSessionEventReason; message: string },
 ): NoPlace | undefined {

@@ -50,7 +50,7 @@ export const createPod: Step = async (context): Promise<StepOutcome> => {
   }
   const { status } = world.session;
   if (status?.nodeName === undefined || status.ports === undefined) return "wait";
-  if (!(await isStillWanted(context))) return "wait";
+  if (!(await isPodStillNeeded(context))) return "wait";
   const {
     nodeName,
     ports: { media: mediaPort },
@@ -105,7 +105,7 @@ function forgetPodError(draft: StepContext["draft"]): void {
  * Checks with the API server whether the session was stopped, moved or deleted a moment ago. A pod for it
  * would run for nobody.
  */
-async function isStillWanted({ world, deps, signal }: StepContext): Promise<boolean> {
+async function isPodStillNeeded({ world, deps, signal }: StepContext): Promise<boolean> {
   const live = await deps.sessions.find(world.session.metadata, { signal });
   if (live) deps.cluster.gameSessions.upsert(live);
   return (
@@ -181,7 +181,7 @@ function reportInterruption({
 export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => {
   const { world, deps, signal, logger } = context;
   if (obsoletePod(world) === undefined) return "wait";
-  const now = await lookAgain(context);
+  const now = await refetchWorld(context);
   const pod = now && obsoletePod(now);
   if (!pod || !(isOwnedBy(pod, now.session.metadata.uid) || isSessionPod(pod))) return "wait";
   const { uid, resourceVersion } = pod.metadata;
@@ -204,7 +204,7 @@ export const removeObsoletePod: Step = async (context): Promise<StepOutcome> => 
  * The pod is read first: a session is moved before its next pod is created, so a pod that does not match the
  * session read afterwards belongs to a former place.
  */
-async function lookAgain({ world, deps, signal }: StepContext): Promise<SessionWorld | undefined> {
+async function refetchWorld({ world, deps, signal }: StepContext): Promise<SessionWorld | undefined> {
   const pod = await deps.pods.find(world.session.metadata, { signal });
   const session = await deps.sessions.find(world.session.metadata, { signal });
   if (pod) deps.cluster.pods.upsert(pod);

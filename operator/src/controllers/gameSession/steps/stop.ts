@@ -175,7 +175,7 @@ function hasGivenUp(world: StepContext["world"]): boolean {
 /** The kubelet truncates its times to whole seconds. */
 const clockGrainMs = 1_000;
 /** CPU count assumed for a node that is gone: the most a session can request. */
-const mostProcessors = 64;
+const maxProcessors = 64;
 
 /** The place where a session ran. */
 interface UsagePlace {
@@ -231,7 +231,7 @@ function playedMs(
 /** Returns the maximum CPUs that the game's container can have used: its limit, or all CPUs of the node. */
 function processorsOf({ spec }: Pod, node: Node | undefined): number {
   const limit = spec?.containers.find(({ name }) => name === containerNames.game)?.resources?.limits?.cpu;
-  return parseQuantity(limit) ?? parseQuantity(node?.status?.capacity?.cpu) ?? mostProcessors;
+  return parseQuantity(limit) ?? parseQuantity(node?.status?.capacity?.cpu) ?? maxProcessors;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
-import { planFor, restsOnAbsentPod } from "#operator/controllers/gameSession/decide.ts";
+import { planFor, reliesOnAbsentPod } from "#operator/controllers/gameSession/decide.ts";
 import { aCondition, after, aPlacedStatus, aRunningStatus, createdAt } from "#test/factories/gameSession.ts";
 import { aTerminationReport, containerStatus, ended, running } from "#test/factories/sessionPod.ts";
 import { aSessionWorld, type ObservedSession } from "#test/factories/sessionWorld.ts";
@@ -323,6 +323,6 @@ describe("planFor", () => {
   ];
   for (const [what, given, rests] of absences) {
     it(`has ${rests ? "to be sure that there is no pod" : "no need to know whether there is a pod"} for ${what}`, () =>
-      expect(restsOnAbsentPod(planFor(aSessionWorld(given)))).to.equal(rests));
+      expect(reliesOnAbsentPod(planFor(aSessionWorld(given)))).to.equal(rests));
   }
 });

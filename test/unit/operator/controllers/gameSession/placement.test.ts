@@ -2,7 +2,7 @@ import { expect } from "chai";
 import {
   chooseNode,
   choosePort,
-  whyNoNode,
+  noNodeReason,
   type Candidate,
 } from "#operator/controllers/gameSession/placement.ts";
 
@@ -87,16 +87,16 @@ describe("chooseNode", () => {
   });
 });
 
-describe("whyNoNode", () => {
+describe("noNodeReason", () => {
   const short = candidate("a", { left: { cpuMillicores: 4000, memoryBytes: gibibytes(0.5) } });
 
   it("tells apart that there are no nodes, that slots are taken, and that none has room", () => {
-    expect(whyNoNode([], needed)).to.include({ reason: "NoGameNodes" });
-    expect(whyNoNode([candidate("a", { used: 2 })], needed)).to.deep.equal({
+    expect(noNodeReason([], needed)).to.include({ reason: "NoGameNodes" });
+    expect(noNodeReason([candidate("a", { used: 2 })], needed)).to.deep.equal({
       reason: "NoCapacity",
       message: "All slots of 1 game nodes are in use.",
     });
-    expect(whyNoNode([short, candidate("b", { used: 2 })], needed)).to.include({
+    expect(noNodeReason([short, candidate("b", { used: 2 })], needed)).to.include({
       reason: "InsufficientResources",
     });
   });
@@ -105,7 +105,7 @@ describe("whyNoNode", () => {
     const nodes = [1, 2, 3, 4].map((number) =>
       candidate(`n${number}`, { left: { cpuMillicores: 100 * number, memoryBytes: gibibytes(number / 8) } }),
     );
-    expect(whyNoNode(nodes, needed).message).to.equal(
+    expect(noNodeReason(nodes, needed).message).to.equal(
       "No game node with free slots has enough free resources for the session's pod, which requests 1024 MiB of memory and 750m processors: n4 has 512 MiB and 400m, n3 has 384 MiB and 300m, n2 has 256 MiB and 200m, and others less.",
     );
   });
