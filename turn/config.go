@@ -11,10 +11,10 @@ import (
 
 const secretBytesMin = 16
 
-// portRange is one range of UDP ports, both ends in it.
+// portRange is an inclusive range of UDP ports.
 type portRange struct{ first, last uint16 }
 
-// config is what the relay is told at its start.
+// config is the relay's configuration, read once at startup.
 type config struct {
 	udp, tcp, control string
 	tls               tlsConfig
@@ -27,10 +27,10 @@ type config struct {
 	stalledMax        time.Duration
 }
 
-// tlsConfig says where TLS is served, and by which files; an empty listen is nowhere.
+// tlsConfig holds the address and files of the TLS listener. TLS is off if listen is empty.
 type tlsConfig struct{ listen, certificate, key string }
 
-// readConfig returns the configuration, or one error that names every wrong variable.
+// readConfig returns the configuration, or one error that names every invalid variable.
 func readConfig(get func(string) string) (config, error) {
 	var wrong []error
 	or := func(name, fallback string) string {
@@ -50,10 +50,10 @@ func readConfig(get func(string) string) (config, error) {
 	if err != nil {
 		wrong = append(wrong, fmt.Errorf("PEER_PORTS %w", err))
 	}
-	// A file's last line end is none of the secret; API and operator leave it out, too.
+	// A trailing newline is not part of the secret. The API and the operator trim it too.
 	secret := strings.TrimSpace(get("TURN_SECRET"))
 	if len(secret) < secretBytesMin {
-		wrong = append(wrong, fmt.Errorf("TURN_SECRET must be at least %d characters of random text: make it with 'openssl rand -base64 48'", secretBytesMin))
+		wrong = append(wrong, fmt.Errorf("TURN_SECRET must be at least %d random characters. Generate it with 'openssl rand -base64 48'", secretBytesMin))
 	}
 	read := config{
 		udp: or("LISTEN_UDP", ":3478"), tcp: or("LISTEN_TCP", ":3478"), control: or("LISTEN_CONTROL", ":8086"),
@@ -78,7 +78,7 @@ func readPorts(text string) ([]portRange, error) {
 		low, lowErr := strconv.ParseUint(first, 10, 16)
 		high, highErr := strconv.ParseUint(last, 10, 16)
 		if lowErr != nil || highErr != nil || low < 1024 || high < low {
-			return nil, fmt.Errorf("has %q, which is no port or range of ports from 1024 to 65535, such as 20000-20999", part)
+			return nil, fmt.Errorf("contains %q. Use ports or port ranges from 1024 to 65535, such as 20000-20999", part)
 		}
 		ranges = append(ranges, portRange{uint16(low), uint16(high)})
 	}

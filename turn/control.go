@@ -23,9 +23,9 @@ const (
 	controlCloseWait = 2 * time.Second
 )
 
-// gameNodes is what the operator says every few seconds.
+// gameNodes is the list that the operator sends every few seconds.
 type gameNodes struct {
-	// Seconds since 1970, so that what was said long ago cannot be said again.
+	// Unix time in seconds, which prevents replays of old lists.
 	At        int64        `json:"at"`
 	Addresses []netip.Addr `json:"addresses"`
 }
@@ -45,7 +45,7 @@ func startControl(config config, peers *peers, counts *counts, logger *slog.Logg
 	routes.HandleFunc("PUT /game-nodes", func(response http.ResponseWriter, request *http.Request) {
 		status, message := takeGameNodes(config.secret, peers, http.MaxBytesReader(response, request.Body, nodesBytesMax), request.Header.Get(signatureHeader))
 		if status != http.StatusNoContent {
-			logger.Warn("A list of game nodes was refused.", "from", request.RemoteAddr, "reason", message)
+			logger.Warn("Rejected a list of game nodes.", "from", request.RemoteAddr, "reason", message)
 			http.Error(response, message, status)
 			return
 		}
@@ -54,7 +54,7 @@ func startControl(config config, peers *peers, counts *counts, logger *slog.Logg
 	routes.HandleFunc("GET /healthz", func(response http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(response, "ok\n") })
 	routes.HandleFunc("GET /readyz", func(response http.ResponseWriter, _ *http.Request) {
 		if !peers.isKnown() {
-			http.Error(response, "The operator has not told of the game nodes yet.", http.StatusServiceUnavailable)
+			http.Error(response, "The operator has not sent the list of game nodes yet.", http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = io.WriteString(response, "ok\n")
@@ -75,11 +75,11 @@ func startControl(config config, peers *peers, counts *counts, logger *slog.Logg
 	return started, nil
 }
 
-// takeGameNodes takes a list that was signed with the shared secret, a moment ago.
+// takeGameNodes accepts a list that was recently signed with the shared secret. It returns the HTTP status and an error message.
 func takeGameNodes(secret []byte, peers *peers, body io.Reader, signature string) (int, string) {
 	text, err := io.ReadAll(body)
 	if err != nil {
-		return http.StatusRequestEntityTooLarge, "The list is too long, or did not come in time."
+		return http.StatusRequestEntityTooLarge, "The list is too long or was not received in time."
 	}
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("game-nodes\n"))
@@ -90,10 +90,10 @@ func takeGameNodes(secret []byte, peers *peers, body io.Reader, signature string
 	}
 	var nodes gameNodes
 	if err := json.Unmarshal(text, &nodes); err != nil || len(nodes.Addresses) > nodesMax {
-		return http.StatusBadRequest, "The list cannot be read."
+		return http.StatusBadRequest, "The list is not valid JSON or has too many addresses."
 	}
 	if age := time.Since(time.Unix(nodes.At, 0)).Abs(); age > clocksDifferMax {
-		return http.StatusUnauthorized, "The list is old, or the clocks of operator and relay differ by more than ten minutes."
+		return http.StatusUnauthorized, "The list is too old, or the clocks of the operator and the relay differ by more than ten minutes."
 	}
 	peers.set(nodes.Addresses)
 	return http.StatusNoContent, ""

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// counts is what Prometheus is told.
+// counts holds the relay's metrics.
 type counts struct {
 	allocations, allocationsTotal, refusedAllocations atomic.Int64
 	refusedPeers, refusedPackets                      atomic.Int64
 	bytesToNodes, bytesFromNodes                      atomic.Int64
 	nodeAddresses                                     atomic.Int64
-	// Nil where there is no TLS.
+	// Nil without TLS.
 	certificate atomic.Pointer[certificateFile]
 }
 
@@ -39,7 +39,7 @@ func (c *counts) write(out io.Writer) {
 	}
 }
 
-// certificateEnd looks at the file, for no client may have come since it was renewed.
+// certificateEnd returns the expiry time of the certificate. It checks the file, because no client may have connected since the renewal.
 func (c *counts) certificateEnd() (time.Time, bool) {
 	file := c.certificate.Load()
 	if file == nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/pion/turn/v5"
 )
 
-// What is relayed already goes on when its credentials end, but not for longer than this.
+// Existing allocations outlive their credentials by at most this long.
 const afterExpiry = 24 * time.Hour
 
-// Of one player: a browser opens one for each address of the relay, and again when its network changes.
+// Limit per player. A browser opens one allocation for each address of the relay, and again when its network changes.
 const allocationsOfUserMax = 16
 
-// Of one player: a browser binds one for each address of a game node. Each packet of a channel is looked up among all that its allocation has.
+// Limit per player. A browser binds one channel for each address of a game node. The lookup for each packet searches all channels of its allocation.
 const channelsOfUserMax = 256
 
-// admitUsers returns the check of time-limited credentials as the "REST API for access to TURN services" describes them: the user name
-// is `expiry:name`, the password its HMAC by the shared secret. Their end ends no allocation: only new ones ask for it. A player who has all the
-// channels that there are for one gets no more.
+// admitUsers returns a handler that verifies the time-limited credentials of the "REST API for access to TURN services": the user name is
+// `expiry:name` and the password is its HMAC with the shared secret. Only new allocations require unexpired credentials. A player who has
+// reached the channel limit cannot bind more.
 func admitUsers(secret []byte, quota *quota, now func() time.Time) turn.AuthHandler {
 	return func(request *turn.RequestAttributes) (string, []byte, bool) {
 		expiry, name, found := strings.Cut(request.Username, ":")
@@ -46,7 +46,7 @@ func admitUsers(secret []byte, quota *quota, now func() time.Time) turn.AuthHand
 	}
 }
 
-// quota bounds the allocations of each user and of all together, and the channels of each user.
+// quota limits the allocations per user and in total, and the channels per user.
 type quota struct {
 	mutex    sync.Mutex
 	ofUser   map[string]int

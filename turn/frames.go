@@ -10,21 +10,21 @@ import (
 const (
 	stunHeader    = 20
 	channelHeader = 4
-	// What pion takes of a frame; what media packets and requests need is less.
+	// Maximum size of a frame in pion. Media packets and requests are smaller.
 	frameMax = 1600
 )
 
-var errNoFrame = errors.New("what a client of TCP sent is no frame of TURN, or a larger one than there are")
+var errNoFrame = errors.New("a TCP client sent an invalid or oversized TURN frame")
 
-// framedConnection hands on whole frames alone. Of one that comes in pieces, pion keeps each piece until it has all, in memory that grows with their
-// number and for as long as the client goes on sending: strangers could take the relay's by a few connections.
+// framedConnection returns only whole frames. Of a frame that arrives in pieces, pion keeps each piece until the frame is complete. The memory
+// grows with the number of pieces, so an unauthenticated client could exhaust the relay's memory with a few connections.
 type framedConnection struct {
 	net.Conn
 	pending [frameMax]byte
 	filled  int
 }
 
-// Read waits for a frame and returns it. The connection is of no use after an error.
+// Read waits for a whole frame and returns it. The connection must not be used after an error.
 func (c *framedConnection) Read(into []byte) (int, error) {
 	for {
 		size := frameSize(c.pending[:c.filled])
@@ -47,7 +47,7 @@ func (c *framedConnection) Read(into []byte) (int, error) {
 	}
 }
 
-// frameSize is how long the frame is that these bytes begin: 0 while that is not known, and more than there may be for what is no frame.
+// frameSize returns the size of the frame that starts with these bytes: 0 if it is not known yet, and more than frameMax if it is not a frame.
 func frameSize(begin []byte) int {
 	if len(begin) < channelHeader {
 		return 0
@@ -57,7 +57,7 @@ func frameSize(begin []byte) int {
 	case 0:
 		return stunHeader + length
 	case 1:
-		// By TCP what is sent on a channel is filled up to words.
+		// Over TCP, channel data is padded to a multiple of four bytes.
 		return channelHeader + (length+3)/4*4
 	default:
 		return frameMax + 1

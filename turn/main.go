@@ -1,5 +1,5 @@
-// The relay: passes media between players whose network lets no UDP through to game nodes and the media ports of those nodes, by TURN
-// (RFC 8656) over UDP, TCP and TLS. It holds no credential of the cluster: where it may send is told to it (peers.go).
+// The relay forwards media between game nodes and players whose network blocks UDP to them, using TURN (RFC 8656) over UDP, TCP and TLS. It
+// has no cluster credentials: the operator sends it the addresses that it may reach (peers.go).
 package main
 
 import (
@@ -13,22 +13,22 @@ import (
 )
 
 func main() {
-	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: inOneForm})).With("program", "turn")
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: normalizeLogAttribute})).With("program", "turn")
 	config, err := readConfig(os.Getenv)
 	if err != nil {
-		logger.Error("The relay's configuration is wrong.", "err", err.Error())
+		logger.Error("The relay's configuration is invalid.", "err", err.Error())
 		os.Exit(1)
 	}
 	stopping, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := run(stopping, config, logger); err != nil {
-		logger.Error("The relay cannot go on.", "err", err.Error())
+		logger.Error("The relay failed.", "err", err.Error())
 		os.Exit(1)
 	}
 }
 
-// inOneForm has lines look like those of the other programs: levels in small letters, and times in UTC to the millisecond.
-func inOneForm(groups []string, attribute slog.Attr) slog.Attr {
+// normalizeLogAttribute formats log lines like those of the other programs: lowercase levels, and times in UTC with milliseconds.
+func normalizeLogAttribute(groups []string, attribute slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return attribute
 	}
@@ -41,7 +41,7 @@ func inOneForm(groups []string, attribute slog.Attr) slog.Attr {
 	return attribute
 }
 
-// run serves until it is told to stop or one of its servers fails.
+// run serves until stopping is done or one of its servers fails.
 func run(stopping context.Context, config config, logger *slog.Logger) error {
 	counts := &counts{}
 	peers := newPeers(config.peerPorts, counts)
@@ -54,7 +54,7 @@ func run(stopping context.Context, config config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	logger.Info("The relay is at work.", "udp", config.udp, "tcp", config.tcp, "tls", config.tls.listen, "control", config.control)
+	logger.Info("The relay is running.", "udp", config.udp, "tcp", config.tcp, "tls", config.tls.listen, "control", config.control)
 	var failed error
 	select {
 	case <-stopping.Done():

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// peers decides what the relay may send to: the media ports of game nodes, over UDP, and nothing else. Until the relay has been told of game
-// nodes it may send to nothing at all. Every packet is checked, so that a node that has stopped being a game node is out of reach at once.
+// peers decides where the relay may send: to the media ports of game nodes over UDP, and nowhere else. Before the first list of game nodes it
+// may not send at all. Every packet is checked, so a node that is no longer a game node becomes unreachable at once.
 type peers struct {
 	ports     []portRange
 	addresses atomic.Pointer[map[netip.Addr]struct{}]
@@ -16,11 +16,11 @@ type peers struct {
 
 func newPeers(ports []portRange, counts *counts) *peers { return &peers{ports: ports, counts: counts} }
 
-// isKnown says whether the relay has been told of the game nodes.
+// isKnown returns whether the relay has received the list of game nodes.
 func (p *peers) isKnown() bool { return p.addresses.Load() != nil }
 
-// set replaces the game nodes' addresses. It leaves out loopback, link-local and multicast addresses, whoever names them: no node is reached at
-// one, and they lead to services of the relay's own machine and to clouds' metadata services.
+// set replaces the game nodes' addresses. It always skips loopback, link-local and multicast addresses: no node is reachable at one, and they
+// lead to services on the relay's machine and to cloud metadata services.
 func (p *peers) set(addresses []netip.Addr) {
 	allowed := make(map[netip.Addr]struct{}, len(addresses))
 	for _, address := range addresses {
@@ -42,7 +42,7 @@ func (p *peers) hasAddress(address netip.Addr) bool {
 	return isAllowed
 }
 
-// permits answers requests for permissions and channels, which are for whole addresses.
+// permits decides requests for permissions and channels, which apply to whole addresses.
 func (p *peers) permits(_ net.Addr, ip net.IP) bool {
 	address, isAddress := netip.AddrFromSlice(ip)
 	if isAddress && p.hasAddress(address) {
@@ -52,7 +52,7 @@ func (p *peers) permits(_ net.Addr, ip net.IP) bool {
 	return false
 }
 
-// mayReach answers for each packet.
+// mayReach decides whether a packet may be exchanged with the address.
 func (p *peers) mayReach(to net.Addr) bool {
 	udp, isUDP := to.(*net.UDPAddr)
 	if !isUDP {

@@ -14,7 +14,7 @@ import (
 
 var errOnlyUDP = errors.New("only UDP is relayed")
 
-// startRelay listens on all its addresses and relays from then on; `failed` is told why it cannot any more.
+// startRelay listens on all configured addresses and starts relaying. It sends the error to `failed` if reading UDP fails later.
 func startRelay(config config, peers *peers, counts *counts, failed chan<- error, logger *slog.Logger) (*turn.Server, error) {
 	own := ownAddress()
 	generator := &udpSockets{own: own, peers: peers, counts: counts}
@@ -50,20 +50,20 @@ func startRelay(config config, peers *peers, counts *counts, failed chan<- error
 			OnChannelCreated: func(_, _ net.Addr, _, user, _ string, _, _ net.Addr, _ uint16) { quota.channelOpened(user) },
 			OnChannelDeleted: func(_, _ net.Addr, _, user, _ string, _, _ net.Addr, _ uint16) { quota.channelClosed(user) },
 		},
-		// Browsers ask for no address family, whatever their own: where the relay has IPv4, that is what game nodes are reached by.
+		// Browsers never request an address family. If the relay has IPv4, it reaches game nodes over IPv4.
 		StrictAddressFamily: own.To4() != nil,
 		LoggerFactory:       silentLogs(),
 	})
 }
 
-// What strangers send is no reason to write a line each: counts tell of it.
+// silentLogs disables pion's logs, because any client could fill them. The metrics count invalid requests instead.
 func silentLogs() logging.LoggerFactory {
 	factory := logging.NewDefaultLoggerFactory()
 	factory.DefaultLogLevel = logging.LogLevelDisabled
 	return factory
 }
 
-// clientSocket tells of an error in reading: pion reads no more then and says nothing, and the relay would look well without UDP.
+// clientSocket reports read errors. After one, pion silently stops reading, and the relay would look healthy without UDP.
 type clientSocket struct {
 	net.PacketConn
 	failed chan<- error
@@ -80,7 +80,7 @@ func (s *clientSocket) ReadFrom(packet []byte) (int, net.Addr, error) {
 	return size, from, err
 }
 
-// udpSockets opens the sockets that game nodes see. There are none for TCP, so that no connection can be opened through the relay.
+// udpSockets opens the sockets towards game nodes. It supports only UDP, so no TCP connection can be opened through the relay.
 type udpSockets struct {
 	own    net.IP
 	peers  *peers
@@ -89,7 +89,7 @@ type udpSockets struct {
 
 func (*udpSockets) Validate() error { return nil }
 
-// AllocatePacketConn opens a socket on any port: one that a client asks for by number it does not get.
+// AllocatePacketConn opens a socket on any free port. It ignores a port requested by the client.
 func (s *udpSockets) AllocatePacketConn(wanted turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
 	if wanted.Network != "udp4" && wanted.Network != "udp6" {
 		return nil, nil, errOnlyUDP
@@ -115,7 +115,7 @@ func (*udpSockets) AllocateListener(turn.AllocateListenerConfig) (net.Listener, 
 
 func (*udpSockets) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return nil, errOnlyUDP }
 
-// shown is the relayed address as clients are told it. Nobody sends there but game nodes, which learn it from what comes to them.
+// shown returns the relayed address reported to clients. Only game nodes send to it, and they learn it from the packets that they receive.
 func (s *udpSockets) shown(network string) net.IP {
 	if (network == "udp4") == (s.own.To4() != nil) {
 		return s.own
@@ -126,14 +126,14 @@ func (s *udpSockets) shown(network string) net.IP {
 	return net.ParseIP("2001:db8::1")
 }
 
-// peerSocket sends only where peers may be, whatever was permitted before, and hears nothing from elsewhere.
+// peerSocket sends only to allowed peers, regardless of earlier permissions, and drops packets from other addresses.
 type peerSocket struct {
 	net.PacketConn
 	peers  *peers
 	counts *counts
 }
 
-// WriteTo drops what must not be sent as a network would: an error would end the whole allocation.
+// WriteTo silently drops packets to other addresses, like a network would, because an error would end the whole allocation.
 func (s *peerSocket) WriteTo(packet []byte, to net.Addr) (int, error) {
 	if !s.peers.mayReach(to) {
 		s.counts.refusedPackets.Add(1)
@@ -156,7 +156,7 @@ func (s *peerSocket) ReadFrom(packet []byte) (int, net.Addr, error) {
 	}
 }
 
-// ownAddress is the machine's own: of IPv4 where it has one, else of IPv6.
+// ownAddress returns an address of this machine, preferring IPv4.
 func ownAddress() net.IP {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

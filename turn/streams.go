@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// A client says who it is at once.
+	// Deadline for a client's first bytes.
 	firstBytesMax = 10 * time.Second
-	// Players' browsers send every few seconds.
+	// Deadline for further bytes. Players' browsers send every few seconds.
 	silenceMax = 2 * time.Minute
-	// What keeps connections from being taken, such as too many open files, may pass.
+	// Pause after a failed accept. Its cause, such as too many open files, may be temporary.
 	acceptPause = 100 * time.Millisecond
-	// How often the certificate's file is looked at.
+	// Interval at which the certificate's file is checked for changes.
 	certificateCheck = 10 * time.Second
-	// A client's handshake is a few KiB, and a record under 19 KiB.
+	// Maximum number of bytes without data for the relay. A client's handshake is a few KiB, and a record less than 19 KiB.
 	sealedMax = 32 << 10
-	// Little is read of what comes after a record, for it is not counted any more once that is opened.
+	// Maximum size of a read. Bytes read after the current record are not counted once it is decrypted, so they must be few.
 	sealedAtOnceMax = 4 << 10
 )
 
-var errSealed = errors.New("a client of TLS has sent more than a handshake or a record is, and nothing for the relay")
+var errSealed = errors.New("a TLS client sent more bytes than a handshake or record needs, but no data")
 
-// listenStreams listens for TCP and, where there is a certificate, for TLS.
+// listenStreams listens for TCP and, if a certificate is configured, for TLS.
 func listenStreams(config config, unallocated *unallocated, counts *counts, logger *slog.Logger) ([]net.Listener, error) {
 	slots := make(chan struct{}, config.connectionsMax)
 	bounded := func(listener net.Listener) net.Listener {
@@ -45,7 +45,7 @@ func listenStreams(config config, unallocated *unallocated, counts *counts, logg
 	}
 	certificate := &certificateFile{config: config.tls, logger: logger}
 	if _, err := certificate.current(nil); err != nil {
-		return nil, fmt.Errorf("the certificate of TLS: %w", err)
+		return nil, fmt.Errorf("loading the TLS certificate: %w", err)
 	}
 	secure, err := net.Listen("tcp", config.tls.listen)
 	if err != nil {
@@ -56,7 +56,7 @@ func listenStreams(config config, unallocated *unallocated, counts *counts, logg
 	return append(listeners, &framingListener{&secureListener{bounded(secure), settings}}), nil
 }
 
-// certificateFile reads the certificate again when its file has changed, as it does when it is renewed.
+// certificateFile reloads the certificate when its file has changed, as after a renewal.
 type certificateFile struct {
 	config  tlsConfig
 	logger  *slog.Logger
@@ -81,13 +81,13 @@ func (c *certificateFile) current(*tls.ClientHelloInfo) (*tls.Certificate, error
 		}
 	}
 	if err != nil && c.loaded != nil {
-		c.logger.Warn("The renewed certificate cannot be read: the one before it stays.", "err", err.Error())
+		c.logger.Warn("The renewed certificate cannot be read. The previous one stays in use.", "err", err.Error())
 		return c.loaded, nil
 	}
 	return c.loaded, err
 }
 
-// boundedListener takes no more connections than there are slots, and none that says nothing.
+// boundedListener limits the number of connections and closes silent ones.
 type boundedListener struct {
 	net.Listener
 	slots       chan struct{}
@@ -104,7 +104,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if err != nil {
-			l.logger.Warn("A connection cannot be taken; the relay tries again.", "err", err.Error())
+			l.logger.Warn("A connection could not be accepted. It is retried.", "err", err.Error())
 			time.Sleep(acceptPause)
 			continue
 		}
@@ -123,8 +123,8 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// secureListener takes connections whose type is not that of the TLS library: with those, pion shakes hands itself, and leaves a connection open, with
-// the slot that it takes, when that fails.
+// secureListener wraps TLS connections in a type that is not the TLS library's. For the library's type pion does the handshake itself, and if
+// that fails it leaves the connection open, which keeps its slot.
 type secureListener struct {
 	net.Listener
 	settings *tls.Config
@@ -139,11 +139,11 @@ func (l *secureListener) Accept() (net.Conn, error) {
 	return &secureConnection{Conn: tls.Server(sealed, l.settings), sealed: sealed}, nil
 }
 
-// sealedConnection is what the TLS library reads, and ends when that finds too long nothing for the relay in it. Of a message of the handshake, the
-// library keeps what has come until it has all, up to 256 KiB and after the handshake as well: strangers could take the relay's memory by it.
+// sealedConnection is the TLS library's input. It fails after too many bytes without data for the relay. The library buffers handshake messages
+// until they are complete, up to 256 KiB and also after the handshake, so an unauthenticated client could exhaust the relay's memory.
 type sealedConnection struct {
 	net.Conn
-	// Bytes that have come since the library last had something for the relay.
+	// Bytes received since the library last returned data.
 	bytes int
 }
 
@@ -156,7 +156,7 @@ func (c *sealedConnection) Read(into []byte) (int, error) {
 	return size, err
 }
 
-// secureConnection shakes hands when it is read for the first time, and is of no use where that fails or takes long.
+// secureConnection does the TLS handshake on the first read, which fails if the handshake fails or times out.
 type secureConnection struct {
 	*tls.Conn
 	sealed   *sealedConnection
@@ -179,7 +179,7 @@ func (c *secureConnection) Read(into []byte) (int, error) {
 	return size, err
 }
 
-// framingListener takes connections that hand on whole frames.
+// framingListener accepts connections that return only whole frames.
 type framingListener struct{ net.Listener }
 
 func (l *framingListener) Accept() (net.Conn, error) {
@@ -190,7 +190,7 @@ func (l *framingListener) Accept() (net.Conn, error) {
 	return &framedConnection{Conn: connection}, nil
 }
 
-// timedConnection ends when its client is silent, or takes nothing.
+// timedConnection times out when its client stops sending or receiving.
 type timedConnection struct {
 	net.Conn
 	stalledMax time.Duration
@@ -211,7 +211,7 @@ func (c *timedConnection) Read(into []byte) (int, error) {
 	return size, err
 }
 
-// Write ends the connection when it fails: a part of a frame may have been sent, and the client would take what follows for the rest of it.
+// Write closes the connection on failure: part of a frame may have been sent, and the client would take the next bytes for the rest of it.
 func (c *timedConnection) Write(bytes []byte) (int, error) {
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.stalledMax)); err != nil {
 		return 0, err

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// unallocated ends connections of TCP and TLS that have had no relayed address for a while: each has one of a bounded number of places, which a
-// stranger could hold with a byte from time to time.
+// unallocated closes TCP and TLS connections that have had no allocation for a while. Each takes one of a limited number of slots, which an
+// unauthenticated client could hold by sending a byte from time to time.
 type unallocated struct {
 	after  time.Duration
 	mutex  sync.Mutex
@@ -18,7 +18,7 @@ func newUnallocated(after time.Duration) *unallocated {
 	return &unallocated{after: after, timers: map[string]*time.Timer{}}
 }
 
-// opened follows a connection until it is closed.
+// opened starts the timer of a new connection.
 func (u *unallocated) opened(connection net.Conn) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
@@ -35,7 +35,7 @@ func (u *unallocated) closed(connection net.Conn) {
 	}
 }
 
-// allocated lets the connection of an allocation be, where it has one: packets of UDP have none.
+// allocated stops the timer of the allocation's connection. Allocations over UDP have no connection.
 func (u *unallocated) allocated(client, own net.Addr) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
@@ -44,7 +44,7 @@ func (u *unallocated) allocated(client, own net.Addr) {
 	}
 }
 
-// released gives the connection the time to allocate again.
+// released restarts the timer, so that the client has time to allocate again.
 func (u *unallocated) released(client, own net.Addr) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()

@@ -254,6 +254,6 @@ describe("a relay whose socket for UDP fails", function () {
       `:${relayPorts.plain}`,
     ]);
     await eventually(() => relay.hasEnded, { what: "the relay's end" });
-    expect(relay.logLines().at(-1)).to.contain("The relay cannot go on.").and.contain("reading UDP");
+    expect(relay.logLines().at(-1)).to.contain("The relay failed.").and.contain("reading UDP");
   });
 });
