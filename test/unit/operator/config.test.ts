@@ -3,8 +3,8 @@ import { readConfig } from "#operator/config.ts";
 
 const required = { STREAMER_IMAGE: "streamer:1", GAME_IMAGE: "game:1" };
 
-describe("readConfig of the operator", () => {
-  it("needs the two images only", () => {
+describe("readConfig (operator)", () => {
+  it("requires only the two images", () => {
     expect(readConfig(required)).to.deep.include({
       sessionsNamespace: "joypod-sessions",
       gameNodeSelector: [{ key: "nvidia.com/gpu.present", operator: "In", values: ["true"] }],
@@ -17,7 +17,7 @@ describe("readConfig of the operator", () => {
     });
   });
 
-  it("takes an empty GPU resource as software rendering, and an empty address as none", () => {
+  it("treats an empty GPU resource as software rendering and an empty address as unset", () => {
     expect(readConfig({ ...required, GPU_RESOURCE_NAME: "", ANNOUNCE_ADDRESS: "" })).to.deep.include({
       gpu: undefined,
       announceAddresses: [],
@@ -27,14 +27,14 @@ describe("readConfig of the operator", () => {
     ).to.deep.equal(["203.0.113.1", "2001:db8::1"]);
   });
 
-  it("knows a relay of the chart's, and one from elsewhere", () => {
+  it("distinguishes the chart's relay from an external one", () => {
     expect(
       readConfig({ ...required, RELAY_CONTROL: "relay:8086", TURN_SECRET: "s".repeat(32) }),
     ).to.deep.include({ hasRelay: true, relay: { host: "relay", port: 8086, secret: "s".repeat(32) } });
     expect(readConfig({ ...required, RELAY: "on" })).to.deep.include({ hasRelay: true, relay: undefined });
   });
 
-  it("gives one GPU to the game alone, unless told otherwise", () => {
+  it("gives one GPU to the game by default", () => {
     expect(readConfig(required).gpu).to.deep.equal({
       game: { resourceName: "nvidia.com/gpu", count: 1 },
       streamer: undefined,
@@ -45,7 +45,7 @@ describe("readConfig of the operator", () => {
     });
   });
 
-  it("takes the containers' own resources before the common one, a claim before both, and the groups of their files", () => {
+  it("prefers per-container resources to the common one and a claim to both, and reads the groups of device files", () => {
     const both = {
       GPU_RESOURCE_NAME: "",
       GPU_GAME_RESOURCE_NAME: "a.example/gpu",
@@ -69,7 +69,7 @@ describe("readConfig of the operator", () => {
     ).to.deep.equal({ templateName: "gpu", slotsPerNode: 3 });
   });
 
-  it("tolerates the taints of each resource's name, NVIDIA's in any case, and the given ones", () => {
+  it("tolerates taints named after each resource, NVIDIA's usual taint, and the given ones", () => {
     const extra = { key: "games.example", operator: "Equal", value: "yes", effect: "NoExecute" };
     const { tolerations, sessionPod } = readConfig({
       ...required,
@@ -88,7 +88,7 @@ describe("readConfig of the operator", () => {
     expect(sessionPod.tolerations).to.deep.equal(tolerations);
   });
 
-  it("has one runtime class: that of GPUs before that of session pods", () => {
+  it("prefers the runtime class of GPUs to that of session pods", () => {
     expect(readConfig({ ...required, SESSION_RUNTIME_CLASS: "gvisor" }).sessionPod.runtimeClass).to.equal(
       "gvisor",
     );
@@ -97,13 +97,13 @@ describe("readConfig of the operator", () => {
     );
   });
 
-  it("counts other pods unless told not to, or where session pods may push them away", () => {
+  it("counts other pods unless disabled or session pods may preempt them", () => {
     expect(readConfig(required).countsOtherPods).to.equal(true);
     expect(readConfig({ ...required, COUNT_OTHER_PODS: "off" }).countsOtherPods).to.equal(false);
     expect(readConfig({ ...required, SESSION_POD_PRIORITY_CLASS: "games" }).countsOtherPods).to.equal(false);
   });
 
-  it("knows what a session's pod requests beside its game", () => {
+  it("returns the overhead of a session's pod", () => {
     expect(
       readConfig({ ...required, STREAMER_CPU: "1.5", STREAMER_MEMORY: "512Mi" }).podOverhead,
     ).to.deep.equal({ cpuMillicores: 1500, memoryBytes: 2 ** 29 });
@@ -121,7 +121,7 @@ describe("readConfig of the operator", () => {
     }
   });
 
-  it("reads every form of a requirement that game nodes may be selected by", () => {
+  it("reads every form of label selector for game nodes", () => {
     const selector = "gpu, !spare , a=1,b.c/d==x,zone!=far, kind in (a,b ),kind notin ( c ),empty=";
     expect(readConfig({ ...required, GAME_NODE_SELECTOR: selector }).gameNodeSelector).to.deep.equal([
       { key: "gpu", operator: "Exists" },
@@ -138,7 +138,7 @@ describe("readConfig of the operator", () => {
     );
   });
 
-  it("reads what session pods get beside Joypod's own", () => {
+  it("reads additional labels and annotations of session pods", () => {
     const { sessionPod, sessionNodeSelector } = readConfig({
       ...required,
       SESSION_POD_LABELS: '{"team": "games"}',
@@ -163,13 +163,13 @@ describe("readConfig of the operator", () => {
     });
   });
 
-  it("keeps the lease of its own namespace", () => {
+  it("uses the lease in its own namespace", () => {
     expect(readConfig({ ...required, POD_NAMESPACE: "play", POD_NAME: "operator-1" }).leaderLease).to.include(
       { namespace: "play", name: "joypod-operator", identity: "operator-1" },
     );
   });
 
-  it("takes a secret of at least 32 bytes for its tickets, or none", () => {
+  it("accepts a ticket secret of at least 32 bytes, or none", () => {
     expect(readConfig(required).ticketSecret).to.equal(undefined);
     expect(
       readConfig({ ...required, TICKET_SECRET: Buffer.alloc(32, 5).toString("base64") }).ticketSecret,
@@ -190,7 +190,7 @@ describe("readConfig of the operator", () => {
     POD_IP: "10.0.0.1",
   };
 
-  it("probes the network where games may have it, and nowhere else", () => {
+  it("probes the network only if games may have internet access", () => {
     expect(readConfig(required).networkProbe).to.equal(undefined);
     const { networkProbe, sessionPod } = readConfig(internet);
     expect(networkProbe).to.deep.include({
@@ -220,17 +220,17 @@ describe("readConfig of the operator", () => {
     ],
     ["a selector that ends in a comma", { ...required, GAME_NODE_SELECTOR: "gpu," }, /GAME_NODE_SELECTOR/],
     [
-      "labels that policies select session pods by",
+      "labels that policies use to select session pods",
       { ...required, SESSION_POD_LABELS: '{"joypod.dev/network": "internet"}' },
       /joypod.dev\/network is reserved for Joypod[^]*SESSION_POD_LABELS/,
     ],
     [
-      "labels that say what a pod is",
+      "labels that identify a pod's role",
       { ...required, SESSION_POD_LABELS: '{"app.kubernetes.io/component": "api"}' },
       /SESSION_POD_LABELS/,
     ],
     [
-      "an annotation that loosens a container",
+      "an annotation that weakens a container's confinement",
       {
         ...required,
         SESSION_POD_ANNOTATIONS: '{"container.apparmor.security.beta.kubernetes.io/game": "unconfined"}',
@@ -243,22 +243,22 @@ describe("readConfig of the operator", () => {
       /SESSION_POD_ANNOTATIONS/,
     ],
     [
-      "an annotation by which Karpenter may end a session",
+      "an annotation that lets Karpenter end a session",
       { ...required, SESSION_POD_ANNOTATIONS: '{"karpenter.sh/do-not-disrupt": "false"}' },
       /SESSION_POD_ANNOTATIONS/,
     ],
-    ["labels that are no JSON", { ...required, SESSION_POD_LABELS: "team=games" }, /SESSION_POD_LABELS/],
+    ["labels that are not JSON", { ...required, SESSION_POD_LABELS: "team=games" }, /SESSION_POD_LABELS/],
+    ["an invalid label", { ...required, SESSION_POD_LABELS: '{"team": "two words"}' }, /SESSION_POD_LABELS/],
     [
-      "a label that is no label",
-      { ...required, SESSION_POD_LABELS: '{"team": "two words"}' },
-      /SESSION_POD_LABELS/,
-    ],
-    [
-      "ports the wrong way round",
+      "a reversed port range",
       { ...required, MEDIA_PORT_FIRST: "3000", MEDIA_PORT_LAST: "2000" },
       /MEDIA_PORT_FIRST is above/,
     ],
-    ["a name for an address", { ...required, ANNOUNCE_ADDRESS: "play.example" }, /ANNOUNCE_ADDRESS/],
+    [
+      "a host name instead of an address",
+      { ...required, ANNOUNCE_ADDRESS: "play.example" },
+      /ANNOUNCE_ADDRESS/,
+    ],
     ["a relay without its secret", { ...required, RELAY_CONTROL: "relay:8086" }, /TURN_SECRET/],
     [
       "a relay without a port",
@@ -268,9 +268,13 @@ describe("readConfig of the operator", () => {
     ["a relative root", { ...required, NODE_ROOT: "var/lib" }, /NODE_ROOT/],
     ["internet without nameservers", { ...internet, INTERNET_NAMESERVERS: "" }, /INTERNET_NAMESERVERS/],
     ["internet without a probe", { ...internet, PROBE_IMAGE: "", POD_IP: "" }, /PROBE_IMAGE[^]*POD_IP/],
-    ["a nameserver by name", { ...internet, INTERNET_NAMESERVERS: "dns.example" }, /INTERNET_NAMESERVERS/],
     [
-      "a GPU resource of which nothing is taken",
+      "a nameserver given by name",
+      { ...internet, INTERNET_NAMESERVERS: "dns.example" },
+      /INTERNET_NAMESERVERS/,
+    ],
+    [
+      "a GPU resource with a count of zero",
       { ...required, GPU_STREAMER_RESOURCE_NAME: "a.example/gpu" },
       /set it to 1 or more[^]*GPU_STREAMER_COUNT/,
     ],
@@ -280,12 +284,12 @@ describe("readConfig of the operator", () => {
       /leave GPU_RESOURCE_NAME empty[^]*GPU_GAME_COUNT/,
     ],
     [
-      "a GPU that games do not reach",
+      "a GPU that games cannot use",
       { ...required, GPU_GAME_COUNT: "0", GPU_STREAMER_COUNT: "1" },
       /GPU_RUNTIME_CLASS[^]*GPU_GAME_COUNT/,
     ],
     [
-      "a claim beside a resource",
+      "a claim together with a resource",
       { ...required, GPU_CLAIM_TEMPLATE: "gpu", GPU_GAME_RESOURCE_NAME: "a.example/gpu" },
       /GPU_GAME_RESOURCE_NAME/,
     ],
@@ -297,16 +301,16 @@ describe("readConfig of the operator", () => {
     ],
     ["root's group", { ...required, GPU_GROUPS: "44,0" }, /GPU_GROUPS/],
     [
-      "tolerations that are no JSON",
+      "tolerations that are not JSON",
       { ...required, GPU_TOLERATIONS: "games:NoSchedule" },
       /write a list[^]*GPU_TOLERATIONS/,
     ],
     [
-      "a toleration without key that compares",
+      "a toleration without key but with an operator other than Exists",
       { ...required, GPU_TOLERATIONS: '[{"operator": "Equal"}]' },
       /has no key[^]*GPU_TOLERATIONS/,
     ],
-    ["words for a number", { ...required, SOFTWARE_SLOTS: "two" }, /SOFTWARE_SLOTS/],
+    ["a word instead of a number", { ...required, SOFTWARE_SLOTS: "two" }, /SOFTWARE_SLOTS/],
   ];
   for (const [what, environment, message] of wrong)
     it(`refuses ${what}`, () => expect(() => readConfig(environment)).to.throw(message));

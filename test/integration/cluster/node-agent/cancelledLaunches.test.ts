@@ -14,7 +14,7 @@ import {
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
-describe("ContentCache, given launches that were cancelled", function () {
+describe("ContentCache after cancelled launches", function () {
   this.timeout(60_000);
   let fixture: ContentCacheFixture;
 
@@ -39,7 +39,7 @@ describe("ContentCache, given launches that were cancelled", function () {
       what: "the download to run",
     });
 
-  it("ends their downloads, so that the next launch has its place at once", async () => {
+  it("ends their downloads, so that the next launch gets a slot at once", async () => {
     const abandoned = await Promise.all([1, 2, 3, 4].map(() => aGame()));
     const launch = await aGame();
     isSlow(abandoned);
@@ -54,7 +54,7 @@ describe("ContentCache, given launches that were cancelled", function () {
     expect(cache.isShortOfSpace).to.equal(false);
   });
 
-  it("starts anew when the game is wanted again", async () => {
+  it("restarts the download when the game is wanted again", async () => {
     const source = await aGame();
     isSlow([source]);
     const cache = await aCache();
@@ -71,7 +71,7 @@ describe("ContentCache, given launches that were cancelled", function () {
     await eventually(() => temporary().length === 0, { what: "what the first had fetched to be removed" });
   });
 
-  it("does not begin one that was cancelled while room was made for it", async () => {
+  it("does not start a download that was cancelled while room was made for it", async () => {
     const [first, second] = [await aGame(), await aGame(5_000_000)];
     const earlier = await aCache({ budgetBytes: 7_000_000 });
     earlier.demand("gs-0", first);
@@ -101,7 +101,7 @@ describe("ContentCache, given launches that were cancelled", function () {
     expect(cache.stateOf(second.sha256)).to.equal(undefined);
   });
 
-  it("goes on with a download that another session or a policy wants, as a fill without the launch's precedence", async () => {
+  it("continues a download that another session or a policy wants, as a fill without the launch's priority", async () => {
     const [shared, filled] = [await aGame(), await aGame()];
     isSlow([shared, filled]);
     const cache = await aCache();
@@ -128,7 +128,7 @@ describe("ContentCache, given launches that were cancelled", function () {
     for (const { sha256 } of [shared, filled]) expect(cache.stateOf(sha256)).to.equal(undefined);
   });
 
-  it("goes on with a download that a policy keeps on hold, reports it meanwhile, and begins none", async () => {
+  it("continues and reports a download that a policy keeps on hold, but starts none", async () => {
     const source = await aGame();
     isSlow([source]);
     const cache = await aCache();
@@ -149,7 +149,7 @@ describe("ContentCache, given launches that were cancelled", function () {
   });
 });
 
-describe("Node agent, given a launch that was cancelled", function () {
+describe("Node agent after a cancelled launch", function () {
   this.timeout(60_000);
   let fixture: NodeAgentFixture;
 
@@ -158,7 +158,7 @@ describe("Node agent, given a launch that was cancelled", function () {
     await fixture.createGameNode();
   });
 
-  it("ends the download of a launch that was cancelled", async () => {
+  it("ends the launch's download", async () => {
     await fixture.startAgent();
     const source = await fixture.createGame(3_000_000);
     fixture.proxy.fault = ({ method, path }) =>
@@ -207,7 +207,7 @@ describe("Node agent, given a launch that was cancelled", function () {
     return { name, archive };
   }
 
-  it("ends the fetching of a stopped session's save, and leaves nothing of it", async () => {
+  it("aborts fetching a stopped session's save, and leaves nothing behind", async () => {
     const { name, archive } = await aSlowRestore();
     await fixture.sessions.mergePatch(
       { name, namespace: fixture.namespace },
@@ -219,13 +219,13 @@ describe("Node agent, given a launch that was cancelled", function () {
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
   });
 
-  it("ends the fetching of the save of a session that was moved to another node, and leaves nothing of it", async () => {
+  it("aborts fetching the save of a moved session, and leaves nothing behind", async () => {
     const { name } = await aSlowRestore();
     await fixture.operate(name, { nodeName: "elsewhere" });
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
   });
 
-  it("goes on fetching the save of a session about which something else has changed", async () => {
+  it("continues fetching the save of a session after unrelated changes", async () => {
     const { name, archive } = await aSlowRestore();
     await fixture.operate(name, { address: "192.0.2.1" });
     await eventually(() => statSync(archive).size > 40_000, { what: "more of the save" });

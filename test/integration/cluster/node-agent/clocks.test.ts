@@ -3,7 +3,7 @@ import { systemClock } from "#runtime/scheduling/clock.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-describe("Node agent: its node's clock", function () {
+describe("Node agent clock", function () {
   this.timeout(60_000);
   let fixture: NodeAgentFixture;
 
@@ -12,7 +12,7 @@ describe("Node agent: its node's clock", function () {
   });
 
   for (const minutes of [10, -10]) {
-    it(`may be put ${minutes > 0 ? "forward" : "back"} by ten minutes while a game is saved`, async () => {
+    it(`may be set ${minutes > 0 ? "forward" : "back"} by ten minutes while a game is saved`, async () => {
       const clock = new JumpClock();
       await fixture.startAgent({}, { clock, requestClock: systemClock });
       const name = await fixture.aRunningSession();

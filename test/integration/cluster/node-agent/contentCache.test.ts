@@ -79,7 +79,7 @@ describe("ContentCache", function () {
     );
   });
 
-  it("unpacks what GNU tar packs", async () => {
+  it("unpacks archives of GNU tar", async () => {
     const folder = temporaryFolder("game");
     mkdirSync(`${folder}/engine/${"deep-".repeat(18)}`, { recursive: true });
     writeFileSync(`${folder}/run.sh`, "#!/bin/sh\n", { mode: 0o755 });
@@ -100,7 +100,7 @@ describe("ContentCache", function () {
     rmSync(folder, { recursive: true });
   });
 
-  it("unpacks a game that was accepted by a release that did not bound its headers", async () => {
+  it("unpacks a game accepted by a release without header limits", async () => {
     const source = await storeArchive(
       fixture.minio,
       aTarGz([{ name: "pax", type: "x", body: "5 a=\n".repeat(129) }, ...aGameTar()]),
@@ -110,7 +110,7 @@ describe("ContentCache", function () {
     await isReady(cache, source);
   });
 
-  it("unpacks a game that begins with a large file of zeros and has enough else", async () => {
+  it("unpacks a game that starts with a large file of zeros and has enough other data", async () => {
     const packed = aTarGz([
       { name: "zeros", body: Buffer.alloc(2 ** 27) },
       { name: "noise", body: randomBytes(2 ** 20) },
@@ -122,7 +122,7 @@ describe("ContentCache", function () {
     await isReady(cache, source);
   });
 
-  it("resumes a download that was cut, pinned to the same object", async () => {
+  it("resumes an interrupted download, pinned to the same object", async () => {
     const source = await aGame();
     let cuts = 2;
     fixture.proxy.fault = ({ method }) =>
@@ -254,7 +254,7 @@ describe("ContentCache", function () {
     ).to.equal(true);
   });
 
-  it("keeps a game that a session asks for while another one is being evicted", async () => {
+  it("keeps a game that a session requests while another one is being evicted", async () => {
     const [first, second, third] = [await aGame(), await aGame(), await aGame(5_000_000)];
     const earlier = await aCache({ budgetBytes: 7_000_000 });
     for (const [index, source] of [first, second].entries()) {
@@ -280,7 +280,7 @@ describe("ContentCache", function () {
     expect(existsSync(contentDirectory(fixture.root, second.sha256))).to.equal(true);
   });
 
-  it("counts what a running download has written as missing on the disk once, so that a launch beside it evicts nothing", async () => {
+  it("counts the bytes written by a running download only once, so that a parallel launch evicts nothing", async () => {
     const [unused, running, launched] = [await aGame(8_000_000), await aGame(12_000_000), await aGame()];
     const earlier = await aCache();
     earlier.demand("gs-1", unused);
@@ -310,7 +310,7 @@ describe("ContentCache", function () {
     await isReady(cache, running);
   });
 
-  it("removes unfinished and damaged entries at the start", async () => {
+  it("removes unfinished and damaged entries at startup", async () => {
     const source = await aGame();
     const earlier = await aCache();
     earlier.demand("gs-1", source);
@@ -326,7 +326,7 @@ describe("ContentCache", function () {
     expect(cache.stateOf(source.sha256)).to.deep.equal({ state: "Ready" });
   });
 
-  describe("given hostile archives", () => {
+  describe("with hostile archives", () => {
     async function refuses(packed: Buffer, message: RegExp): Promise<void> {
       const source = await storeArchive(fixture.minio, packed);
       const cache = await aCache();

@@ -17,7 +17,7 @@ import {
 } from "#test/support/fixtures/contentCacheFixture.ts";
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 
-describe("ContentCache, given games that could not be fetched", function () {
+describe("ContentCache after failed downloads", function () {
   this.timeout(60_000);
   let fixture: ContentCacheFixture;
 
@@ -25,7 +25,7 @@ describe("ContentCache, given games that could not be fetched", function () {
     fixture = fresh;
   });
 
-  it("sets no timer while one is tried again, and one anew when that fails too", async () => {
+  it("sets no timer during a retry, and a new one if the retry fails", async () => {
     const source = await fixture.aGame();
     const held = Promise.withResolvers<undefined>();
     const faults: Fault[] = [{ corruptByte: 1_500_000 }, { corruptByte: 1_500_000, holdUntil: held.promise }];
@@ -76,7 +76,7 @@ describe("ContentCache, given games that could not be fetched", function () {
     }
   });
 
-  it("remembers one that failed while it is other nodes' turn: waits before it tries again, and gives it up at the third damaged copy", async () => {
+  it("remembers failures across turns: backs off, and quarantines at the third damaged copy", async () => {
     const source = await fixture.aGame();
     fixture.proxy.fault = ({ method }) => (method === "GET" ? { corruptByte: 1_500_000 } : undefined);
     const clock = new FakeClock();
@@ -121,7 +121,7 @@ describe("ContentCache, given games that could not be fetched", function () {
     expect(fixture.getsOf(source)).to.have.length(3);
   });
 
-  it("fills with the next one when the one that matters more finds no room", async () => {
+  it("fills the next game if a more important one has no room", async () => {
     const [large, small] = [await fixture.aGame(1000), await fixture.aGame(1000)];
     const cache = await fixture.aCache({ budgetBytes: 7_000_000 });
     cache.setDesired([
@@ -133,7 +133,7 @@ describe("ContentCache, given games that could not be fetched", function () {
     expect(fixture.getsOf(large)).to.be.empty;
   });
 
-  it("lets a launch push out what the fill of the same game could not, and does not hear how that failed", async () => {
+  it("lets a launch evict more than the failed fill of the same game, without reporting the fill's failure", async () => {
     const [held, wanted] = [await fixture.aGame(), await fixture.aGame()];
     const earlier = await fixture.aCache({ budgetBytes: 4_000_000 });
     earlier.demand("gs-1", held);
@@ -149,7 +149,7 @@ describe("ContentCache, given games that could not be fetched", function () {
     await isReady(cache, wanted);
   });
 
-  it("fetches for the launch what was asked for while room was made for its fill", async () => {
+  it("fetches a version for a launch that requested it while room was made for its fill", async () => {
     const [held, wanted] = [await fixture.aGame(), await fixture.aGame()];
     const earlier = await fixture.aCache({ budgetBytes: 4_000_000 });
     earlier.demand("gs-1", held);
@@ -173,7 +173,7 @@ describe("ContentCache, given games that could not be fetched", function () {
     expect(states).not.to.include("Failed");
   });
 
-  it("does not fetch one again that ran out of inodes until there are more, nor takes the last of them from saves again", async () => {
+  it("does not retry a download that ran out of inodes until more are free", async () => {
     const disk = await mountSmallDisk(fixture.root, { megabytes: 64, inodes: 256 });
     const clock = new JumpClock();
     try {

@@ -24,7 +24,7 @@ import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
 
 const lockModule = new URL("../../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
 
-describe("Node agent: the disk", function () {
+describe("Node agent disk", function () {
   this.timeout(60_000);
   let folder: string;
   let remover: TreeRemover;
@@ -56,7 +56,7 @@ describe("Node agent: the disk", function () {
       what: "the trash to be empty",
     });
 
-  it("removes folders that are deeper than any path can name", async () => {
+  it("removes folders deeper than the maximum path length", async () => {
     mkdirSync(join(folder, "deep"));
     execFileSync("bash", [
       "-c",
@@ -82,7 +82,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     ]);
   }
 
-  it("removes folders of many, long and unusual names in little memory", async () => {
+  it("removes folders with many, long and unusual names in little memory", async () => {
     const broad = join(folder, "broad");
     makeBroad(broad);
     const before = process.memoryUsage().rss;
@@ -91,7 +91,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     expect(process.memoryUsage().rss - before).to.be.lessThan(32 * 2 ** 20);
   });
 
-  it("removes an unpacked game of many files in little memory, and says so when its room is free", async () => {
+  it("removes an unpacked game with many files in little memory, and resolves when its space is free", async () => {
     const paths = nodePaths(folder);
     const digest = "a".repeat(64);
     const files = createObjectFiles(paths, remover);
@@ -111,7 +111,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     await isTrashEmpty();
   });
 
-  it("removes folders also where somebody has removed the trash by hand", async () => {
+  it("removes folders after somebody has deleted the trash", async () => {
     for (const [name, remove] of [
       ["whole", () => remover.remove(join(folder, "whole"))],
       ["emptied", () => remover.removeContents(join(folder, "emptied"), "file")],
@@ -127,7 +127,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     await remover.remove(join(folder, "never there"));
   });
 
-  it("sets folders aside also where an admin has removed, with what was in it, the folder that holds them", async () => {
+  it("sets folders aside after an admin has deleted their parent folder", async () => {
     const kept = createKeptFolders(join(folder, "kept"), remover);
     await kept.open();
     rmSync(join(folder, "kept"), { recursive: true });
@@ -140,7 +140,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     expect(await kept.count()).to.equal(1);
   });
 
-  it("keeps at most the 32 newest folders that were set aside, and no more than 4 GiB of them", async () => {
+  it("keeps at most the 32 newest folders, and at most 4 GiB", async () => {
     const kept = createKeptFolders(join(folder, "kept"), remover);
     await kept.open();
     const take = async (name: string, bytes = 0): Promise<void> => {
@@ -159,7 +159,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     expect(readdirSync(join(folder, "kept"))).to.deep.equal(["gs-larger"]);
   });
 
-  describe("the contents of a folder that it sets aside", () => {
+  describe("Contents of a folder set aside", () => {
     const names = ["session.json", "packed", "restore.json"];
     const take = async (onlyContents = true): Promise<string> =>
       createKeptFolders(join(folder, "kept"), remover).take(
@@ -187,7 +187,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     }
 
     for (const onlyContents of [true, false]) {
-      it(`are all there where a first try moved some of them, in place of an older folder${onlyContents ? "" : ", also where the folder goes now"}`, async () => {
+      it(`are complete after an interrupted move, replacing an older folder${onlyContents ? "" : ", even if the folder is moved now"}`, async () => {
         keepAnOlderOne();
         takeInPart("packed", "restore.json");
         expect(readdirSync(await take(onlyContents))).to.have.members(names);
@@ -196,14 +196,14 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       });
     }
 
-    it("are not mixed with those of another one of the name, all of which a first try moved", async () => {
+    it("are not mixed with those of another folder of the same name that was moved completely", async () => {
       takeInPart(...names);
       writeFileSync(join(folder, "gs/session.json"), "newer");
       expect(readdirSync(await take())).to.deep.equal(["session.json"]);
       expect(readdirSync(join(folder, "kept"))).to.deep.equal(["gs"]);
     });
 
-    it("are all there where one of them, a folder, was made anew since the first try", async () => {
+    it("are complete if one of the folders was created again since the first attempt", async () => {
       rmSync(join(folder, "gs/packed"));
       mkdirSync(join(folder, "gs/packed/packs"), { recursive: true });
       takeInPart("packed");
@@ -217,7 +217,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     });
   });
 
-  describe("its root's lock", () => {
+  describe("Root lock", () => {
     const holders: ChildProcess[] = [];
     const path = (): string => join(folder, "v1/lock");
 
@@ -253,7 +253,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
     }
 
     for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-      it(`is acquired only after its holder ended by ${signal}, even if that was frozen`, async () => {
+      it(`is acquired only after its holder ended by ${signal}, even if the holder was frozen`, async () => {
         const before = await anotherHolder();
         before.kill("SIGSTOP");
         const { told, lock } = hold();
@@ -265,7 +265,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       });
     }
 
-    it("ends its holder when it is lost", async () => {
+    it("stops its holder when it is lost", async () => {
       const holder = await anotherHolder();
       const children = execFileSync("pgrep", ["--parent", String(holder.pid)], { encoding: "utf8" })
         .trim()
@@ -275,7 +275,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       expect((await ended)[0]).to.equal(3);
     });
 
-    it("is no longer waited for once the agent is stopped", async () => {
+    it("is no longer awaited after the agent is stopped", async () => {
       await anotherHolder();
       const stopping = new AbortController();
       const { told, lock } = hold(stopping.signal);

@@ -15,7 +15,7 @@ const longestPeriodMs = periodMs * 1.15;
 const shortestPeriodMs = periodMs * 0.9;
 const beats = 5;
 
-describe("Node agent: heartbeat", function () {
+describe("Node agent heartbeat", function () {
   this.timeout(60_000);
   let fixture: NodeAgentFixture;
   let clock: JumpClock;
@@ -66,7 +66,7 @@ describe("Node agent: heartbeat", function () {
       what: "a whole report",
     });
 
-  it("costs a write of some hundred bytes, however much the node holds", async () => {
+  it("takes a write of a few hundred bytes, regardless of the node's content", async () => {
     await holdVersions(fixture.root, limits.node.cacheEntriesReported);
     await createLease();
     const transport = await startAgent();
@@ -96,7 +96,7 @@ describe("Node agent: heartbeat", function () {
       expect(isReported(statuses[index], status), "a status is written again unchanged").to.equal(false);
   });
 
-  it("is in the status where there is no Lease, or where the agent may not renew it", async () => {
+  it("is in the status if there is no Lease or the agent may not renew it", async () => {
     await startAgent();
     await reported();
     await nextBeat(inStatus);
@@ -114,7 +114,7 @@ describe("Node agent: heartbeat", function () {
   });
 
   for (const minutes of [10, -10]) {
-    it(`is renewed and believed though the node's clock is off by ${minutes} minutes`, async () => {
+    it(`is renewed and accepted if the node's clock is off by ${minutes} minutes`, async () => {
       clock.skewMs = minutes * 60_000;
       await createLease();
       await startAgent();
@@ -127,7 +127,7 @@ describe("Node agent: heartbeat", function () {
     });
   }
 
-  it("is followed by a report at once when the GameNode was made anew", async () => {
+  it("is followed by an immediate report if the GameNode was created again", async () => {
     await createLease();
     await startAgent();
     await reported();

@@ -8,7 +8,7 @@ import { holdVersions } from "#test/support/fixtures/heldVersions.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
-describe("Node agent: more versions than a GameNode lists", function () {
+describe("Node agent with more versions than a GameNode lists", function () {
   this.timeout(60_000);
   let fixture: NodeAgentFixture;
 
@@ -17,7 +17,7 @@ describe("Node agent: more versions than a GameNode lists", function () {
     await fixture.createGameNode();
   });
 
-  it("says in the session that a game is there which the GameNode does not list", async () => {
+  it("reports in the session that an unlisted game is unpacked", async () => {
     await fixture.startAgent();
     const source = await fixture.createGame();
     const earlier = await fixture.launch(source);

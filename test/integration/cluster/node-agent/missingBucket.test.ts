@@ -8,7 +8,7 @@ import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
-describe("Node agent: an object store without its bucket", function () {
+describe("Node agent with a missing bucket", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
   let clock: JumpClock;
@@ -69,7 +69,7 @@ describe("Node agent: an object store without its bucket", function () {
     return { slotId: "old", number: 1, generation: 1, objectKey, sha256: sha256Of(save) };
   }
 
-  it("lets a launch wait for its save, which is not missing for that, until the bucket is back", async () => {
+  it("makes a launch wait for its save until the bucket is back", async () => {
     const game = await fixture.createGame();
     await fixture.ordered(await fixture.launch(game));
     const saveSlot = await aStoredSave();
@@ -88,7 +88,7 @@ describe("Node agent: an object store without its bucket", function () {
     expect(readFileSync(`${fixture.saves(name)}/progress`, "utf8")).to.equal("level 7");
   });
 
-  it("is waited for by games and by saves, too", async () => {
+  it("makes games and saves wait for the bucket", async () => {
     const name = await fixture.aRunningSession();
     const game = await fixture.createGame();
     const objects = await removeBucket();
@@ -114,7 +114,7 @@ describe("Node agent: an object store without its bucket", function () {
     );
   });
 
-  it("is waited for as well where a proxy without a way to it answers 404", async () => {
+  it("waits if a proxy that cannot reach the bucket answers 404", async () => {
     const game = await fixture.createGame();
     await fixture.ordered(await fixture.launch(game));
     const saveSlot = await aStoredSave();

@@ -7,7 +7,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import type { CountedTransport } from "#test/support/cluster/countedTransport.ts";
 import { beforeEachWithNodeAgent, NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-describe("Node agent: a played session whose folder it does not have", function () {
+describe("A played session whose folder is missing", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -63,7 +63,7 @@ describe("Node agent: a played session whose folder it does not have", function 
     ).to.equal(progress);
   }
 
-  it("because its root is another one waits for the agent that has the former root, also after its end", async () => {
+  it("waits for the agent with the previous root if the root has changed, even after its end", async () => {
     const root = join(fixture.root, "..", "another-root");
     mkdirSync(root);
     const name = await aPlayedSession();
@@ -93,7 +93,7 @@ describe("Node agent: a played session whose folder it does not have", function 
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the session's folder to be removed" });
   });
 
-  it("because somebody wrote its node into the status is left to the node that has it", async () => {
+  it("is left to its original node if somebody edited the node in its status", async () => {
     const other = await NodeAgentFixture.set(fixture.minio, fixture);
     try {
       await other.createGameNode();

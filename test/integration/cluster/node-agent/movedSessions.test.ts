@@ -7,7 +7,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
-describe("Node agent: a session that moved", function () {
+describe("A moved session", function () {
   this.timeout(90_000);
   const slotId = "old";
   let first: NodeAgentFixture;
@@ -51,7 +51,7 @@ describe("Node agent: a session that moved", function () {
     });
   }
 
-  it("keeps the saves of its node when the agent of the node before returns with a pack of its own", async () => {
+  it("keeps the saves of its node when the previous node's agent returns with a pack", async () => {
     const next = await NodeAgentFixture.set(first.minio, first);
     try {
       await next.createGameNode();

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { putOnSmallDisk } from "#test/support/fixtures/nodeDisk.ts";
 
-describe("Node agent: the folder of a new session", function () {
+describe("The folder of a new session", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -13,7 +13,7 @@ describe("Node agent: the folder of a new session", function () {
     await fixture.createGameNode();
   });
 
-  it("is not there before its record is, leaves nothing on a disk without room for that, and is made when there is room", async () => {
+  it("appears together with its record, leaves nothing on a full disk, and is created once there is space", async () => {
     const disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const source = await fixture.createGame();

@@ -6,7 +6,7 @@ import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 import { putOnSmallDisk } from "#test/support/fixtures/nodeDisk.ts";
 
-describe("Node agent: what a node proves before it takes players", function () {
+describe("Node agent checks", function () {
   this.timeout(60_000);
   let fixture: NodeAgentFixture;
 
@@ -56,7 +56,7 @@ describe("Node agent: what a node proves before it takes players", function () {
     ],
   ];
   for (const [what, mount, type, reason, repaired, healed, message] of broken) {
-    it(`says whether ${what}, and sees it repaired`, async () => {
+    it(`report whether ${what}, and detect a repair`, async () => {
       fixture.startOnFileSystem(mount, soon);
       const found = await condition(type, reason);
       expect(found.status).to.equal("False");
@@ -66,7 +66,7 @@ describe("Node agent: what a node proves before it takes players", function () {
     });
   }
 
-  it("says whether its folder can be written to, and sees it repaired", async () => {
+  it("report whether the folder is writable, and detect a repair", async () => {
     fixture.startOnFileSystem("size=16m", soon);
     await condition("RootWritable", "Writable");
     const found = await eventually(
@@ -86,7 +86,7 @@ describe("Node agent: what a node proves before it takes players", function () {
     await condition("RootExecutable", "Executable");
   });
 
-  it("says when its disk lets what is written wait, and sees it go on", async () => {
+  it("report when the disk blocks writes, and detect a recovery", async () => {
     const disk = await putOnSmallDisk(fixture, { megabytes: 64 });
     const clock = new JumpClock();
     await fixture.startAgent(soon, { clock, requestClock: systemClock });
@@ -111,7 +111,7 @@ describe("Node agent: what a node proves before it takes players", function () {
     await condition("RootExecutable", "Executable");
   });
 
-  it("says whether its clock and the API server's agree, and sees it put right", async () => {
+  it("report whether the clock agrees with the API server's, and detect a correction", async () => {
     let aheadMs = -120_000;
     const clock: Clock = {
       now: () => new Date(systemClock.now().getTime() + aheadMs),
@@ -127,7 +127,7 @@ describe("Node agent: what a node proves before it takes players", function () {
     await condition("ClockInStep", "InStep");
   });
 
-  it("proves all of it with its first heartbeat", async () => {
+  it("are all reported with the first heartbeat", async () => {
     await fixture.startAgent();
     const { status } = await eventually(
       async () => {

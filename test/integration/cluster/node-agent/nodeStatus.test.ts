@@ -12,7 +12,7 @@ import { aTarGz } from "#test/factories/tarArchive.ts";
 /** How often an agent asks the object store whether it is there. */
 const probeEveryMs = 10_000;
 
-describe("Node agent: status of its node", function () {
+describe("Node agent status reports", function () {
   this.timeout(60_000);
   let fixture: NodeAgentFixture;
 
@@ -20,7 +20,7 @@ describe("Node agent: status of its node", function () {
     fixture = fresh;
   });
 
-  it("waits for the GameNode, then reports heartbeat, space and store", async () => {
+  it("wait for the GameNode, then include heartbeat, space and object store", async () => {
     const startedMs = Math.floor(Date.now() / 1000) * 1000;
     await fixture.startAgent();
     await fixture.createGameNode();
@@ -37,7 +37,7 @@ describe("Node agent: status of its node", function () {
     expect(status?.conditions?.find(({ type }) => type === "DiskPressure")?.status).to.equal("False");
   });
 
-  it("leaves a node alone that another installation has, says so, and serves it when that is gone", async () => {
+  it("leave another installation's node alone, and start once it is released", async () => {
     const source = await fixture.createGame();
     await fixture.nodes.create({
       metadata: { name: fixture.node, labels: { [installationLabel]: "staging" } },
@@ -62,7 +62,7 @@ describe("Node agent: status of its node", function () {
     expect(fixture.notReadyReason()).to.equal(undefined);
   });
 
-  it("downloads what the operator desires there, and shows each state", async () => {
+  it("show each state of the desired downloads", async () => {
     const source = await fixture.createGame();
     const refused = await storeArchive(
       fixture.minio,
@@ -96,7 +96,7 @@ describe("Node agent: status of its node", function () {
     expect(failed?.reason).to.match(/^ArchiveRefused: .*"link" is a symbolic link/);
   });
 
-  it("shows the games in the same order when another one of them is played", async () => {
+  it("keep the order of the games when another one is played", async () => {
     const games = [await fixture.createGame(), await fixture.createGame()];
     await fixture.createGameNode(
       games.map((source) => ({ digest: source.sha256, source, priority: 0, pinned: true, hold: false })),
@@ -123,7 +123,7 @@ describe("Node agent: status of its node", function () {
     expect(await shown((entries) => entries.some(({ inUse }) => inUse))).to.deep.equal(before);
   });
 
-  it("downloads what is desired later, and shows what is in use", async () => {
+  it("show games desired later and games in use", async () => {
     await fixture.createGameNode();
     const clock = new JumpClock();
     await fixture.startAgent({}, { clock, requestClock: systemClock });
@@ -146,7 +146,7 @@ describe("Node agent: status of its node", function () {
     await entry(true);
   });
 
-  it("says what keeps it from the bucket, and to whom the setting belongs", async () => {
+  it("say why the bucket is inaccessible, and whose setting it is", async () => {
     await fixture.createGameNode();
     await fixture.startAgent({ S3_BUCKET: "no-such-bucket" });
     const condition = await eventually(
@@ -162,7 +162,7 @@ describe("Node agent: status of its node", function () {
     });
   });
 
-  it("says that the object store is unavailable", async () => {
+  it("say that the object store is unavailable", async () => {
     await fixture.createGameNode();
     const clock = new JumpClock();
     await fixture.startAgent({}, { clock, requestClock: systemClock });

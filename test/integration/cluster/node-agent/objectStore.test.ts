@@ -39,12 +39,12 @@ describe("ObjectStore", function () {
     return Buffer.concat(chunks);
   }
 
-  it("reads objects whole, one without a byte too", async () => {
+  it("reads whole objects, including an empty one", async () => {
     expect((await read("some", Buffer.from("some bytes"))).toString()).to.equal("some bytes");
     expect(await read("none", Buffer.alloc(0))).to.have.length(0);
   });
 
-  it("says of an object alone that it is not found, and of a bucket that is missing that it cannot be reached", async () => {
+  it("reports NotFound only for an object, and a missing bucket as unreachable", async () => {
     const never = new AbortController().signal;
     const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
       work.then(
@@ -70,7 +70,7 @@ describe("ObjectStore", function () {
     expect(await failureOf(objectStore.probe(bucket.bucket, never))).to.equal("Unreachable");
   });
 
-  it("sends no byte beyond an object's size, which would be the start of the next request", async () => {
+  it("sends no bytes beyond an object's size, which would start the next request", async () => {
     const save = Buffer.from("a save");
     const md5 = createHash("md5").update(save).digest("base64");
     const put = (key: string, surplus: string): Promise<unknown> => {

@@ -7,7 +7,7 @@ import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fi
 import { losePower, putOnSmallDisk } from "#test/support/fixtures/nodeDisk.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
-describe("Node agent: after a loss of power", function () {
+describe("Node agent after a power loss", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
   let disk: SmallDisk;
@@ -25,7 +25,7 @@ describe("Node agent: after a loss of power", function () {
     await fixture.setGame(name, { terminated: { exitCode: 137, reason: "Error" } });
   }
 
-  it("stores what was packed before it, though the report of the restore never reached the disk", async () => {
+  it("stores earlier packs even if the restore report never reached the disk", async () => {
     fixture.proxy.fault = ({ method }) => (method === "PUT" ? { status: 503 } : undefined);
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -39,7 +39,7 @@ describe("Node agent: after a loss of power", function () {
     ).to.equal("level 1");
   });
 
-  it("says of a session that had packed nothing that it started from what the slot keeps", async () => {
+  it("reports that a session without packs leaves the slot unchanged", async () => {
     const name = await fixture.aRunningSession();
     await losePower(fixture, disk, name);
     await returnWithoutPod(name);
@@ -49,7 +49,7 @@ describe("Node agent: after a loss of power", function () {
     expect(await fixture.storedSaves(`slot-${name}`)).to.deep.equal([]);
   });
 
-  it("orders a restore anew that never reached the disk", async () => {
+  it("orders a restore again that never reached the disk", async () => {
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
     const objectKey = "saves/old/3-gs-old-1.tar.gz";
     await fixture.minio.client.putObject(fixture.minio.bucket, objectKey, save, save.length);
@@ -65,7 +65,7 @@ describe("Node agent: after a loss of power", function () {
     expect(readFileSync(`${fixture.saves(name)}/progress`, "utf8")).to.equal("level 7");
   });
 
-  it("has the save that it acknowledged, and stores the one whose upload was cut", async () => {
+  it("keeps acknowledged saves, and stores the one whose upload was interrupted", async () => {
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     const acknowledged = await fixture.storedSave(name, 1);
@@ -88,7 +88,7 @@ describe("Node agent: after a loss of power", function () {
     await fixture.finish(name);
   });
 
-  it("takes up a launch whose game was being fetched", async () => {
+  it("resumes a launch whose game was being fetched", async () => {
     fixture.proxy.fault = ({ path }) => (path.includes("archives") ? { bytesPerSecond: 2 ** 20 } : undefined);
     const source = await fixture.createGame(8 * 2 ** 20);
     const name = await fixture.launch(source);

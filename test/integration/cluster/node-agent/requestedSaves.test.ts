@@ -11,7 +11,7 @@ import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
 const mebibyte = 2 ** 20;
 
-describe("Node agent: saves that players ask for", function () {
+describe("Saves requested by players", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -37,7 +37,7 @@ describe("Node agent: saves that players ask for", function () {
       { timeoutMs: 20_000, what: "the save that was asked for" },
     );
 
-  it("are stored at once, and say which request they answer", async () => {
+  it("are stored at once with the request that they answer", async () => {
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -50,7 +50,7 @@ describe("Node agent: saves that players ask for", function () {
     expect(await fixture.storedSaves(`slot-${name}`)).to.have.length(2);
   });
 
-  it("are stored also of a game that has changed nothing since its save was restored", async () => {
+  it("are stored even if the game has changed nothing since the restore", async () => {
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
     const objectKey = "saves/loaded/3-gs-old-1.tar.gz";
@@ -66,7 +66,7 @@ describe("Node agent: saves that players ask for", function () {
     expect(await fixture.storedSaves("loaded")).to.have.members([objectKey, stored.objectKey]);
   });
 
-  it("are answered by a word while the game has written none, each time, and by the first one that it writes", async () => {
+  it("are answered with a message while the game has written none, and then with the first save", async () => {
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
     const name = await fixture.aRunningSession();
     await ask(name, "2026-01-01T00:00:01.000Z");
@@ -84,7 +84,7 @@ describe("Node agent: saves that players ask for", function () {
     await fixture.condition(name, "SavePersisted", "False", "Playing");
   });
 
-  it("are not said to be stored while what the game wrote has no room on the node", async () => {
+  it("are not reported as stored while the node has no space for the pack", async () => {
     const disk = await putOnSmallDisk(fixture, { megabytes: 128 });
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
@@ -105,7 +105,7 @@ describe("Node agent: saves that players ask for", function () {
     expect((await saveOf(name, requestedAt)).unpackedBytes).to.be.at.least(8 * mebibyte);
   });
 
-  it("keep no pack from the object store that lies there when the disk has no room for the request", async () => {
+  it("do not block existing packs if the disk has no space for the request", async () => {
     const disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
@@ -123,7 +123,7 @@ describe("Node agent: saves that players ask for", function () {
     await saveOf(name, requestedAt);
   });
 
-  it("keep no pack from the object store that lies there when the request cannot be written, as the disk is read-only", async () => {
+  it("do not block existing packs if the disk is read-only", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     await fixture.stopAgent();

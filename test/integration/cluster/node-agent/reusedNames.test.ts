@@ -5,7 +5,7 @@ import { podVolumes, spoolNames } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-describe("Node agent: a new session of an old one's name", function () {
+describe("A new session with the name of an old one", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -73,7 +73,7 @@ describe("Node agent: a new session of an old one's name", function () {
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 1");
   }
 
-  it("gets the folder that its pod has mounted, when what the old one left is stored", async () => {
+  it("gets the folder mounted by its pod once the old session's save is stored", async () => {
     const { name, source } = await aSessionLeft();
     const expectSameFolder = holdFolder(name);
     const uid = await launchAgain(name, source);
@@ -83,7 +83,7 @@ describe("Node agent: a new session of an old one's name", function () {
     await expectStored(name);
   });
 
-  it("gets it also where its pod has mounted it while what the old one left was stored", async () => {
+  it("gets the folder even if its pod mounted it while the old session's save was being stored", async () => {
     const { name, source } = await aSessionLeft();
     const expectSameFolder = holdFolder(name);
     const launched = Promise.withResolvers<undefined>();

@@ -10,7 +10,7 @@ import { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-describe("Node agent: saves of a game that goes on after something was amiss", function () {
+describe("Node agent saves after a problem", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -53,7 +53,7 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     return { api, name, storedAfterJumps };
   }
 
-  it("are stored when its streamer failed and was started again", async () => {
+  it("are stored after a streamer restart", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -80,7 +80,7 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     ).to.equal("level 2");
   });
 
-  it("are said to be kept again when they are within the limits again", async () => {
+  it("are reported as stored again once they are within the limits", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -93,7 +93,7 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     expect(await fixture.storedSaves(`slot-${name}`), "the same save as before").to.have.length(1);
   });
 
-  it("reach the object store while the API server takes no status, which says so afterwards", async () => {
+  it("reach the object store while the API server refuses status writes, and are reported afterwards", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -127,7 +127,7 @@ describe("Node agent: saves of a game that goes on after something was amiss", f
     await api.stop();
   });
 
-  it("reach the object store while the API server does not respond to the report of a save that was asked for, which follows", async () => {
+  it("reach the object store while the report of a requested save gets no response, and are reported afterwards", async () => {
     const { api, name, storedAfterJumps } = await aGameOnFaultyApi();
     const { arrived, release } = api.holdOnce(
       ({ method, path }) => method === "PATCH" && path.endsWith(`/gamesessions/${name}/status`),

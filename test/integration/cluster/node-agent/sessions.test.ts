@@ -25,7 +25,7 @@ import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fi
 import { retryMs } from "#node-agent/sessions/steps/step.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
-describe("Node agent: sessions", function () {
+describe("Node agent sessions", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -82,7 +82,7 @@ describe("Node agent: sessions", function () {
     expect(await fixture.eventsOf(name)).to.include.members(["Prepared", "SaveStored"]);
   });
 
-  it("restores the slot's save with its owner and times, and does not store it again unchanged", async () => {
+  it("restores the slot's save with its owner and times, and does not store it again if unchanged", async () => {
     await fixture.startAgent();
     const save = aTarGz([
       { name: "deep/", mode: 0o700 },
@@ -114,7 +114,7 @@ describe("Node agent: sessions", function () {
     expect(await fixture.storedSaves("old")).to.have.members([objectKey, again.objectKey]);
   });
 
-  it("refuses a save that is not the one the slot names, and a hostile one", async () => {
+  it("refuses a save that does not match the slot, and a hostile one", async () => {
     await fixture.startAgent();
     const game = await fixture.createGame();
     const good = aTarGz([{ name: "a", body: "b" }]);
@@ -147,7 +147,7 @@ describe("Node agent: sessions", function () {
     ).to.equal(false);
   });
 
-  it("says that there is nothing to save when the game wrote nothing or never ran", async () => {
+  it("reports that there is nothing to save if the game wrote nothing or never ran", async () => {
     await fixture.startAgent();
     const played = await aRunningSession();
     await fixture.endGame(played);
@@ -177,7 +177,7 @@ describe("Node agent: sessions", function () {
     expect((await fixture.session(name)).status?.save).to.include({ sequence: 1, final: true });
   });
 
-  it("follows no link and opens no special file that the game left", async () => {
+  it("follows no links and opens no special files left by the game", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     const saves = fixture.saves(name);
@@ -193,7 +193,7 @@ describe("Node agent: sessions", function () {
     expect(await listing(objectKey)).to.deep.equal(["folder/", "folder/real"]);
   });
 
-  it("keeps packs while the object store is unavailable, also across a restart, and stores the newest when it is back", async () => {
+  it("keeps packs while the object store is unavailable, across a restart, and stores the newest afterwards", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     await fixture.minio.stop();
@@ -214,7 +214,7 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(name)).to.have.length(1);
   });
 
-  it("moves the slot's save on when the API server takes writes again, though the game saves nothing more", async () => {
+  it("reports the stored save when the API server accepts writes again, without further saves of the game", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -231,7 +231,7 @@ describe("Node agent: sessions", function () {
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
   });
 
-  it("reports once that a save cannot be stored, however often it is tried", async () => {
+  it("reports once that a save cannot be stored, regardless of retries", async () => {
     const clock = new JumpClock();
     await fixture.startAgent({}, { clock, requestClock: systemClock });
     const name = await aRunningSession();
@@ -262,7 +262,7 @@ describe("Node agent: sessions", function () {
     await storedSave(name, 2);
   });
 
-  it("stores a pack found after a restart although its session is gone, and reports it to the admin", async () => {
+  it("stores a pack found after a restart although its session is gone, and records an event for the admin", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     await fixture.stopAgent();
@@ -299,7 +299,7 @@ describe("Node agent: sessions", function () {
     await fixture.condition(name, "SavePersisted", "True", "Stored");
   });
 
-  it("stores a save of many megabytes to the byte", async () => {
+  it("stores a save of many megabytes exactly", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     const bytes = randomBytes(24 * 2 ** 20);
@@ -329,7 +329,7 @@ describe("Node agent: sessions", function () {
     await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
   });
 
-  it("stores the newest pack, with its age, of a pod that was removed abruptly", async () => {
+  it("stores the newest pack of a pod that was removed abruptly, and reports its age", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 3");
@@ -356,7 +356,7 @@ describe("Node agent: sessions", function () {
     expect(await savesOf(name)).to.deep.equal([]);
   });
 
-  it("goes on storing the saves of a finished session whose pod still runs, and reports the last one there", async () => {
+  it("keeps storing the saves of a finished session whose pod still runs, and reports the last one", async () => {
     await fixture.startAgent();
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
@@ -394,7 +394,7 @@ describe("Node agent: sessions", function () {
     await fixture.condition(incomplete, "ContentReady", "False", "ArchiveIncomplete");
   });
 
-  it("repeats a download and a restore in the middle of which it was killed", async () => {
+  it("repeats a download and a restore during which it was killed", async () => {
     const source = await fixture.createGame(3_000_000);
     fixture.proxy.fault = ({ method }) => (method === "GET" ? { bytesPerSecond: 150_000 } : undefined);
     fixture.startProcess();

@@ -5,7 +5,7 @@ import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fi
 import { expectDocumented } from "#test/support/metrics/metricsDocument.ts";
 import { freePort } from "#test/support/processes/childProgram.ts";
 
-describe("Node agent: another one on its node", function () {
+describe("A second agent on a node", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -14,7 +14,7 @@ describe("Node agent: another one on its node", function () {
     await fixture.createGameNode();
   });
 
-  it("is waited for, as when an upgrade moves the agents, and its session goes on without it", async () => {
+  it("waits for the first one, as in an upgrade, while the session continues", async () => {
     const port = await freePort();
     fixture.startProcess({ HTTP_PORT: String(port) });
     await eventually(async () => (await fixture.gameNode()).status?.heartbeat, {

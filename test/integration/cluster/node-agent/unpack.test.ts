@@ -14,8 +14,8 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 
 const style = { fileMode: 0o600, executableMode: 0o700, directoryMode: 0o700 };
 
-describe("unpacking an archive", () => {
-  it("gives every file its own bytes, whatever sizes follow each other", async () => {
+describe("unpackArchive", () => {
+  it("writes the right bytes to every file for any sequence of sizes", async () => {
     const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
     try {
       const sizes = [0, 1, 511, 512, 513, 40_000, 1 << 20, (1 << 20) + 1, 5_000_000, 0, 20_000_000];
@@ -46,7 +46,7 @@ describe("unpacking an archive", () => {
     }
   });
 
-  it("gives files the times that they have in the archive, and none that a file system may not know", async () => {
+  it("keeps the archive's file times, except those that a file system may not support", async () => {
     const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
     try {
       const files: [string, string[], number, number][] = [
@@ -69,7 +69,7 @@ describe("unpacking an archive", () => {
     }
   });
 
-  it("lets scripts and programs be executed that the archive says it of none, however their bytes come", async () => {
+  it("makes scripts and programs executable without executable bits in the archive, however their bytes arrive", async () => {
     const directory = await mkdtemp(join(tmpdir(), "joypod-unpack-"));
     try {
       const files: [string, string[], number][] = [

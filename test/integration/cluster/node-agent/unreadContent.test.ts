@@ -11,7 +11,7 @@ import {
   type ContentCacheFixture,
 } from "#test/support/fixtures/contentCacheFixture.ts";
 
-describe("ContentCache, given a game whose manifest the disk does not read at the start", function () {
+describe("ContentCache with a manifest that is unreadable at startup", function () {
   this.timeout(60_000);
   let fixture: ContentCacheFixture;
   let source: ArchiveSource;
@@ -35,7 +35,7 @@ describe("ContentCache, given a game whose manifest the disk does not read at th
 
   const inode = (): number => statSync(`${contentDirectory(fixture.root, source.sha256)}/run.sh`).ino;
 
-  it("leaves its content where it is, and finds it again when the game is wanted", async () => {
+  it("keeps the content, and recovers it when the game is wanted", async () => {
     const before = inode();
     const cache = await fixture.aCache();
     expect(cache.stateOf(source.sha256)).to.equal(undefined);
@@ -52,7 +52,7 @@ describe("ContentCache, given a game whose manifest the disk does not read at th
     expect(fixture.getsOf(source), "downloads").to.have.length(1);
   });
 
-  it("keeps its content, which games may have mounted, in the place of what is fetched because it is still not read", async () => {
+  it("keeps the content, which games may have mounted, instead of the version that is fetched because it is still unreadable", async () => {
     const before = inode();
     const cache = await fixture.aCache();
     cache.demand("gs-2", source);
@@ -63,7 +63,7 @@ describe("ContentCache, given a game whose manifest the disk does not read at th
   });
 });
 
-describe("ContentCache, given a folder that the disk does not remove", function () {
+describe("ContentCache with a folder that cannot be removed", function () {
   this.timeout(60_000);
   let fixture: ContentCacheFixture;
   /** It can be moved, and not be removed: something is mounted below it. */
@@ -93,7 +93,7 @@ describe("ContentCache, given a folder that the disk does not remove", function 
   const isTrashEmpty = (): Promise<unknown> =>
     eventually(() => fixture.trash().length === 0, { timeoutMs: 40_000, what: "it to be removed" });
 
-  it("starts with it among what a former process left, and removes it when the disk does", async () => {
+  it("starts with such a leftover folder, and removes it once the disk allows it", async () => {
     mountOn(join(fixture.root, "v1/tmp/left"));
     const cache = await fixture.aCache();
     expect(fixture.temporary()).to.deep.equal([]);
@@ -104,7 +104,7 @@ describe("ContentCache, given a folder that the disk does not remove", function 
     await isTrashEmpty();
   });
 
-  it("evicts the game that it is in, for one that comes when the rest of it has given the room", async () => {
+  it("evicts the game with the folder, and starts the next one once the rest has freed the space", async () => {
     const [first, second] = [await fixture.aGame(), await fixture.aGame()];
     const earlier = await fixture.aCache({ budgetBytes: 4_000_000 });
     earlier.demand("gs-1", first);

@@ -69,7 +69,7 @@ for (const [what, skewMs] of [
       expect(status?.stopReason).to.equal(reason);
     }
 
-    it("keeps a session whose player is heard of, and ends it when they are no longer", async () => {
+    it("keeps a session while keepalives arrive, and ends it when they cease", async () => {
       fixture.clock.skewMs = skewMs;
       await fixture.startOperator();
       const session = await running({ idleTimeoutSeconds: 60, expiresAt: inSeconds(75) });
@@ -84,7 +84,7 @@ for (const [what, skewMs] of [
       await stops(session, "IdleTimeout");
     });
 
-    it("lets a session that it takes over last as long as it may, and no longer", async () => {
+    it("ends a session that it takes over exactly at its maximum duration", async () => {
       await fixture.startOperator();
       const session = await running({ maxDurationSeconds: 600, idleTimeoutSeconds: 3600 });
       await takeOver();
@@ -95,7 +95,7 @@ for (const [what, skewMs] of [
       await stops(session, "MaxDuration");
     });
 
-    it("counts on where it was when its clock is put right, or put wrong", async () => {
+    it("continues its waits when its clock is adjusted", async () => {
       await fixture.startOperator();
       const session = await running({ maxDurationSeconds: 600, idleTimeoutSeconds: 3600 });
       await pass(300);
@@ -107,7 +107,7 @@ for (const [what, skewMs] of [
       await stops(session, "MaxDuration");
     });
 
-    it("keeps a finished session that it takes over for its time to live, and no longer", async () => {
+    it("keeps a finished session that it takes over exactly for its time to live", async () => {
       await fixture.startOperator();
       const { metadata } = await running({ ttlSecondsAfterFinished: 60 });
       await fixture.sessions.mergePatch(metadata, {

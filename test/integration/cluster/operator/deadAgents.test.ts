@@ -8,7 +8,7 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
-describe("A session that starts on a node which has its files, and whose agent is dead,", function () {
+describe("A session on a node with its files and a dead agent", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let node: string;
@@ -46,7 +46,7 @@ describe("A session that starts on a node which has its files, and whose agent i
     );
   }
 
-  it("moves to another node when it is not prepared in time", async () => {
+  it("moves to another node if it is not prepared in time", async () => {
     const {
       metadata: { name },
     } = await launch(2);
@@ -59,7 +59,7 @@ describe("A session that starts on a node which has its files, and whose agent i
     expect(moved.status?.placement).to.deep.include({ attempt: 2, triedNodes: [node] });
   });
 
-  it("waits there for the agent's return where no other node can have it", async () => {
+  it("waits for the agent's return if there is no other node", async () => {
     const {
       metadata: { name, namespace },
     } = await launch(1);

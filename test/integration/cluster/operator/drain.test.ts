@@ -16,7 +16,7 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 const release = "drained";
 const jobNameOf = (manager: string): string => `${release}-drain-${manager}`;
 
-describe("draining a release", function () {
+describe("drainRelease", function () {
   this.timeout(90_000);
   let fixture: OperatorFixture;
   let transport: KubeTransport;
@@ -59,7 +59,7 @@ describe("draining a release", function () {
     return sentences;
   }
 
-  it("ends sessions as a deletion does, and lets new ones in again at its end", async () => {
+  it("ends sessions like a deletion, and accepts new ones again at its end", async () => {
     await fixture.startOperator();
     const {
       metadata: { name },
@@ -71,7 +71,7 @@ describe("draining a release", function () {
     await launchesAgain();
   });
 
-  it("does nothing when its Job was applied with the chart's text, and drains when Helm has made it", async () => {
+  it("does nothing if its Job was applied with the chart, and drains if Helm created it", async () => {
     await fixture.startOperator();
     const {
       metadata: { name },
@@ -140,7 +140,7 @@ describe("draining a release", function () {
     return items;
   }
 
-  it("lets new sessions in again when it fails", async () => {
+  it("accepts new sessions again when it fails", async () => {
     const failure: unknown = await drain(1, { deployments: ["of-another-release"] }).then(
       () => undefined,
       (error: unknown) => error,
@@ -149,7 +149,7 @@ describe("draining a release", function () {
     expect(await quotas()).to.deep.equal([]);
   });
 
-  it("lets new sessions in again when its pod is told to end before it is done", async () => {
+  it("accepts new sessions again when its pod is terminated early", async () => {
     await fixture.launch();
     const stopping = new AbortController();
     const drained = drain(60, { signal: stopping.signal }).then(
@@ -162,7 +162,7 @@ describe("draining a release", function () {
     expect(await quotas()).to.deep.equal([]);
   });
 
-  it("releases what nobody is left to release: sessions, caches and pods", async () => {
+  it("releases the remaining sessions, caches and pods", async () => {
     await fixture.startOperator();
     await fixture.createCache("kept");
     const {
@@ -188,7 +188,7 @@ describe("draining a release", function () {
     expect(items.flatMap(({ metadata }) => metadata.finalizers ?? [])).to.be.empty;
   });
 
-  it("releases many caches side by side, so that one that takes long holds up no other", async () => {
+  it("releases many caches concurrently, so that a slow one does not block the others", async () => {
     const names = Array.from({ length: 12 }, (_, index) => `kept-${String(index).padStart(2, "0")}`);
     const [slow = "", ...others] = names;
     const { namespace } = fixture;
@@ -227,7 +227,7 @@ describe("draining a release", function () {
     await api.stop();
   });
 
-  it("stops the programs, so that none of them takes hold of an object again", async () => {
+  it("stops the programs, so that none of them adds a finalizer again", async () => {
     const { namespace } = fixture;
     for (const program of ["api", "operator"]) await createDeployment(namespace, `${release}-${program}`);
     await drain(1);
@@ -236,7 +236,7 @@ describe("draining a release", function () {
     }
   });
 
-  it("fails when something scales a program up again meanwhile, and says what to do", async () => {
+  it("fails with instructions if a program is scaled up again during the drain", async () => {
     const { namespace } = fixture;
     for (const program of ["api", "operator"]) await createDeployment(namespace, `${release}-${program}`);
     await fixture.createCache("kept");
@@ -262,7 +262,7 @@ describe("draining a release", function () {
     await api.stop();
   });
 
-  it("has nothing to do in a namespace that is gone", async () => {
+  it("does nothing if the namespace is gone", async () => {
     const { admin } = await sharedKubeApiServer();
     const config = {
       sessionsNamespace: "never-there",
@@ -280,7 +280,7 @@ describe("draining a release", function () {
     });
   });
 
-  it("may do no more than it does", async () => {
+  it("has only the permissions that it uses", async () => {
     const pods = new ResourceClient(transport, podType);
     const error: unknown = await pods.delete({ name: "any", namespace: fixture.namespace }).then(
       () => undefined,
@@ -290,10 +290,10 @@ describe("draining a release", function () {
   });
 });
 
-describe("a sessions' namespace that is deleted", function () {
+describe("Deletion of the sessions namespace", function () {
   this.timeout(90_000);
 
-  it("lets its sessions end, although its roles go before them", async () => {
+  it("lets its sessions end although its Roles are deleted first", async () => {
     const fixture = await OperatorFixture.start();
     try {
       fixture.components.behaviour.isStoreUnavailable = true;

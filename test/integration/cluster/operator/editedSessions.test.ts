@@ -7,7 +7,7 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
-describe("GameSession controller, where somebody edits the status or an image is missing", function () {
+describe("GameSession controller with edited statuses and missing images", function () {
   this.timeout(90_000);
   let fixture: OperatorFixture;
 
@@ -18,7 +18,7 @@ describe("GameSession controller, where somebody edits the status or an image is
     ["names another node", ({ status }, other) => ({ ...status, nodeName: other })],
   ];
   for (const [what, edited] of edits) {
-    it(`goes on with the same pod, and stores its save at the end, when the status of a running session ${what}`, async () => {
+    it(`keeps the pod, and stores its save at the end, if the status of a running session ${what}`, async () => {
       fixture = await OperatorFixture.start({ nodes: 2 });
       await fixture.startOperator();
       const {
@@ -48,7 +48,7 @@ describe("GameSession controller, where somebody edits the status or an image is
     });
   }
 
-  it("keeps the save of a session whose status is emptied while it ends", async () => {
+  it("stores the save of a session whose status is emptied while it ends", async () => {
     fixture = await OperatorFixture.start();
     await fixture.startOperator();
     const {
@@ -81,7 +81,7 @@ describe("GameSession controller, where somebody edits the status or an image is
     expect(finished.status?.save?.final).to.equal(true);
   });
 
-  it("moves a session to another node when the kubelet of the first does not get an image", async () => {
+  it("moves a session to another node if the first cannot pull an image", async () => {
     fixture = await OperatorFixture.start({ nodes: 2 });
     await fixture.startOperator();
     const silent = fixture.components.behaviour.nodesWithoutKubelet;
@@ -114,7 +114,7 @@ describe("GameSession controller, where somebody edits the status or an image is
     expect(running.status?.podRef?.uid).to.not.equal(first.metadata.uid);
   });
 
-  it("waits for the image where there is no other node", async () => {
+  it("waits for the image if there is no other node", async () => {
     fixture = await OperatorFixture.start();
     await fixture.startOperator();
     const [node = ""] = fixture.nodeNames;

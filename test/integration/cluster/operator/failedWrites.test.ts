@@ -5,7 +5,7 @@ import type { FaultyApi } from "#test/support/cluster/faultyApi.ts";
 import { beforeEachWithFaultyApi } from "#test/support/fixtures/faultyOperatorFixture.ts";
 import type { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
-describe("Operator: writes that fail", function () {
+describe("Operator with failing writes", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let api: FaultyApi;
@@ -15,7 +15,7 @@ describe("Operator: writes that fail", function () {
     api = freshApi;
   });
 
-  it("lose no event of a status that was written, and its response lost", async () => {
+  it("records the event of a status whose write succeeded but whose response was lost", async () => {
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
     let isLost = false;
     api.loseResponseOnce(
@@ -34,7 +34,7 @@ describe("Operator: writes that fail", function () {
     expect(await fixture.eventsOf(name)).to.include("Scheduled");
   });
 
-  it("begin no wait anew: a session that has waited for a place for long enough ends with the next attempt to write that", async () => {
+  it("does not restart waits: a session past its start deadline ends with the next successful write", async () => {
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
     const [node = ""] = fixture.nodeNames;
     await fixture.setAllocatable(node, { cpu: "4", memory: "512Mi" });

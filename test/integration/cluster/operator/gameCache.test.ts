@@ -106,7 +106,7 @@ describe("GameCache controller", function () {
     ).to.equal(true);
   });
 
-  it("writes how far downloads are no more often than every two seconds", async () => {
+  it("writes download progress at most every two seconds", async () => {
     fixture = await OperatorFixture.start();
     /** When each write of the cache's status was carried out, by the operator's clock. */
     const writtenMs: number[] = [];
@@ -140,7 +140,7 @@ describe("GameCache controller", function () {
     for (const ms of apart) expect(ms, "milliseconds after the write before").to.be.at.least(2000);
   });
 
-  it("switches to a new version and keeps the former one on its nodes", async () => {
+  it("switches to a new version and keeps the previous one on its nodes", async () => {
     await set(1);
     const created = await fixture.createCache(slug, { keepVersions: 2, priority: 5, pinned: true });
     await report(0, aCacheEntry());
@@ -199,7 +199,7 @@ describe("GameCache controller", function () {
     );
   });
 
-  it("fills an on-demand game first where a session waits for it", async () => {
+  it("fills an on-demand game first on a node where a session waits for it", async () => {
     await set(1);
     const [node = ""] = fixture.nodeNames;
     fixture.components.behaviour.nodesWithoutContent.add(node);
@@ -228,7 +228,7 @@ describe("GameCache controller", function () {
     await cache(({ status }) => status?.cachedNodes === 1, "the node that holds it");
   });
 
-  it("withdraws the desired entries of a deleted cache, while its session goes on", async () => {
+  it("withdraws the desired entries of a deleted cache while its session continues", async () => {
     await set(1);
     const created = await fixture.createCache(slug);
     await report(0, aCacheEntry());

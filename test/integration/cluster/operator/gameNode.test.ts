@@ -63,7 +63,7 @@ describe("GameNode controller", function () {
     expect(found.status?.heartbeat, "the agent's part is left alone").to.include({ agentVersion: "0.1.0" });
   });
 
-  it("counts GPUs where there is a GPU resource", async () => {
+  it("counts GPUs if a GPU resource is configured", async () => {
     await set({ GPU_RESOURCE_NAME: "nvidia.com/gpu" });
     await fixture.nodes.mergePatchStatus(
       { name },
@@ -72,7 +72,7 @@ describe("GameNode controller", function () {
     await gameNode(({ status }) => status?.capacity?.slots === 4, "four slots");
   });
 
-  it("is current for kstatus, also after what it shall hold has changed", async () => {
+  it("keeps the GameNode current for kstatus, even after its desired content has changed", async () => {
     await set();
     await fixture.createCache("the-question");
     await eventually(async () => (await fixture.gameNodes.get({ name })).spec.desired.length === 1, {
@@ -85,7 +85,7 @@ describe("GameNode controller", function () {
     );
   });
 
-  it("offers sessions what pods of other namespaces leave of the node", async () => {
+  it("offers sessions the resources that pods of other namespaces leave", async () => {
     await set();
     const offers = async (cpuMillicores: number, gibibytes: number): Promise<void> => {
       await fixture.pass(2000);
@@ -104,7 +104,7 @@ describe("GameNode controller", function () {
     await offers(4000, 8);
   });
 
-  it("offers all of the node where other pods are not to be counted", async () => {
+  it("offers the whole node if other pods are not counted", async () => {
     await set({ COUNT_OTHER_PODS: "off" });
     await fixture.setAllocatable(name, { cpu: "4", memory: "8Gi" });
     const { metadata } = await fixture.addOtherPod(name, { cpu: "1", memory: "1Gi" });
@@ -147,7 +147,7 @@ describe("GameNode controller", function () {
     expect(readyReason(cordoned), "cordoned, but healthy").to.equal("NodeAndAgentWell");
   });
 
-  it("counts sessions, with bounded rate of writes", async () => {
+  it("counts sessions with a bounded rate of writes", async () => {
     fixture = await OperatorFixture.start();
     name = fixture.nodeNames[0] ?? "";
     /** When each write of the node's status was carried out, by the operator's clock. */
@@ -194,7 +194,7 @@ describe("GameNode controller", function () {
     for (const ms of apart) expect(ms, "milliseconds after the write before").to.be.at.least(10_000);
   });
 
-  it("keeps sessions off a node while its agent reports a check that fails, and tells them which", async () => {
+  it("keeps sessions off a node while its agent reports a failed check, and names the check", async () => {
     await set();
     const lastTransitionTime = "2030-01-01T10:00:00Z";
     const noexec = {
@@ -235,7 +235,7 @@ describe("GameNode controller", function () {
     await fixture.session(metadata.name, ({ status }) => status?.nodeName === name, "the session there");
   });
 
-  it("keeps sessions off a node with other processors than games are made for", async () => {
+  it("keeps sessions off a node of another architecture than the games", async () => {
     await set({ GAME_ARCHITECTURE: "amd64" });
     const nodeInfo = {
       architecture: "arm64",
@@ -262,7 +262,7 @@ describe("GameNode controller", function () {
     await gameNode((node) => node.status?.capacity?.schedulable === true, "a schedulable node");
   });
 
-  it("gives sessions the media ports that other pods leave, and none where they leave none", async () => {
+  it("gives sessions only the media ports that other pods do not use", async () => {
     await set({ MEDIA_PORT_FIRST: "21000", MEDIA_PORT_LAST: "21001" });
     const ports = (found: Stored<GameNode>): string | undefined =>
       found.status?.conditions?.find(({ type }) => type === "PortsFree")?.reason;
@@ -285,7 +285,7 @@ describe("GameNode controller", function () {
     );
   });
 
-  it("says how players of other networks reach a node with private addresses alone", async () => {
+  it("reports how players in other networks reach a node with only private addresses", async () => {
     await set();
     const reachable = ({ status }: GameNode) => status?.conditions?.find(({ type }) => type === "Reachable");
     await fixture.nodes.mergePatchStatus(
@@ -305,7 +305,7 @@ describe("GameNode controller", function () {
     await gameNode((node) => reachable(node)?.reason === "AddressGiven", "a node with an announced address");
   });
 
-  it("drains a node that lost its label, and removes it when the last session is over", async () => {
+  it("drains a node that lost its label, and removes the GameNode after the last session", async () => {
     await set();
     const { metadata } = await fixture.launch();
     await fixture.session(
@@ -329,7 +329,7 @@ describe("GameNode controller", function () {
   const draining = ({ status }: GameNode): string | undefined =>
     status?.conditions?.find(({ type }) => type === "Draining")?.status;
 
-  it("keeps the node agent where it is until the last session and its save are gone from a node that lost its label", async () => {
+  it("keeps the node agent on a node that lost its label until its last session and save are gone", async () => {
     await set();
     await eventually(async () => (await agentLabel()) === "true", { what: "the agent's label" });
     const { metadata } = await fixture.launch();
@@ -378,7 +378,7 @@ describe("GameNode controller", function () {
     });
   });
 
-  it("does not take the agent's label off on a view that is behind: it asks for the node's sessions first", async () => {
+  it("checks the node's sessions with the API server before it removes the agent's label", async () => {
     await set();
     await eventually(async () => (await agentLabel()) === "true", { what: "the agent's label" });
     const api = await FaultyApi.start(await sharedKubeApiServer());
@@ -399,7 +399,7 @@ describe("GameNode controller", function () {
     }
   });
 
-  it("keeps the GameNode and the session of a node that its view, which is behind, does not show: it asks for the node first", async () => {
+  it("checks the node with the API server before it removes the GameNode", async () => {
     fixture = await OperatorFixture.start({ nodes: 0 });
     former = (await fixture.startOperator()).operator;
     const api = await FaultyApi.start(await sharedKubeApiServer());
@@ -437,7 +437,7 @@ describe("GameNode controller", function () {
     }
   });
 
-  it("takes the agent's label off a node that is no game node", async () => {
+  it("removes the agent's label from a node that is not a game node", async () => {
     await set();
     const other = `${name}-other`;
     await fixture.nodes.create({ metadata: { name: other, labels: { [nodeAgentLabel]: "true" } } });

@@ -83,7 +83,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "Scheduled", "PodCreated", "Ready", "Stopping", "Finished");
   });
 
-  it("creates the pod ahead of the save where the files are unpacked, and reports Running only after the restore", async () => {
+  it("creates the pod before the save is restored if the files are unpacked, and reports Running only after the restore", async () => {
     await set();
     const [node = ""] = fixture.nodeNames;
     fixture.components.behaviour.cached.push(aCacheEntry());
@@ -103,7 +103,7 @@ describe("GameSession controller", function () {
     expect(fixture.components.podUids.get(name)?.size).to.equal(1);
   });
 
-  it("creates the pod as soon as the GameNode says that a fill has ended, though the agent says nothing in the session", async () => {
+  it("creates the pod as soon as the GameNode reports the end of a fill, without a report in the session", async () => {
     await set();
     const [node = ""] = fixture.nodeNames;
     fixture.components.behaviour.nodesWithoutContent.add(node);
@@ -119,7 +119,7 @@ describe("GameSession controller", function () {
     await eventually(() => fixture.pods.find({ name, namespace }), { what: "the pod" });
   });
 
-  it("places no session on a node that cannot take its pod, though that holds the game", async () => {
+  it("does not place a session on a node without room for its pod, even if it holds the game", async () => {
     await set({ nodes: 2 });
     const [small = "", large = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -146,7 +146,7 @@ describe("GameSession controller", function () {
     await fixture.pods.delete(other.metadata, { gracePeriodSeconds: 0 });
   });
 
-  it("waits, saying what is missing, until a node has room for the pod", async () => {
+  it("waits until a node has room for the pod, and reports the missing resources", async () => {
     await set();
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -172,7 +172,7 @@ describe("GameSession controller", function () {
     await fixture.session(name, isRunning, "running session");
   });
 
-  it("replaces a pod made ahead by one on another node when the save cannot be restored, without waiting for a save", async () => {
+  it("replaces a waiting pod by one on another node if the save cannot be restored", async () => {
     await set({ nodes: 2 });
     const [first = "", second = ""] = fixture.nodeNames;
     fixture.components.behaviour.cached.push(aCacheEntry());
@@ -196,7 +196,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(failed)).to.equal("error");
   });
 
-  it("is Ready by the streamer's report, which takes a ticket, before the kubelet's, across a restart", async () => {
+  it("sets Ready from the streamer's report, authorized by a ticket, before the kubelet's report and across a restart", async () => {
     await set({ environment: { TICKET_SECRET: randomBytes(32).toString("base64") } });
     const podIp = loopbackIp();
     const said: StreamerStatus = {
@@ -289,7 +289,7 @@ describe("GameSession controller", function () {
     }));
   }
 
-  it("tries a second node when the first does not get the files, and fails after that", async () => {
+  it("tries a second node if the first does not get the files, then fails", async () => {
     await set({ nodes: 2 });
     const [first = "", second = ""] = fixture.nodeNames;
     fixture.components.behaviour.nodesWithoutContent.add(first);
@@ -315,7 +315,7 @@ describe("GameSession controller", function () {
     expect(publicStatusOf(failed)).to.equal("error");
   });
 
-  it("waits for a slot, takes it when one is free, and fails when none comes in time", async () => {
+  it("waits for a free slot, and fails if there is none in time", async () => {
     await set();
     await fixture.startOperator();
     const players = await Promise.all(
@@ -369,7 +369,7 @@ describe("GameSession controller", function () {
     expect(sessions.filter(isFailed).map(publicStatusOf)).to.deep.equal(["error"]);
   });
 
-  it("changes the media port when it is taken on the node", async () => {
+  it("changes the media port if it is taken on the node", async () => {
     await set();
     fixture.components.behaviour.takenPorts.add(20_000);
     await fixture.startOperator();
@@ -383,7 +383,7 @@ describe("GameSession controller", function () {
     await hasEvents(name, "PortTaken");
   });
 
-  it("tries media ports until one is free, which counts as one attempt, and remembers those that are taken", async () => {
+  it("tries media ports until one is free within one attempt, and remembers taken ones", async () => {
     await set();
     for (const port of [20_000, 20_001, 20_002]) fixture.components.behaviour.takenPorts.add(port);
     await fixture.startOperator();

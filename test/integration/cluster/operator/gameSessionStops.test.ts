@@ -14,7 +14,7 @@ import { FakeStreamer } from "#test/support/session/fakeStreamer.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
-describe("GameSession controller, at a session's end", function () {
+describe("GameSession controller at a session's end", function () {
   this.timeout(90_000);
   let fixture: OperatorFixture;
 
@@ -42,7 +42,7 @@ describe("GameSession controller, at a session's end", function () {
     });
   });
 
-  it("gives a pod less time to end while its game has yet to begin", async () => {
+  it("gives a pod a shorter grace period before its game has started", async () => {
     await set();
     await fixture.startOperator();
     fixture.components.behaviour.frozenStreamerIp = "10.0.0.9";
@@ -57,7 +57,7 @@ describe("GameSession controller, at a session's end", function () {
     expect(await graceAtStop(played)).to.equal(120);
   });
 
-  it("gives a pod all its time to end when the streamer has said that its game runs, and the kubelet has not", async () => {
+  it("gives a pod its full grace period if only the streamer reports that its game runs", async () => {
     await set();
     const podIp = loopbackIp();
     const streamer = await FakeStreamer.at(podIp);
@@ -114,7 +114,7 @@ describe("GameSession controller, at a session's end", function () {
     return pod.metadata.deletionGracePeriodSeconds;
   }
 
-  it("protects a session that was created without the API by its own finalizer", async () => {
+  it("adds a finalizer to a session that was created without the API", async () => {
     await set();
     await fixture.startOperator();
     const { spec } = await fixture.launch();
@@ -129,7 +129,7 @@ describe("GameSession controller, at a session's end", function () {
     });
   });
 
-  it("stops an idle session, and not one that is kept alive", async () => {
+  it("stops an idle session but not one that is kept alive", async () => {
     await set();
     await fixture.startOperator();
     const idle = await fixture.launch({ idleTimeoutSeconds: 600 });
@@ -145,7 +145,7 @@ describe("GameSession controller, at a session's end", function () {
     expect(publicStatusOf(await fixture.sessions.get(active.metadata))).to.equal("running");
   });
 
-  it("is not taken for idle by an operator that takes over after nobody could keep it alive, but after as much time again", async () => {
+  it("restarts the idle timeout when a new operator takes over", async () => {
     await set();
     const { operator } = await fixture.startOperator();
     const expiresAt = new Date(fixture.clock.now().getTime() + 750_000).toISOString();
@@ -191,10 +191,10 @@ describe("GameSession controller, at a session's end", function () {
   }
 });
 
-describe("GameSession controller whose write of a session's end is refused", function () {
+describe("GameSession controller after a refused write of a session's end", function () {
   this.timeout(60_000);
 
-  it("makes the pass again, and counts the end and the failed launch once", async () => {
+  it("repeats the pass, and counts the end and the failed launch once", async () => {
     const fixture = await OperatorFixture.start();
     const api = await FaultyApi.start(await sharedKubeApiServer());
     try {

@@ -66,7 +66,7 @@ describe("GPUs of game nodes", function () {
     return fixture.session(metadata.name, isRunning, "running session");
   }
 
-  it("make as many slots as both containers of a session find devices for, and say what is missing", async () => {
+  it("provide slots for as many sessions as both containers find devices for, and report missing devices", async () => {
     await set(forBoth);
     await gameNode(0, notShared("NoDevices"), "a node without devices");
     await offer(0, 1);
@@ -81,7 +81,7 @@ describe("GPUs of game nodes", function () {
     ).to.equal(2);
   });
 
-  it("leave a node with one device playable where nothing else is told, and name the values for the other container", async () => {
+  it("keep a node with one device playable by default, and name the values for the other container", async () => {
     await set({ GPU_RESOURCE_NAME: resource });
     await offer(0, 1);
     const found = await gameNode(0, notShared("OneContainer"), "a device for one container");
@@ -95,7 +95,7 @@ describe("GPUs of game nodes", function () {
     expect(spec?.initContainers?.[0]?.resources?.limits).to.not.have.property(resource);
   });
 
-  it("are given to both containers, and to no more sessions than a node has slots", async () => {
+  it("are assigned to both containers, for at most as many sessions as the node has slots", async () => {
     await set(forBoth, 2);
     await offer(0, 2);
     await offer(1, 4);
@@ -118,7 +118,7 @@ describe("GPUs of game nodes", function () {
     expect(refused.status?.nodeName).to.equal(undefined);
   });
 
-  it("are claimed once for both containers, by as many sessions as the value says", async () => {
+  it("are claimed once for both containers, by as many sessions as configured", async () => {
     await set({ GPU_RESOURCE_NAME: resource, GPU_CLAIM_TEMPLATE: "one-gpu", GPU_SLOTS_PER_NODE: "1" });
     await gameNode(0, slots(1), "one slot");
     const { metadata } = await run();

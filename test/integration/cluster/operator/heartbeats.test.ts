@@ -54,7 +54,7 @@ describe("Heartbeats of node agents", function () {
       { what: `Ready of ${node} to be ${reason}` },
     );
 
-  it("have a Lease each, which goes with its GameNode", async () => {
+  it("use one Lease per GameNode, deleted with it", async () => {
     const { metadata } = await lease("the Lease");
     const {
       metadata: { uid },
@@ -78,7 +78,7 @@ describe("Heartbeats of node agents", function () {
     );
   });
 
-  it("have another Lease when somebody has deleted it, and when the GameNode is another", async () => {
+  it("get a new Lease if it was deleted or the GameNode was replaced", async () => {
     const first = await lease("the Lease");
     await fixture.leases.delete(first.metadata);
     const second = await eventually(
@@ -102,7 +102,7 @@ describe("Heartbeats of node agents", function () {
     );
   });
 
-  it("count wherever they are: in the Lease, or in the status, as those of an agent of the release before", async () => {
+  it("count in the Lease and, as from agents of an earlier release, in the status", async () => {
     const [, former = ""] = fixture.nodeNames;
     for (const node of fixture.nodeNames)
       await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
@@ -121,7 +121,7 @@ describe("Heartbeats of node agents", function () {
     await ready(former, "NodeAndAgentWell");
   });
 
-  it("are missed however early the look comes, and whatever moment of it they run out in", async () => {
+  it("are detected as missing even if they expire during a pass", async () => {
     await fixture.clear();
     const clock = new HastyClock();
     fixture = await OperatorFixture.start({
@@ -154,7 +154,7 @@ describe("Heartbeats of node agents", function () {
     }
   });
 
-  it("are not missed while the watch of the Leases is dead without a word, nor when another one goes on", async () => {
+  it("do not count as missing while the watch of the Leases is silently dead", async () => {
     for (const node of fixture.nodeNames) {
       await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
       await fixture.components.renew(node);
@@ -197,7 +197,7 @@ describe("Heartbeats of node agents", function () {
     }
   });
 
-  it("cost the operator no write, and no change of the GameNode", async () => {
+  it("cause no writes and no change of the GameNode", async () => {
     await lease("the Lease");
     await fixture.components.renew(name);
     const {

@@ -27,7 +27,7 @@ describe("Several installations in one cluster", function () {
     for (const fixture of fixtures.splice(0)) await fixture.clear();
   });
 
-  it("leave each other's game nodes alone, also where both select one, and sessions play in both", async () => {
+  it("leave each other's game nodes alone, even if both select one, and both run sessions", async () => {
     const { fixture, node } = await install();
     await fixture.startOperator();
     const {
@@ -83,7 +83,7 @@ describe("Several installations in one cluster", function () {
     ).to.equal(true);
   });
 
-  it("hand a node over when the one that has it does not select it any more", async () => {
+  it("hand over a node when its owner no longer selects it", async () => {
     const { fixture, node } = await install();
     await fixture.startOperator();
     const { fixture: staging } = await install({
@@ -114,7 +114,7 @@ describe("Several installations in one cluster", function () {
     );
   });
 
-  it("leave their nodes to others when they are gone, once an admin has taken away what they left", async () => {
+  it("release their nodes after their removal, once an admin has cleaned up", async () => {
     const { fixture, node } = await install();
     await fixture.startOperator();
     await eventually(
@@ -159,7 +159,7 @@ describe("Several installations in one cluster", function () {
     );
   });
 
-  it("of one name are refused before anything is written, in words", async () => {
+  it("are refused with an explanation before anything is written if they have the same name", async () => {
     const { fixture, node } = await install();
     await fixture.startOperator();
     const before = await fixture.gameNodes.get({ name: node });
@@ -177,7 +177,7 @@ describe("Several installations in one cluster", function () {
     expect((await fixture.gameNodes.get({ name: node })).metadata.uid).to.equal(before.metadata.uid);
   });
 
-  it("keep the game nodes and sessions of a release that had no installations", async () => {
+  it("keep the game nodes and sessions of a release without installation names", async () => {
     const { fixture, node } = await install();
     await fixture.startOperator();
     const {

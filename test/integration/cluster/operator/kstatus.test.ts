@@ -6,13 +6,13 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
-describe("A GameSession, as tools that wait for objects read it", function () {
+describe("A GameSession in tools that wait for objects", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
 
   afterEach(() => fixture.clear());
 
-  it("is in progress for kstatus while it starts and stops, and current while it runs, after a keepalive and when it is over", async () => {
+  it("is in progress for kstatus while it starts and stops, and current while it runs, after a keepalive and when it has finished", async () => {
     fixture = await OperatorFixture.start();
     const [node = ""] = fixture.nodeNames;
     fixture.components.behaviour.nodesWithoutContent.add(node);

@@ -27,7 +27,7 @@ const needsInternet = {
   downloadDeadlineSeconds: 3600,
 } as const;
 
-describe("sessions that need the internet", function () {
+describe("Sessions with internet access", function () {
   this.timeout(90_000);
   let fixture: OperatorFixture;
 
@@ -66,7 +66,7 @@ describe("sessions that need the internet", function () {
     return { started, name };
   }
 
-  it("wait for the probe, and start when it has seen the policies enforced", async () => {
+  it("wait for the probe, and start when it finds the policies enforced", async () => {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
     await eventually(async () => (await probePods()).length === 2, { what: "two probe pods" });
@@ -93,7 +93,7 @@ describe("sessions that need the internet", function () {
     await eventually(async () => (await probePods()).length === 0, { what: "the probe pods to be gone" });
   });
 
-  it("are refused where policies are not enforced, until a later round of the probe sees them enforced", async () => {
+  it("are refused if policies are not enforced, until a later round finds them enforced", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.components.behaviour.probes = notEnforced;
     const started = await fixture.startOperator();
@@ -113,7 +113,7 @@ describe("sessions that need the internet", function () {
     await fixture.session(second.metadata.name, isRunning, "running session");
   });
 
-  it("wait on when a new leader's first round of the probe has no result, and start when a later one has", async () => {
+  it("keep waiting if a new leader's first round has no result, and start after a later one", async () => {
     const { started, name } = await launchDuringProbe();
     await fixture.pass(61_000);
     await eventually(async () => (await metricOf(started)) === "0", { what: "the round's end" });
@@ -123,14 +123,14 @@ describe("sessions that need the internet", function () {
     expect(await metricOf(started)).to.equal("1");
   });
 
-  it("are refused when a new leader's probe has had no result for half an hour", async () => {
+  it("are refused if a new leader's probe has no result for half an hour", async () => {
     const { started, name } = await launchDuringProbe();
     await fixture.pass(1_801_000);
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
     expect(await metricOf(started)).to.equal("0");
   });
 
-  it("are refused at their start deadline when the probe has had no result until then", async () => {
+  it("are refused at their start deadline if the probe has no result by then", async () => {
     fixture = await OperatorFixture.start({ environment });
     const started = await fixture.startOperator();
     const {
@@ -153,7 +153,7 @@ describe("sessions that need the internet", function () {
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
   });
 
-  it("are refused when not even the probe that a policy allows can connect for half an hour", async () => {
+  it("are refused if the control probe cannot connect for half an hour", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.components.behaviour.probes = { control: exitCodes.refused, covered: exitCodes.refused };
     const started = await fixture.startOperator();
@@ -165,7 +165,7 @@ describe("sessions that need the internet", function () {
     expect(await failureReasonOf(name)).to.equal("NetworkNotEnforced");
   });
 
-  it("have a probe that tolerates the taints of its game nodes, but none of a node that is not well", async () => {
+  it("have a probe that tolerates the taints of game nodes, except those that report a problem", async () => {
     fixture = await OperatorFixture.start({
       environment: { ...environment, GPU_TOLERATIONS: JSON.stringify([{ operator: "Exists" }]) },
       nodes: 2,
@@ -190,7 +190,7 @@ describe("sessions that need the internet", function () {
     ]);
   });
 
-  it("still start for half an hour when a later round of the probe has no result", async () => {
+  it("still start for half an hour if a later round has no result", async () => {
     fixture = await OperatorFixture.start({ environment });
     fixture.components.behaviour.probes = enforced;
     const started = await fixture.startOperator();
@@ -208,7 +208,7 @@ describe("sessions that need the internet", function () {
     await eventually(async () => (await metricOf(started)) === "0", { what: "the end of the half hour" });
   });
 
-  it("are refused where no game gets the internet, and nothing is probed", async () => {
+  it("are refused without a probe if no game gets internet access", async () => {
     fixture = await OperatorFixture.start();
     const started = await fixture.startOperator();
     expect(await failureReasonOf((await fixture.launch(needsInternet)).metadata.name)).to.equal(
@@ -218,7 +218,7 @@ describe("sessions that need the internet", function () {
     expect(await metricOf(started)).to.equal(undefined);
   });
 
-  it("leave no probe pod of a leader that died", async () => {
+  it("have the probe pods of a dead leader removed", async () => {
     fixture = await OperatorFixture.start({ environment });
     const left = await fixture.pods.create({
       metadata: {
@@ -235,7 +235,7 @@ describe("sessions that need the internet", function () {
   });
 });
 
-describe("the network probe's programs", function () {
+describe("Network probe programs", function () {
   this.timeout(60_000);
   const server = createServer((socket) => socket.destroy());
   let open: number;

@@ -59,7 +59,7 @@ describe("A node that joins", function () {
     return session.status?.nodeName ?? "";
   }
 
-  it("is chosen once it holds the pinned games, and says until then how far they are", async () => {
+  it("is chosen once it holds the pinned games, and reports progress until then", async () => {
     await filled(joining, "False");
     await eventually(
       async () => (await fixture.gameNodes.get({ name: joining })).status?.capacity?.schedulable,
@@ -75,12 +75,12 @@ describe("A node that joins", function () {
     expect(await placed(), "by then the one with fewer sessions").to.equal(joining);
   });
 
-  it("takes a launch that no other node has room for", async () => {
+  it("accepts a launch that no other node has room for", async () => {
     await filled(joining, "False");
     expect([await placed(), await placed(), await placed()]).to.deep.equal([known, known, joining]);
   });
 
-  it("is chosen after its time, though a pinned game cannot be had", async () => {
+  it("is chosen after its fill deadline even if a pinned game is unavailable", async () => {
     await filled(joining, "False");
     const failed = aCacheEntry({ digest: second, state: "Failed", reason: "ArchiveRefused: it is broken." });
     await fixture.components.report(joining, { entries: [there(first), failed] });
@@ -92,7 +92,7 @@ describe("A node that joins", function () {
     expect(new Set([await placed(), await placed()])).to.deep.equal(new Set([known, joining]));
   });
 
-  it("keeps taking sessions when a game is pinned later", async () => {
+  it("stays schedulable if a game is pinned later", async () => {
     await fixture.components.report(joining, { entries: [there(first), there(second)] });
     await filled(joining, "True");
     await fixture.createCache("later", { source: anArchiveSource("c".repeat(64)), pinned: true });

@@ -19,7 +19,7 @@ interface Running {
   log: () => string;
 }
 
-describe("The operator's process", function () {
+describe("Operator process", function () {
   this.timeout(90_000);
   let fixture: OperatorFixture;
   let started: Running[];
@@ -70,7 +70,7 @@ describe("The operator's process", function () {
     )?.spec?.holderIdentity;
   }
 
-  it("leads, reports its state, releases the lease on SIGTERM, and a standby takes over", async () => {
+  it("leads, reports its state, and releases the lease on SIGTERM to a standby", async () => {
     const first = await start("operator-1");
     await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
     const second = await start("operator-2");
@@ -119,7 +119,7 @@ describe("The operator's process", function () {
     expect(second.log()).to.not.include('"level":"error"');
   });
 
-  it("is replaced by a standby when it is killed", async () => {
+  it("is replaced by a standby when killed", async () => {
     const first = await start("operator-1");
     await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
     await fixture.reportNodes();
@@ -134,7 +134,7 @@ describe("The operator's process", function () {
     expect(await holder()).to.equal("operator-2");
   });
 
-  it("that wakes after a standby has taken its lead stands by in turn, and leads again when that one ends", async () => {
+  it("becomes a standby if it wakes up after losing the lead, and leads again when the new leader ends", async () => {
     const first = await start("operator-1");
     await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
     const second = await start("operator-2");
@@ -181,7 +181,7 @@ describe("The operator's process", function () {
       .and.contain("joypod_sessions{");
   });
 
-  it("that loses the lead sends nothing more of what it was doing", async () => {
+  it("sends no more requests after losing the lead", async () => {
     const server = await sharedKubeApiServer();
     const api = await FaultyApi.start(server);
     try {
@@ -215,7 +215,7 @@ describe("The operator's process", function () {
     }
   });
 
-  it("goes on when the API server responds again that it could not renew its lease at, without a restart", async () => {
+  it("continues without a restart after it could not renew its lease at the API server", async () => {
     const api = await FaultyApi.start(await sharedKubeApiServer());
     try {
       const operator = await start("operator-1", api.kubeconfig());
@@ -243,7 +243,7 @@ describe("The operator's process", function () {
     }
   });
 
-  it("ends at a wrong configuration, naming every wrong variable", async () => {
+  it("exits on an invalid configuration, naming every invalid variable", async () => {
     const child = spawn(process.execPath, [controlPlaneProgram("operator")], {
       cwd: repositoryRoot,
       env: { PATH: process.env.PATH, SOFTWARE_SLOTS: "two" },

@@ -35,7 +35,7 @@ async function expectEndAtStartDeadline(fixture: OperatorFixture, words: string)
   expect(status?.failure?.message).to.contain(words);
 }
 
-describe("A session's pod that the API server refuses, as its RuntimeClass is not there", function () {
+describe("A session whose pod is refused because its RuntimeClass is missing", function () {
   this.timeout(60_000);
   let server: KubeApiServer;
   let fixture: OperatorFixture;
@@ -55,7 +55,7 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
     await api.stop();
   });
 
-  it("has the server's words in condition PodReady and an event, written once however often it is tried", async () => {
+  it("reports the API server's error in condition PodReady and one event, regardless of retries", async () => {
     const {
       metadata: { name },
     } = await fixture.launch();
@@ -75,7 +75,7 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
     });
   });
 
-  it("is made as soon as the server takes it, and the condition says no more that it was refused", async () => {
+  it("gets its pod as soon as the API server accepts it, and the condition is updated", async () => {
     fixture.components.behaviour.nodesWithoutKubelet.add(fixture.nodeNames[0] ?? "");
     const {
       metadata: { name, namespace },
@@ -106,12 +106,12 @@ describe("A session's pod that the API server refuses, as its RuntimeClass is no
     }
   });
 
-  it("ends the session at its start deadline with the server's words", async () => {
+  it("ends at its start deadline with the API server's error", async () => {
     await expectEndAtStartDeadline(fixture, `RuntimeClass "${runtimeClass}" not found`);
   });
 });
 
-describe("A session's pod that the API server cannot make, as an admission webhook does not respond", function () {
+describe("A session whose pod cannot be created because an admission webhook does not respond", function () {
   this.timeout(60_000);
   const words = 'Internal error occurred: failed calling webhook "policy.example": connection refused';
   let fixture: OperatorFixture;
@@ -128,7 +128,7 @@ describe("A session's pod that the API server cannot make, as an admission webho
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
   });
 
-  it("has the server's words in condition PodReady and an event, and is made once the webhook responds", async () => {
+  it("reports the API server's error in condition PodReady and an event, and gets its pod once the webhook responds", async () => {
     const {
       metadata: { name },
     } = await fixture.launch();
@@ -143,12 +143,12 @@ describe("A session's pod that the API server cannot make, as an admission webho
     expect(podReadyOf(running)).to.include({ status: "True", reason: "ContainersReady" });
   });
 
-  it("ends the session at its start deadline with the server's words", async () => {
+  it("ends at its start deadline with the API server's error", async () => {
     await expectEndAtStartDeadline(fixture, words);
   });
 });
 
-describe("A session's pod that the API server refuses to delete", function () {
+describe("A session whose pod the API server refuses to delete", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let api: FaultyApi;
@@ -183,7 +183,7 @@ describe("A session's pod that the API server refuses to delete", function () {
       { reason: "InternalError", message: 'failed calling webhook "keep": connection refused' },
     ],
   ] as const) {
-    it(`keeps no session from its end whose game has ended and whose save is stored, and goes once it may: refused ${what}`, async () => {
+    it(`finishes once its game has ended and its save is stored, and deletes the pod later: refused ${what}`, async () => {
       const allow = api.respond(isDeletion, status, body);
       const ref = await aRunningSession();
       await fixture.components.endGame(ref.name, ref.namespace, 0);
@@ -202,7 +202,7 @@ describe("A session's pod that the API server refuses to delete", function () {
     });
   }
 
-  it("keeps its slot when its player is free, 45 seconds after they stopped it, and its save is stored when it has gone", async () => {
+  it("frees the player 45 seconds after the stop, keeps its slot, and stores its save when the pod is gone", async () => {
     const allow = api.respond(isDeletion, 403, { reason: "Forbidden" });
     const ref = await aRunningSession();
     await fixture.sessions.mergePatch(ref, {

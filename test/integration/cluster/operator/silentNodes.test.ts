@@ -11,7 +11,7 @@ import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 
-describe("GameSession controller, where kubelet, node agent or object store are silent", function () {
+describe("GameSession controller with a silent kubelet, node agent or object store", function () {
   this.timeout(90_000);
   let fixture: OperatorFixture;
 
@@ -54,7 +54,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     );
   }
 
-  it("finishes a session whose node is lost, and leaves its pod for the kubelet to end when it is back", async () => {
+  it("finishes a session whose node is lost, and leaves its pod to the returning kubelet", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -93,7 +93,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     });
   });
 
-  it("frees the player within a minute of a stop whose kubelet is silent, and keeps slot and port until the pod has ended", async () => {
+  it("frees the player within a minute of a stop if the kubelet is silent, and keeps slot and port until the pod has ended", async () => {
     await set();
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -168,7 +168,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     expect(stored.status?.conditions?.find(({ type }) => type === "SavePersisted")?.status).to.equal("True");
   });
 
-  it("leaves sessions alone while most game nodes are silent together, and ends those of the silent ones when most are heard again", async () => {
+  it("keeps sessions while most game nodes are silent, and ends those on silent nodes once most have returned", async () => {
     await set({ nodes: 4, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = "", ...others] = fixture.nodeNames;
     const { registry } = await fixture.startOperator();
@@ -244,7 +244,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     expect(await registry.metrics()).to.match(/^joypod_operator_node_loss_brake 0$/m);
   });
 
-  it("ends no session as lost with its node while all of three game nodes are cut off together, be it starting, played or stopping, and goes on in the same pods afterwards", async () => {
+  it("loses no session, whether starting, running or stopping, while all three game nodes are cut off, and keeps the pods", async () => {
     await set({ nodes: 3, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const {
       nodeNames,
@@ -340,7 +340,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     for (const name of all) expect(podUids.get(name), `pods of ${name}`).to.have.property("size", 1);
   });
 
-  it("leaves a session alone whose node's kubelet is silent, when it takes over after it had heard no agent itself", async () => {
+  it("keeps a session whose kubelet is silent when it takes over without having heard any agent", async () => {
     await set({ nodes: 2, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const api = await FaultyApi.start(await sharedKubeApiServer());
     try {
@@ -376,7 +376,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     }
   });
 
-  it("changes nothing about a session whose kubelet is silent while its node agent reports", async () => {
+  it("does not change a session whose kubelet is silent while its node agent reports", async () => {
     await set({ environment: { HEARTBEAT_STALE_SECONDS: "35" } });
     const [node = ""] = fixture.nodeNames;
     await fixture.startOperator();
@@ -424,7 +424,7 @@ describe("GameSession controller, where kubelet, node agent or object store are 
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace }))).to.equal("running");
   });
 
-  it("waits for the last save by its own clock, though the API server's is ten minutes behind", async () => {
+  it("measures the wait for the last save by its own clock when the API server's is ten minutes behind", async () => {
     await set();
     await fixture.pass(600_000);
     await fixture.startOperator();

@@ -15,7 +15,7 @@ const failing = (...failures: Failure[]): Attempts => {
 };
 
 describe("afterFailure", () => {
-  it("waits longer each time", () => {
+  it("increases the delay each time", () => {
     expect(failing(mismatch).retryAtMs).to.equal(1500);
     expect(failing(mismatch, mismatch).retryAtMs).to.equal(2000);
   });
@@ -27,14 +27,14 @@ describe("afterFailure", () => {
     expect(given.retryAtMs).to.equal(1000 + quarantineCheckMs);
   });
 
-  it("counts from zero when the object was replaced", () => {
+  it("restarts the count if the object was replaced", () => {
     expect(failing(mismatch, mismatch, { ...mismatch, etag: "2" })).to.include({
       strikes: 1,
       isQuarantined: false,
     });
   });
 
-  it("never quarantines for an unreachable store", () => {
+  it("never quarantines because of an unreachable store", () => {
     const unavailable: Failure = { ...mismatch, reason: "StoreUnreachable" };
     expect(failing(...Array.from({ length: 20 }, () => unavailable))).to.include({
       strikes: 0,
@@ -42,14 +42,14 @@ describe("afterFailure", () => {
     });
   });
 
-  it("tries again at once, and tells nobody, when the disk ran out for the first time", () => {
+  it("retries at once without reporting when the disk is full for the first time", () => {
     const full: Failure = { ...mismatch, reason: "InsufficientSpace", ranOut: true };
     expect(failing(full)).to.include({ retryAtMs: 1000, isUnreported: true });
     expect(failing(full, full)).to.include({ retryAtMs: 2000, isUnreported: false });
     expect(failing(mismatch)).to.include({ isUnreported: false });
   });
 
-  it("quarantines at once when intact bytes break the archive's rules", () => {
+  it("quarantines at once if intact bytes violate the archive's rules", () => {
     expect(failing({ ...mismatch, reason: "ArchiveRefused", isFinal: true }).isQuarantined).to.equal(true);
   });
 });

@@ -10,13 +10,13 @@ const idle = Array.from({ length: most + 10 }, (_, index) => aVersion(`idle-${in
 const digestsOf = (entries: CacheEntry[]): string[] => entries.map(({ digest }) => digest);
 
 describe("entriesToReport", () => {
-  it("leaves out what was used longest ago where there is not room for all", () => {
+  it("omits the least recently used versions if not all fit", () => {
     expect(digestsOf(entriesToReport(idle, () => false)))
       .to.have.length(most)
       .and.not.include.members(digestsOf(idle.slice(0, 10)));
   });
 
-  it("leaves out nothing that sessions wait for or policies want", () => {
+  it("keeps versions that sessions wait for or policies want", () => {
     const wanted = [
       aVersion("desired", 0),
       aVersion("in use", 0, true),
@@ -29,7 +29,7 @@ describe("entriesToReport", () => {
     expect(reported).to.include.members(["in use", "desired", "to be fetched"]);
   });
 
-  it("keeps the order of the versions when one of them is played", () => {
+  it("keeps the order when a version is played", () => {
     const before = [aVersion("a", 2000), aVersion("b", 1000)];
     const after = [aVersion("a", 2000), aVersion("b", 3000, true)];
     expect(digestsOf(entriesToReport(after, () => false))).to.deep.equal(

@@ -14,7 +14,7 @@ function aDownload(digest: string, reservedBytes: number, writtenBytes: number):
 }
 
 describe("Downloads", () => {
-  it("keep what they set aside until they have ended, and will take of the disk what they have not written", () => {
+  it("counts reserved bytes until a download has ended, and unwritten bytes as still to be taken", () => {
     const downloads = new Downloads();
     const [half, whole] = [aDownload("half", 100, 0), aDownload("whole", 10, 12)];
     downloads.add(half);
@@ -26,7 +26,7 @@ describe("Downloads", () => {
     expect(downloads).to.include({ reservedBytes: 10, unwrittenBytes: 0 });
   });
 
-  it("that were abandoned take no more of the disk, though they keep what they set aside until their files are gone", () => {
+  it("keeps the reservation of abandoned downloads until their files are gone, without unwritten bytes", () => {
     const downloads = new Downloads();
     const abandoned = aDownload("abandoned", 100, 30);
     downloads.add(abandoned);

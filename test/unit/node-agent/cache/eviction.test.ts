@@ -27,11 +27,11 @@ const digests = (victims: Evictable[] | undefined): string[] | undefined =>
   victims?.map(({ digest }) => digest);
 
 describe("chooseVictims", () => {
-  it("evicts nothing while there is room below the high mark", () => {
+  it("evicts nothing below the high watermark", () => {
     expect(chooseVictims([aVersion("a", { priority: undefined })], launch(10), room(80))).to.deep.equal([]);
   });
 
-  it("evicts games that no policy wants first, then lower priority, then the longest unused", () => {
+  it("evicts games that no policy wants first, then lower priority, then the least recently used", () => {
     const versions = [
       aVersion("late", { lastUsedMs: 9 }),
       aVersion("early", { lastUsedMs: 1 }),
@@ -52,7 +52,7 @@ describe("chooseVictims", () => {
     ]);
   });
 
-  it("reaches the low mark only by games that no policy wants", () => {
+  it("frees down to the low watermark only with games that no policy wants", () => {
     const versions = [
       aVersion("a", { priority: undefined }),
       aVersion("b", { priority: undefined }),
@@ -63,7 +63,7 @@ describe("chooseVictims", () => {
     expect(digests(chooseVictims([aVersion("wanted")], launch(5), room(90)))).to.deep.equal([]);
   });
 
-  it("never evicts games in use or pinned, and reports when nothing else would do", () => {
+  it("never evicts games in use or pinned, and returns undefined if that is not enough", () => {
     const versions = [
       aVersion("used", { isInUse: true, priority: undefined }),
       aVersion("pinned", { isPinned: true }),
@@ -77,7 +77,7 @@ describe("chooseVictims", () => {
     expect(chooseVictims(versions, fill(20, 5), room(100))).to.equal(undefined);
   });
 
-  it("respects the file system's free space besides the budget", () => {
+  it("respects the file system's free space in addition to the budget", () => {
     const versions = [aVersion("a")];
     expect(digests(chooseVictims(versions, launch(10), room(10, 2 ** 40, reserveBytes + 5)))).to.deep.equal([
       "a",
@@ -85,7 +85,7 @@ describe("chooseVictims", () => {
     expect(chooseVictims(versions, launch(30), room(10, 2 ** 40, reserveBytes + 5))).to.equal(undefined);
   });
 
-  it("counts all that a version takes for the budget, and of the disk only what it surely gets back", () => {
+  it("counts a version's maximum usage for the budget and its guaranteed size for the disk", () => {
     const versions = [
       aVersion("small files", { bytes: 1, occupiedBytes: 10 }),
       aVersion("late", { lastUsedMs: 9 }),
@@ -100,14 +100,14 @@ describe("chooseVictims", () => {
     );
   });
 
-  it("leaves what sessions need for their saves, when it makes room for a fill", () => {
+  it("reserves space for saves when it makes room for a fill", () => {
     const { enoughFreeBytes } = limits.node;
     expect(chooseVictims([], fill(10, 5), room(10, 2 ** 40, enoughFreeBytes + 10))).to.deep.equal([]);
     expect(chooseVictims([], fill(10, 5), room(10, 2 ** 40, enoughFreeBytes + 9))).to.equal(undefined);
     expect(chooseVictims([], launch(10), room(10, 2 ** 40, enoughFreeBytes + 9))).to.deep.equal([]);
   });
 
-  it("gives one version up where the disk was full in spite of bytes enough, if one may go", () => {
+  it("evicts one version, if possible, after the disk was full despite enough bytes", () => {
     const again = { ...launch(10), ranOut: true };
     expect(
       digests(chooseVictims([aVersion("late", { lastUsedMs: 9 }), aVersion("early")], again, room(20))),
@@ -115,7 +115,7 @@ describe("chooseVictims", () => {
     expect(chooseVictims([aVersion("pinned", { isPinned: true })], again, room(20))).to.deep.equal([]);
   });
 
-  it("refuses a fill that ran out of inodes until there are more of them or a version may go, and no launch", () => {
+  it("refuses a fill, but not a launch, that ran out of inodes until there are more or a version is evictable", () => {
     const again = { ranOut: true, tooFewFiles: 1000 };
     expect(
       chooseVictims([aVersion("equal", { priority: 5 })], { ...fill(10, 5), ...again }, room(20)),
@@ -136,13 +136,13 @@ describe("chooseRelief", () => {
     aVersion("unwanted", { priority: undefined }),
   ];
 
-  it("gives up what is worth least until there is enough, and never what is in use or pinned", () => {
+  it("evicts the least valuable versions until there is enough space, never those in use or pinned", () => {
     expect(digests(chooseRelief(versions, 10))).to.deep.equal(["unwanted"]);
     expect(digests(chooseRelief(versions, 11))).to.deep.equal(["unwanted", "wanted"]);
     expect(digests(chooseRelief(versions, 1000))).to.deep.equal(["unwanted", "wanted"]);
   });
 
-  it("gives one up where bytes are enough, as inodes lack", () => {
+  it("evicts one version if bytes suffice, because inodes may be lacking", () => {
     expect(digests(chooseRelief(versions, 0))).to.deep.equal(["unwanted"]);
   });
 });

@@ -5,11 +5,11 @@ import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 const unreachable: Failure = { reason: "StoreUnreachable", message: "", etag: undefined, isFinal: false };
 
 describe("FailedVersions", () => {
-  it("has no next try without a failure", () => {
+  it("has no next retry without a failure", () => {
     expect(new FailedVersions(new FakeClock(), () => 0).msToNextTry(0)).to.equal(undefined);
   });
 
-  it("waits for the first version that was not due yet, and for none that was", async () => {
+  it("waits for the first version not yet due, and for no due one", async () => {
     const clock = new FakeClock();
     const failed = new FailedVersions(clock, () => 0);
     failed.add("first", unreachable);
@@ -23,7 +23,7 @@ describe("FailedVersions", () => {
     expect(failed.msToNextTry(1000), "both are").to.equal(undefined);
   });
 
-  it("does not miss a version that has become due since the given moment", async () => {
+  it("includes a version that has become due since the given time", async () => {
     const clock = new FakeClock();
     const failed = new FailedVersions(clock, () => 0);
     failed.add("first", unreachable);
@@ -32,7 +32,7 @@ describe("FailedVersions", () => {
     expect(failed.msToNextTry(500), "due at that very moment").to.equal(undefined);
   });
 
-  it("tells nobody of a fill's failure once a launch has the version tried anew, until that fails too", () => {
+  it("hides a fill's failure while a launch retries the version", () => {
     const clock = new FakeClock();
     const failed = new FailedVersions(clock, () => 0);
     const full: Failure = { ...unreachable, reason: "InsufficientSpace" };
@@ -45,7 +45,7 @@ describe("FailedVersions", () => {
     expect(failed.reportableFailure("fill")).to.equal(full);
   });
 
-  it("goes on telling of a version whose bytes are known to be bad", () => {
+  it("keeps reporting a version whose bytes are known to be bad", () => {
     const failed = new FailedVersions(new FakeClock(), () => 0);
     const bad: Failure = { ...unreachable, reason: "ArchiveRefused", isFinal: true };
     failed.add("bad", bad);

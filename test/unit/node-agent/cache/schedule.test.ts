@@ -19,18 +19,18 @@ describe("chooseDownloads", () => {
     expect(chosen([fill("a")], [{ digest: "b", isForLaunch: false }])).to.deep.equal([]);
   });
 
-  it("fills a pinned game before others of its priority", () => {
+  it("starts the fill of a pinned game before others of the same priority", () => {
     expect(chosen([fill("a"), { ...fill("b"), isPinned: true }, fill("c")], [])).to.deep.equal(["b"]);
     expect(chosen([fill("a", 1), { ...fill("b"), isPinned: true }], [])).to.deep.equal(["a"]);
   });
 
-  it("starts launches beside a running fill, and no fill beside a launch", () => {
+  it("starts launches during a fill, but no fill during a launch", () => {
     expect(chosen([fill("a"), launch("b")], [{ digest: "c", isForLaunch: false }])).to.deep.equal(["b"]);
     expect(chosen([fill("a", 9), launch("b")], [])).to.deep.equal(["b"]);
     expect(chosen([fill("a")], [{ digest: "b", isForLaunch: true }])).to.deep.equal([]);
   });
 
-  it("starts nothing twice, and at most four launches", () => {
+  it("starts no download twice, and at most four launches", () => {
     expect(chosen([launch("a")], [{ digest: "a", isForLaunch: true }])).to.deep.equal([]);
     expect(chosen(["a", "b", "c", "d", "e"].map(launch), [{ digest: "x", isForLaunch: true }])).to.deep.equal(
       ["a", "b", "c"],

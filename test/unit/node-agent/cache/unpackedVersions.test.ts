@@ -31,7 +31,7 @@ function someVersions(clock: JumpClock): UnpackedVersions {
 }
 
 describe("UnpackedVersions", () => {
-  it("counts a block for each file and folder of a version as what it takes on the disk, and tells the bytes of its files", () => {
+  it("adds a block per file and folder to the disk usage, and reports the bytes of the files", () => {
     const clock = new JumpClock();
     const versions = someVersions(clock);
     versions.add(aManifest("small files", clock, { unpackedBytes: 200_000, entries: 200_000 }));
@@ -40,7 +40,7 @@ describe("UnpackedVersions", () => {
     expect(versions.occupiedBytes).to.equal(200_000 + 200_000 * 4096 + 10_000_000 + 4096);
   });
 
-  it("counts a version as recently used for a minute, and not until a clock that was put back has caught up", () => {
+  it("treats a version as recently used for a minute, even if the clock was set back", () => {
     const clock = new JumpClock();
     const versions = someVersions(clock);
     versions.add(aManifest("played", clock));
@@ -51,7 +51,7 @@ describe("UnpackedVersions", () => {
     expect(versions.recentlyUsed()).to.deep.equal([]);
   });
 
-  it("does not count a version as used later than now, so that what is played since a clock was put back is worth no less", () => {
+  it("corrects last-used times in the future after the clock was set back", () => {
     const clock = new JumpClock();
     const versions = someVersions(clock);
     versions.add(aManifest("played", clock));

@@ -20,7 +20,7 @@ describe("WantedVersions", () => {
     );
   });
 
-  it("lists for download what no policy holds, and knows of what one holds", () => {
+  it("lists versions that are not on hold, and those on hold separately", () => {
     expect(wants.list().map(({ digest }) => digest)).to.deep.equal([due.sha256]);
     expect(wants.listWithHeld().map(({ digest, isHeld }) => [digest, isHeld])).to.deep.equal([
       [held.sha256, true],
@@ -28,7 +28,7 @@ describe("WantedVersions", () => {
     ]);
   });
 
-  it("holds nothing that a session waits for", () => {
+  it("takes a version off hold while a session waits for it", () => {
     wants.demand("gs-1", held);
     expect(wants.list().find(({ digest }) => digest === held.sha256)).to.include({
       isForLaunch: true,

@@ -70,12 +70,12 @@ const unreadable = new Error("garbage");
 
 const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ["a new session", fresh, "prepare"],
-  ["a half prepared session", { ...fresh, record }, "prepare"],
-  ["a prepared session whose conditions may be unsaid", { ...ordered, session: placed }, "prepare"],
-  ["a pod made ahead of its files", { ...fresh, pod: runningPod }, "prepare"],
-  ["a pod made ahead that waits for its save", { ...fresh, pod: runningPod, record }, "prepare"],
+  ["a partially prepared session", { ...fresh, record }, "prepare"],
+  ["a prepared session whose conditions may be unreported", { ...ordered, session: placed }, "prepare"],
+  ["a pod created before its files are ready", { ...fresh, pod: runningPod }, "prepare"],
+  ["a pod that waits for its save", { ...fresh, pod: runningPod, record }, "prepare"],
   [
-    "a save that the packer restored before the conditions could say so",
+    "a save restored before the conditions report it",
     { ...ordered, session: placed, pod: runningPod, spool: restored },
     "prepare",
   ],
@@ -96,11 +96,11 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
     "reportNothing",
   ],
   [
-    "a pod that the kubelet refused, after which another may come",
+    "a pod that the kubelet refused and another may replace",
     { ...ordered, session: playing, pod: refusedPod },
     "prepare",
   ],
-  ["a pod that starts", { ...ordered, session: playing, pod: waitingPod }, "prepare"],
+  ["a starting pod", { ...ordered, session: playing, pod: waitingPod }, "prepare"],
   ["a running game", { ...played, session: playing, pod: runningPod }, "keepStored"],
   [
     "a running game whose packer claims to be done",
@@ -108,52 +108,52 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
     "keepStored",
   ],
   [
-    "a running game whose streamer is about to be started again",
+    "a running game whose streamer is about to restart",
     { ...played, session: playing, pod: restartingPod },
     "keepStored",
   ],
   [
-    "a running game whose streamer was started again after a pack that was taken for the last",
+    "a running game whose streamer restarted after a pack marked as final",
     { ...played, session: playing, pod: runningPod, record: settled },
     "keepStored",
   ],
   [
-    "a running game whose streamer has ended in a pod on its way out",
+    "a running game whose streamer has ended in a pod being deleted",
     { ...played, session: playing, pod: leavingPod },
     "storeLast",
   ],
   ["a stop while the game still runs", { ...played, session: stopping, pod: runningPod }, "keepStored"],
-  ["a stop while the pod has yet to start", { ...ordered, session: stopping, pod: waitingPod }, "wait"],
+  ["a stop before the pod has started", { ...ordered, session: stopping, pod: waitingPod }, "wait"],
   ["a game that ended while its packer works", { ...played, session: playing, pod: packingPod }, "wait"],
   [
-    "a stop whose packer is done before the kubelet says so",
+    "a stop whose packer is done before the kubelet reports it",
     { ...played, session: stopping, pod: runningPod, spool: final },
     "storeLast",
   ],
   [
-    "a game that ended by itself and is packed",
+    "a game that exited and is packed",
     { ...played, session: playing, pod: endedPod, spool: final },
     "storeLast",
   ],
   ["an evicted pod that packed no last save", { ...played, session: playing, pod: evictedPod }, "storeLast"],
   [
-    "a pod that ended before its packer's first word on a save",
+    "a pod that ended before its packer's first manifest",
     { ...played, session: playing, pod: endedPod, spool: restored },
     "storeLast",
   ],
-  ["a pod taken away", { ...played, session: playing }, "storeLast"],
+  ["a removed pod", { ...played, session: playing }, "storeLast"],
   ["a stop with the game ended", { ...played, session: stopping, pod: endedPod }, "storeLast"],
-  ["a stop with a pod that never got a node", { ...played, session: stopping, pod: unboundPod }, "storeLast"],
+  [
+    "a stop of a pod that was never bound to a node",
+    { ...played, session: stopping, pod: unboundPod },
+    "storeLast",
+  ],
   ["a deleted session with the game ended", { ...played, session: deleted, pod: endedPod }, "storeLast"],
   ["a session cancelled before its pod", { ...ordered, session: cancelled }, "reportNothing"],
   ["a session cancelled before anything", { ...fresh, session: cancelled }, "reportNothing"],
   ["a session cancelled while it is prepared", { ...fresh, session: cancelled, record }, "reportNothing"],
   ["a played session without its folder", { ...nothing, session: playing, pod: runningPod }, "leaveAlone"],
-  [
-    "a played session whose pod this node does not have either",
-    { ...nothing, session: playing },
-    "leaveAlone",
-  ],
+  ["a played session without its folder and pod", { ...nothing, session: playing }, "leaveAlone"],
   [
     "a stop of a played session without its folder",
     { ...nothing, session: stopping, pod: endedPod },
@@ -161,7 +161,7 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
   ],
   ["a deleted session that was played without its folder", { ...nothing, session: deleted }, "leaveAlone"],
   [
-    "a played session of whose packer no word is left",
+    "a played session whose packer's files are lost",
     { ...ordered, session: playing, pod: endedPod },
     "storeLast",
   ],
@@ -189,11 +189,11 @@ const cases: [title: string, world: SessionWorld, step: StepName][] = [
     { ...nothing, session: neverReady },
     "nothing",
   ],
-  ["a session that is gone", { ...played }, "resolveAbsence"],
-  ["nothing at all", nothing, "nothing"],
+  ["a deleted session", { ...played }, "resolveAbsence"],
+  ["no session and no files", nothing, "nothing"],
 ];
 
-describe("The next step of a node for a session", () => {
+describe("stepFor", () => {
   for (const [title, world, step] of cases)
-    it(`is ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
+    it(`returns ${step} for ${title}`, () => expect(stepFor(world)).to.equal(step));
 });

@@ -26,14 +26,14 @@ describe("withReported", () => {
   });
 
   for (const [what, stored, reported, expected] of [
-    ["a later sequence", aSave(1), aSave(2), aSave(2)],
-    ["a later life of the packer", aSave(2), aSave(2, 2), aSave(2, 2)],
-    ["any, where the record has none", undefined, aSave(1), aSave(1)],
-    ["none that is older", aSave(2), aSave(1, 2), aSave(2)],
-    ["none of another generation", aSave(1), aSave(2, 1, 3), aSave(1)],
-    ["none where none is shown", aSave(1), undefined, aSave(1)],
+    ["the reported save if its sequence is later", aSave(1), aSave(2), aSave(2)],
+    ["the reported save if it comes from a later run of the packer", aSave(2), aSave(2, 2), aSave(2, 2)],
+    ["the reported save if the record has none", undefined, aSave(1), aSave(1)],
+    ["the recorded save if the reported one is older", aSave(2), aSave(1, 2), aSave(2)],
+    ["the recorded save if the reported one has another generation", aSave(1), aSave(2, 1, 3), aSave(1)],
+    ["the recorded save if none is reported", aSave(1), undefined, aSave(1)],
   ] as const) {
-    it(`takes from the session's status ${what}`, () => {
+    it(`returns ${what}`, () => {
       expect(withReported(aRecord(stored), reported).stored).to.deep.equal(expected);
     });
   }

@@ -9,17 +9,17 @@ describe("recordOf", () => {
   const mostNodes = Array.from({ length: 10 }, (_, index) => `node${index}`);
 
   for (const [what, session, node, expected] of [
-    ["anew on the session's first node", aSessionAfter(), "node1", 0],
-    ["anew where the status does not say which nodes there were", aGameSession(), "node1", 0],
-    ["from ten millions on the second node", aSessionAfter("node1"), "node2", 10_000_000],
+    ["from zero on the session's first node", aSessionAfter(), "node1", 0],
+    ["from zero if the status does not list the nodes", aGameSession(), "node1", 0],
+    ["from ten million on the second node", aSessionAfter("node1"), "node2", 10_000_000],
     ["as before on a node that was given up", aSessionAfter("node1", "node2"), "node2", 10_000_000],
   ] as const) {
-    it(`counts saves ${what}`, () => {
+    it(`numbers saves ${what}`, () => {
       expect(recordOf(session, node).sequence).to.equal(expected);
     });
   }
 
-  it("counts no further than a save's key says, after as many nodes as a status names", () => {
+  it("keeps numbers within a save's key after the maximum number of nodes", () => {
     const name = {
       generation: 1,
       gameSession: "gs",

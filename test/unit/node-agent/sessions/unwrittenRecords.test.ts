@@ -5,7 +5,7 @@ import type { SessionRecord } from "#node-agent/sessions/record.ts";
 import { silentLogger } from "#runtime/logger.ts";
 
 describe("UnwrittenRecords", () => {
-  it("says once of a session that its disk takes no record, and again when that was over", async () => {
+  it("logs once per session that the disk refuses its record, and again after a recovery", async () => {
     const warnings: string[] = [];
     let isFull = true;
     const logger = {

@@ -31,7 +31,7 @@ describe("verifyPacked", () => {
     };
   }
 
-  it("gives the bytes that it has verified, and none that its writer appends afterwards", async () => {
+  it("returns the verified bytes without bytes appended afterwards", async () => {
     const bytes = await anArchive();
     const path = await written(bytes);
     const pack = await verifyPacked(path, saidOf(bytes), signal);
@@ -48,7 +48,7 @@ describe("verifyPacked", () => {
     }
   });
 
-  it("refuses a pack without a byte", async () => {
+  it("refuses an empty pack", async () => {
     const path = await written(Buffer.alloc(0));
     const refused = await verifyPacked(path, saidOf(Buffer.alloc(0)), signal).catch(
       (error: unknown) => error,

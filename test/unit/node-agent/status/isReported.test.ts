@@ -17,11 +17,13 @@ describe("isReported", () => {
   const same: [string, Partial<NodeReport>][] = [
     ["the time of the report", { heartbeat: { ...report.heartbeat, renewedAt: "2031-01-01T10:00:00Z" } }],
     ["the order of the entries", { cache: { ...report.cache, entries: report.cache.entries.toReversed() } }],
-    ["a hundredth of the cache that was taken or let go", { cache: { ...report.cache, freeBytes: 490 } }],
+    [
+      "a change of the free space by a hundredth of the cache",
+      { cache: { ...report.cache, freeBytes: 490 } },
+    ],
   ];
   for (const [what, change] of same) {
-    it(`needs no write for ${what}`, () =>
-      expect(isReported(report, { ...report, ...change })).to.equal(true));
+    it(`returns true for ${what}`, () => expect(isReported(report, { ...report, ...change })).to.equal(true));
   }
 
   const [first = aCacheEntry(), second = aCacheEntry()] = report.cache.entries;
@@ -37,7 +39,7 @@ describe("isReported", () => {
       },
     ],
     [
-      "another sentence",
+      "another message",
       {
         conditions: [
           aCondition("StoreReachable", { message: "It answers." }),
@@ -45,8 +47,8 @@ describe("isReported", () => {
         ],
       },
     ],
-    ["a condition that was not known", { conditions: [...report.conditions, aCondition("RootWritable")] }],
-    ["a version that is gone", { cache: { ...report.cache, entries: [first] } }],
+    ["a new condition", { conditions: [...report.conditions, aCondition("RootWritable")] }],
+    ["a removed version", { cache: { ...report.cache, entries: [first] } }],
     [
       "another version",
       { cache: { ...report.cache, entries: [first, { ...second, digest: "c".repeat(64) }] } },
@@ -59,16 +61,16 @@ describe("isReported", () => {
     ["another size of the cache", { cache: { ...report.cache, capacityBytes: 2000 } }],
   ];
   for (const [what, change] of different) {
-    it(`needs a write for ${what}`, () =>
+    it(`returns false for ${what}`, () =>
       expect(isReported(report, { ...report, ...change })).to.equal(false));
   }
 
-  it("needs a write where nothing was reported, or the operator's part alone is there", () => {
+  it("returns false without a report, or with only the operator's part", () => {
     expect(isReported(undefined, report)).to.equal(false);
     expect(isReported({ conditions: [aCondition("Ready")], observedGeneration: 1 }, report)).to.equal(false);
   });
 
-  it("takes no notice of what others report", () => {
+  it("ignores fields that others report", () => {
     expect(
       isReported(
         { ...report, conditions: [...report.conditions, aCondition("Ready")], observedGeneration: 1 },

@@ -3,8 +3,8 @@ import { createChunksInUse } from "#node-agent/unpack/unpack.ts";
 
 const done = Promise.resolve();
 
-describe("chunks in use", () => {
-  it("free their memory only when nothing reads or fills it any more", async () => {
+describe("createChunksInUse", () => {
+  it("releases memory only when nothing reads or fills it any more", async () => {
     const chunks = createChunksInUse();
     const [shared, next] = [Buffer.allocUnsafeSlow(1000), Buffer.allocUnsafeSlow(1000)];
     await chunks.add(shared.subarray(0, 400), done);
@@ -17,7 +17,7 @@ describe("chunks in use", () => {
     expect(next.buffer.byteLength).to.equal(0);
   });
 
-  it("keep their memory while it is being written", async () => {
+  it("keeps memory while it is being written", async () => {
     const chunks = createChunksInUse();
     const writing = Promise.withResolvers<undefined>();
     const slow = Buffer.allocUnsafeSlow(1000);
@@ -32,7 +32,7 @@ describe("chunks in use", () => {
     expect(slow.length).to.equal(0);
   });
 
-  it("report a failed write", async () => {
+  it("reports a failed write", async () => {
     const chunks = createChunksInUse();
     await chunks.add(Buffer.allocUnsafeSlow(10), Promise.reject(new Error("The disk is full.")));
     const [result] = await Promise.allSettled([chunks.drain()]);

@@ -16,19 +16,19 @@ describe("podRequests", () => {
       { containers: [container("250m", "64Mi"), container("1", "1Gi")] },
       [1250, 64 + 1024],
     ],
-    ["nothing of a container that requests nothing", { containers: [{ name: "c" }] }, [0, 0]],
+    ["nothing for a container without requests", { containers: [{ name: "c" }] }, [0, 0]],
     [
-      "sidecars beside the containers",
+      "sidecars in addition to the containers",
       { initContainers: [container("100m", "32Mi", "Always")], containers: [container("1", "64Mi")] },
       [1100, 96],
     ],
     [
-      "an init container that requests more than what follows",
+      "an init container that requests more than later containers",
       { initContainers: [container("2", "512Mi")], containers: [container("1", "64Mi")] },
       [2000, 512],
     ],
     [
-      "an init container beside the sidecars before it",
+      "an init container in addition to earlier sidecars",
       {
         initContainers: [
           container("500m", "100Mi", "Always"),
@@ -45,11 +45,11 @@ describe("podRequests", () => {
       [1050, 80],
     ],
     [
-      "the whole pod's, where it has one",
+      "the pod-level requests, if any",
       { containers: [container("1", "64Mi")], resources: { requests: { cpu: "3" } } },
       [3000, 64],
     ],
-    ["nothing of a pod without a spec", undefined, [0, 0]],
+    ["nothing for a pod without a spec", undefined, [0, 0]],
   ];
   for (const [what, spec, [cpuMillicores, mebibytes]] of cases) {
     it(`counts ${what}`, () =>
@@ -57,8 +57,8 @@ describe("podRequests", () => {
   }
 });
 
-describe("podRequests of processors", () => {
-  it("are the sum of what the containers request, and no more", () => {
+describe("podRequests (CPU)", () => {
+  it("returns exactly the sum of the containers' requests", () => {
     for (let millicores = 250; millicores <= 4000; millicores += 10) {
       const spec = {
         initContainers: [container("250m", "0", "Always")],
@@ -71,7 +71,7 @@ describe("podRequests of processors", () => {
 });
 
 describe("resourcesIn", () => {
-  it("reads what a list names", () => {
+  it("returns the resources in the list", () => {
     expect(resourcesIn({ cpu: "3920m", memory: "16Gi", "nvidia.com/gpu": "1" })).to.deep.equal({
       cpuMillicores: 3920,
       memoryBytes: 2 ** 34,

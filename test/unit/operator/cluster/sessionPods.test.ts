@@ -8,7 +8,7 @@ import { hostPortsOf, isReady, nodeOfPod } from "#operator/sessionPods/podState.
 import { aGameSession } from "#test/factories/gameSession.ts";
 import { running } from "#test/factories/sessionPod.ts";
 
-describe("A session's pod in memory", () => {
+describe("sessionPods", () => {
   const { sessionPod } = readConfig({ STREAMER_IMAGE: "streamer:test", GAME_IMAGE: "game:test" });
   const place = { nodeName: "node1", mediaPort: 20_007, addresses: ["192.0.2.1"], operatorPublicKey: "key" };
   const whole: Pod = {
@@ -19,7 +19,7 @@ describe("A session's pod in memory", () => {
   };
   const kept = sessionPods.parse?.(structuredClone(whole)) ?? whole;
 
-  it("says all that decisions look at", () => {
+  it("keeps the fields that decisions use", () => {
     expect(kept.metadata).to.deep.equal(whole.metadata);
     expect(kept.status).to.deep.equal(whole.status);
     expect([nodeOfPod(kept), hostPortsOf(kept), podRequests(kept), isReady(kept)]).to.deep.equal([
@@ -31,7 +31,7 @@ describe("A session's pod in memory", () => {
     expect(kept.spec?.containers[0]?.resources).to.deep.equal(whole.spec?.containers[0]?.resources);
   });
 
-  it("takes a third of what the API server sends of it", () => {
+  it("takes a third of the size of the API server's response", () => {
     expect(JSON.stringify(kept.spec).length).to.be.below(JSON.stringify(whole.spec).length / 3);
   });
 });

@@ -51,7 +51,7 @@ describe("fillOf", () => {
       { a: false, b: false, c: true },
     ],
     [
-      "fills one node at a time where the rollout says so",
+      "fills one node at a time if the rollout limits it",
       { rollout: { maxParallelNodes: 1 } },
       [node("a"), node("b")],
       { a: false, b: true },
@@ -63,7 +63,7 @@ describe("fillOf", () => {
       { a: false, b: false },
     ],
     [
-      "goes on with the node that has begun",
+      "continues with the node that has begun",
       { rollout: { maxParallelNodes: 1 } },
       [node("a"), node("b", "Downloading")],
       { a: true, b: false },
@@ -81,7 +81,7 @@ describe("fillOf", () => {
       { a: true, b: false },
     ],
     [
-      "fills a node that takes no sessions last, though it has begun",
+      "fills a node that takes no sessions last, even if it has begun",
       { rollout: { maxParallelNodes: 1 } },
       [node("a", "Downloading", { isSchedulable: false }), node("b")],
       { a: true, b: false },
@@ -106,25 +106,25 @@ describe("fillOf", () => {
       { b: false },
     ],
     [
-      "chooses nodes that hold the version first, for policy Count",
+      "prefers nodes that hold the version for policy Count",
       { placement: { policy: "Count", count: 1 } },
       [node("a"), node("b"), node("c", "Ready")],
       { c: false },
     ],
     [
-      "does not choose a node that takes no sessions, though it holds the version, for policy Count",
+      "does not choose an unschedulable node that holds the version for policy Count",
       { placement: { policy: "Count", count: 1 } },
       [node("a", "Ready", { isSchedulable: false }), node("b")],
       { b: false },
     ],
     [
-      "chooses a node that takes no sessions where too few others are, for policy Count",
+      "chooses an unschedulable node for policy Count if there are too few others",
       { placement: { policy: "Count", count: 2 } },
       [node("a", undefined, { isSchedulable: false }), node("b")],
       { a: false, b: false },
     ],
     [
-      "chooses all nodes when there are fewer than policy Count asks for",
+      "chooses all nodes if there are fewer than policy Count requests",
       { placement: { policy: "Count", count: 5 } },
       [node("a")],
       { a: false },
@@ -137,7 +137,7 @@ describe("fillOf", () => {
     });
   }
 
-  it("spreads games over nodes, always in the same way", () => {
+  it("spreads games over nodes deterministically", () => {
     const nodes = ["a", "b", "c", "d"].map((name) => node(name));
     const chosen = (name: string): string[] => [
       ...fillOf(
@@ -155,7 +155,7 @@ describe("desiredOn", () => {
   const onDemand = aGameCache({ spec: { placement: { policy: "OnDemand" }, previousSources: [older] } });
   const waiting = aGameSession({ status: aPlacedStatus({ nodeName: "a" }) });
 
-  it("asks for the current version, and keeps as many older ones as wanted where they are", () => {
+  it("requests the current version and keeps the configured number of older ones where they exist", () => {
     const cache = aGameCache({
       spec: {
         previousSources: [older, anArchiveSource("d".repeat(64))],
@@ -176,7 +176,7 @@ describe("desiredOn", () => {
     ]);
   });
 
-  it("asks first for what a placed session waits for, at full speed", () => {
+  it("requests the version that a placed session waits for first, without a rate limit", () => {
     const other = aGameCache({ metadata: { name: "other" }, spec: { priority: 900, source: older } });
     const list = desiredOn("a", [node("a")], [other, onDemand], [waiting]);
     expect(list.map(({ digest, priority }) => [digest[0], priority])).to.deep.equal([
@@ -186,7 +186,7 @@ describe("desiredOn", () => {
     expect(list[0]).to.not.have.property("bytesPerSecond");
   });
 
-  it("fetches a session's version out of its turn", () => {
+  it("fetches a session's version regardless of turns", () => {
     const list = desiredOn(
       "b",
       [node("a"), node("b")],
@@ -197,7 +197,7 @@ describe("desiredOn", () => {
     expect(list[0]).to.include({ priority: 1000, hold: false });
   });
 
-  it("finds an older version that a session is pinned to", () => {
+  it("requests an older version that a session is pinned to", () => {
     const session = aGameSession({
       spec: { contentDigest: older.sha256 },
       status: aPlacedStatus({ nodeName: "a" }),
@@ -218,19 +218,19 @@ describe("desiredOn", () => {
       [aGameSession({ status: aPlacedStatus({ nodeName: "a", conditions: [aCondition("Finished")] }) })],
       node("a"),
     ],
-    ["is elsewhere", [aGameSession({ status: aPlacedStatus({ nodeName: "b" }) })], node("a")],
+    ["is on another node", [aGameSession({ status: aPlacedStatus({ nodeName: "b" }) })], node("a")],
     [
-      "names a game that is not there",
+      "names a game that does not exist",
       [aGameSession({ spec: { gameCacheRef: { name: "none" } }, status: aPlacedStatus({ nodeName: "a" }) })],
       node("a"),
     ],
   ];
   for (const [what, sessions, where] of quiet) {
-    it(`asks for nothing when the session ${what}`, () =>
+    it(`requests nothing if the session ${what}`, () =>
       expect(desiredOn("a", [where], [onDemand], sessions)).to.deep.equal([]));
   }
 
-  it("asks for nothing of a cache that is being deleted", () => {
+  it("requests nothing for a cache that is being deleted", () => {
     expect(
       desiredOn("a", [node("a")], [aGameCache({ metadata: { deletionTimestamp: createdAt } })], [waiting]),
     ).to.deep.equal([]);
@@ -238,11 +238,11 @@ describe("desiredOn", () => {
 
   const elsewhere: [string, Partial<GameCacheSpec>][] = [
     ["whose policy is OnDemand", { placement: { policy: "OnDemand" } }],
-    ["whose policy asks for other nodes", { placement: { policy: "All", nodeSelector: { disk: "fast" } } }],
+    ["whose policy selects other nodes", { placement: { policy: "All", nodeSelector: { disk: "fast" } } }],
     ["whose policy Count has chosen another node", { placement: { policy: "Count", count: 1 } }],
   ];
   for (const [what, spec] of elsewhere) {
-    it(`keeps a pinned game ${what} where it is, and fetches it nowhere else for that`, () => {
+    it(`keeps a pinned game ${what} where it exists, and fetches it nowhere else`, () => {
       const nodes = [
         node("a", "Ready", { isSchedulable: false }),
         node("b", "Failed"),
@@ -265,7 +265,7 @@ describe("desiredOn", () => {
     });
   }
 
-  it("lets go on what a launch has begun to fetch of an on-demand game, where it has begun, and begins it nowhere", () => {
+  it("continues a launch's download of an on-demand game, and starts it nowhere else", () => {
     const nodes = [
       node("a", "Downloading"),
       node("b", "Queued"),
@@ -283,7 +283,7 @@ describe("desiredOn", () => {
       expect(desiredOn(name, nodes, [onDemand], []), name).to.deep.equal([]);
   });
 
-  it("keeps as many older versions of a pinned game as wanted where they are, whatever its policy", () => {
+  it("keeps the configured number of older versions of a pinned game where they exist, for any policy", () => {
     const spec: Partial<GameCacheSpec> = {
       placement: { policy: "OnDemand" },
       pinned: true,
@@ -298,7 +298,7 @@ describe("desiredOn", () => {
     ]);
   });
 
-  it("merges two games that are one archive: the more urgent one counts", () => {
+  it("merges two games that share an archive by the more urgent one", () => {
     const first = aGameCache({
       spec: { priority: 1, suspend: true, rollout: { maxParallelNodes: 1, bytesPerSecond: 2000 } },
     });
@@ -308,7 +308,7 @@ describe("desiredOn", () => {
     ]);
   });
 
-  it("asks for no more versions than a GameNode may list, the most urgent first", () => {
+  it("requests at most as many versions as a GameNode may list, the most urgent first", () => {
     const caches = Array.from({ length: 300 }, (_, index) =>
       aGameCache({
         metadata: { name: `g${index}` },
@@ -320,7 +320,7 @@ describe("desiredOn", () => {
     expect(list[0]?.priority).to.equal(299);
   });
 
-  describe("given more games than a node's list has room for", () => {
+  describe("with more games than a node can list", () => {
     const game = (index: number, spec: Partial<GameCacheSpec> = {}): GameCache =>
       aGameCache({
         metadata: { name: `g${index}` },
@@ -332,7 +332,7 @@ describe("desiredOn", () => {
       desiredOn(name, nodes, caches, []).map(({ digest }) => digest);
     const three = ["a", "b", "c"].map((name) => node(name));
 
-    it("asks for each game somewhere, though all are of one priority", () => {
+    it("requests each game somewhere if all have the same priority", () => {
       for (const count of [300, 700]) {
         const lists = three.map(({ nodeName }) => digestsOn(nodeName, three, games(count)));
         for (const list of lists) expect(list).to.have.length(256);
@@ -340,7 +340,7 @@ describe("desiredOn", () => {
       }
     });
 
-    it("lets a node with room for a game fetch it, rather than wait for nodes without", () => {
+    it("lets a node with room fetch a game without waiting for nodes without room", () => {
       const rollout = { maxParallelNodes: 1 };
       const fetched = three.flatMap(({ nodeName }) =>
         desiredOn(nodeName, three, games(300, { rollout }), []).filter(({ hold }) => !hold),
@@ -349,7 +349,7 @@ describe("desiredOn", () => {
       expect(fetched).to.have.length(300);
     });
 
-    it("asks for the same games after an upload of one of them", () => {
+    it("requests the same games after an upload of one of them", () => {
       const before = three.map(({ nodeName }) => digestsOn(nodeName, three, games(300)));
       const [first] = games(300);
       const next = anArchiveSource("f".repeat(64));
@@ -362,7 +362,7 @@ describe("desiredOn", () => {
       expect(renamed).to.deep.equal(before.map((list) => list.sort()));
     });
 
-    it("leaves out older versions before current ones, and no game that is pinned", () => {
+    it("omits older versions before current ones, and never a pinned game", () => {
       const previous = (index: number): Partial<GameCacheSpec> => ({
         priority: 9,
         keepVersions: 2,
@@ -379,7 +379,7 @@ describe("desiredOn", () => {
       expect(digestsOn("a", [node("a")], more)).to.include(more.at(-1)?.spec.source.sha256);
     });
 
-    it("asks for what a session waits for, though the list is full", () => {
+    it("requests a session's version even if the list is full", () => {
       const caches = games(300, { pinned: true, priority: 1000 });
       const missing = caches.find(
         ({ spec }) => !digestsOn("a", [node("a")], caches).includes(spec.source.sha256),

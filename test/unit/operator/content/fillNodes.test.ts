@@ -41,9 +41,9 @@ function fillNodes(given: Record<string, Given>) {
 describe("fillNodesOf", () => {
   const cases: [string, Given, boolean][] = [
     ["takes sessions", { status: { capacity: takesSessions } }, true],
-    ["is new, so that its GameNode does not say yet", {}, true],
+    ["is new and whose GameNode does not report capacity yet", {}, true],
     [
-      "has yet to get its pinned games",
+      "does not have its pinned games yet",
       {
         status: {
           capacity: takesSessions,
@@ -53,7 +53,7 @@ describe("fillNodesOf", () => {
       true,
     ],
     [
-      "takes none by its GameNode, though kubelet and agent report",
+      "is unschedulable by its GameNode while kubelet and agent report",
       { status: { capacity: takesNone } },
       false,
     ],
@@ -69,11 +69,11 @@ describe("fillNodesOf", () => {
     ],
   ];
   for (const [what, given, isSchedulable] of cases) {
-    it(`takes a node for ${isSchedulable ? "schedulable" : "not schedulable"} that ${what}`, () =>
+    it(`treats a node as ${isSchedulable ? "schedulable" : "not schedulable"} that ${what}`, () =>
       expect(fillNodes({ a: given })[0]).to.include({ isSchedulable }));
   }
 
-  it("lets policy Count choose a node that is played on, rather than one that holds the game and takes no sessions", () => {
+  it("makes policy Count prefer a schedulable node to an unschedulable one that holds the game", () => {
     const cache = aGameCache({ spec: { placement: { policy: "Count", count: 1 } } });
     const chosen = (status: GameNodeStatus): string[] => [
       ...fillOf(

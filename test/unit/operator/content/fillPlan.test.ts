@@ -48,7 +48,7 @@ describe("FillPlan", () => {
   });
   const holds = (): (boolean | undefined)[] => ["a", "b"].map((name) => plan.wantedOn(name)[0]?.hold);
 
-  it("is not made anew for sessions, pods, heartbeats and the progress of downloads", () => {
+  it("is not recomputed for sessions, pods, heartbeats or download progress", () => {
     report("a", 0, entries("Downloading"));
     const before = plan.wantedOn("b");
     cluster.gameSessions.upsert(aGameSession({ status: aPlacedStatus({ nodeName: "a" }) }));
@@ -58,7 +58,7 @@ describe("FillPlan", () => {
     expect(plan.wantedOn("b")).to.equal(before);
   });
 
-  it("tells which pinned games a node is to hold in the end, whosever turn it is", () => {
+  it("returns a node's pinned games regardless of turns", () => {
     const [pinned, older, suspended] = ["c".repeat(64), "d".repeat(64), "e".repeat(64)];
     const rollout = { maxParallelNodes: 1 };
     cluster.gameCaches.upsert(
@@ -83,13 +83,13 @@ describe("FillPlan", () => {
       expect(plan.pinnedOn(name).map(({ digest }) => digest)).to.deep.equal([pinned]);
   });
 
-  it("gives the turn to the next node when one is done", () => {
+  it("passes the turn to the next node when one is done", () => {
     expect(holds()).to.deep.equal([false, true]);
     report("a", 10, entries("Ready"));
     expect(holds()).to.deep.equal([false, false]);
   });
 
-  it("takes the turn from a node whose agent falls silent, and gives it back when it is heard", async () => {
+  it("skips the turn of a node while its agent is silent", async () => {
     expect(holds()).to.deep.equal([false, true]);
     await clock.advance(20_000);
     report("b", 20_000);
@@ -99,7 +99,7 @@ describe("FillPlan", () => {
     expect(holds()).to.deep.equal([false, true]);
   });
 
-  it("takes the turn from a node while its GameNode says that it takes no sessions", () => {
+  it("skips the turn of a node while its GameNode is unschedulable", () => {
     const capacity = { slots: 2, used: 0, schedulable: true };
     report("a", 0, { capacity });
     expect(holds()).to.deep.equal([false, true]);
@@ -109,7 +109,7 @@ describe("FillPlan", () => {
     expect(holds()).to.deep.equal([false, true]);
   });
 
-  it("follows a kubelet's health, labels and the caches", () => {
+  it("follows changes of kubelet health, labels and caches", () => {
     expect(holds()).to.deep.equal([false, true]);
     const silent = aNode("a", { isReady: false });
     silent.metadata.resourceVersion = "2";

@@ -14,7 +14,7 @@ import {
   aRunningStatus,
 } from "#test/factories/gameSession.ts";
 
-describe("The figures of the cluster", () => {
+describe("showClusterFigures", () => {
   let cluster: Cluster;
   let silent: string[];
   let used: Record<string, number>;
@@ -55,7 +55,7 @@ describe("The figures of the cluster", () => {
       .map((line) => line.slice(name.length));
   }
 
-  it("count sessions that have not ended by phase and node, with a 0 where there is none", async () => {
+  it("counts unfinished sessions by phase and node, including zeros", async () => {
     node("node1");
     session("gs-new");
     session("gs-run", aRunningStatus());
@@ -71,7 +71,7 @@ describe("The figures of the cluster", () => {
     ]);
   });
 
-  it("follow the cluster: what is gone is not shown", async () => {
+  it("removes the gauges of deleted objects", async () => {
     session("gs-run", aRunningStatus({ nodeName: "node2" }));
     expect(await shown("joypod_sessions")).to.include('{phase="Running",node="node2"} 1');
     cluster.gameSessions.clear();
@@ -79,7 +79,7 @@ describe("The figures of the cluster", () => {
     expect(await shown("joypod_session_info")).to.deep.equal([]);
   });
 
-  it("tell slots, of which a node that takes no sessions has none that is free", async () => {
+  it("shows slots, none of them free on an unschedulable node", async () => {
     used = { node1: 1, node2: 3 };
     node("node1", { capacity: { slots: 4, used: 0, schedulable: true } });
     node("node2", { capacity: { slots: 4, used: 0, schedulable: false } });
@@ -106,7 +106,7 @@ describe("The figures of the cluster", () => {
     ]);
   });
 
-  it("tell which nodes are silent, and the conditions that are known", async () => {
+  it("shows silent nodes and known conditions", async () => {
     silent = ["node2"];
     node("node1", {
       conditions: [
@@ -133,7 +133,7 @@ describe("The figures of the cluster", () => {
       conditions: [aCondition("Finished"), aCondition("SavePersisted", { status: persisted })],
     });
 
-  it("tell how many last saves wait on each node, and for how long by this process's clock, whatever that of the operator was that ended the sessions", async () => {
+  it("shows how many last saves wait on each node, and for how long by this process's clock", async () => {
     node("node1");
     node("node2");
     session("gs-a", over("False"));
@@ -148,7 +148,7 @@ describe("The figures of the cluster", () => {
     ]);
   });
 
-  it("forget a save that has come, and one whose session is gone", async () => {
+  it("forgets a save that was stored or whose session is gone", async () => {
     node("node1");
     session("gs-a", over("False"));
     nowMs += 50_000;
@@ -167,7 +167,7 @@ describe("The figures of the cluster", () => {
     ]);
   });
 
-  it("show single sessions, with the times of their launch, and no more than five hundred", async () => {
+  it("shows at most five hundred individual sessions, with their launch times", async () => {
     session("gs-run", aRunningStatus());
     expect(await shown("joypod_session_info")).to.deep.equal([
       '{session="gs-run",phase="Running",node="node1",game="the-question"} 1',
@@ -181,7 +181,7 @@ describe("The figures of the cluster", () => {
     expect(await shown("joypod_sessions")).to.include('{phase="Pending",node=""} 600');
   });
 
-  it("sum up the copies of games that nodes shall hold", async () => {
+  it("sums up the desired copies of games", async () => {
     cluster.gameCaches.upsert({
       ...aGameCache(),
       status: { cachedNodes: 2, pendingNodes: 1, failedNodes: 0 },

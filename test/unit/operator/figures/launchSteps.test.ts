@@ -66,7 +66,7 @@ describe("LaunchSteps", () => {
     ]);
   });
 
-  it("measures no download of a launch whose node has the game already", () => {
+  it("measures no download if the node already has the game", () => {
     cluster.gameNodes.upsert(aGameNode("node1", { entries: [aCacheEntry()] }));
     after(0);
     after(0.2, passed("Scheduled"));
@@ -79,14 +79,14 @@ describe("LaunchSteps", () => {
     ]);
   });
 
-  it("does not measure what had begun before it looked", () => {
+  it("does not measure steps that began before it started", () => {
     after(0, passed("Scheduled"));
     after(1, passed("Scheduled", "ContentReady"));
     after(1, passed("Scheduled", "ContentReady", "SaveRestored"));
     expect(done).to.deep.equal([["restoring", 1]]);
   });
 
-  it("counts a step that a move to another node repeats by its last try", () => {
+  it("measures the last attempt of a step repeated by a move to another node", () => {
     after(0);
     after(1, passed("Scheduled"));
     after(5, passed("Scheduled", "ContentReady"));
@@ -100,14 +100,14 @@ describe("LaunchSteps", () => {
     expect(steps.secondsOf(key)).to.deep.equal({ scheduling: 1, downloading: 2 });
   });
 
-  it("forgets a session that has ended, and one that is gone", () => {
+  it("forgets finished and deleted sessions", () => {
     after(0);
     after(1, passed("Scheduled"));
     after(1, aRunningStatus({ conditions: [aCondition("Finished")] }));
     expect(steps.secondsOf(key)).to.deep.equal({});
   });
 
-  it("knows no step of a session that was ready, whatever became of it", () => {
+  it("reports no step for a session that was ready before", () => {
     expect(
       measuredLaunchStepOf(
         aGameSession({ status: aRunningStatus({ conditions: [aCondition("Ready", { status: "False" })] }) }),

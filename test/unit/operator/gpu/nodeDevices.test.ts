@@ -14,20 +14,14 @@ const none: GpuConfig = {
 const one = { resourceName: "nvidia.com/gpu", count: 1 };
 const offering = (allocatable: Record<string, string>) => aNode("node1", { allocatable });
 
-describe("the GPU of a node", () => {
+describe("gpuSlotsOf and gpuSharingOf", () => {
   /**
    * What sessions take, what the node offers, the slots that follow, and what condition GpuNotShared says.
    */
   const cases: [string, Partial<GpuConfig>, Record<string, string>, number, string][] = [
+    ["one unshared device for the game", { game: one }, { "nvidia.com/gpu": "1" }, 1, "True OneContainer"],
     [
-      "one device for the game, which nobody shares",
-      { game: one },
-      { "nvidia.com/gpu": "1" },
-      1,
-      "True OneContainer",
-    ],
-    [
-      "the same, and a runtime class for the streamer",
+      "one unshared device for the game and a runtime class for the streamer",
       { game: one, runtimeClass: "nvidia" },
       { "nvidia.com/gpu": "1" },
       1,
@@ -49,7 +43,7 @@ describe("the GPU of a node", () => {
       "False Shared",
     ],
     [
-      "a slice too few for one more",
+      "one slice too few for another session",
       { game: one, streamer: one },
       { "nvidia.com/gpu": "5" },
       2,
@@ -70,7 +64,7 @@ describe("the GPU of a node", () => {
       "False Shared",
     ],
     [
-      "two resources, of which one is scarce",
+      "two resources, one of them scarce",
       { game: one, streamer: { resourceName: "b.example/gpu", count: 2 } },
       { "nvidia.com/gpu": "8", "b.example/gpu": "5" },
       2,
@@ -84,16 +78,16 @@ describe("the GPU of a node", () => {
       "False Shared",
     ],
     ["no device plugin", { game: one }, {}, 0, "True NoDevices"],
-    ["a count that is none", { game: one }, { "nvidia.com/gpu": "many" }, 0, "True NoDevices"],
+    ["an invalid count", { game: one }, { "nvidia.com/gpu": "many" }, 0, "True NoDevices"],
     [
-      "a claim whose slots are told",
+      "a claim with configured slots",
       { claim: { templateName: "gpu", slotsPerNode: 3 } },
       {},
       3,
       "False Shared",
     ],
     [
-      "a claim whose slots nobody told",
+      "a claim without configured slots",
       { claim: { templateName: "gpu", slotsPerNode: undefined } },
       {},
       1,
@@ -101,7 +95,7 @@ describe("the GPU of a node", () => {
     ],
   ];
   for (const [what, gpu, allocatable, slots, sharing] of cases) {
-    it(`makes ${slots} slots and is "${sharing}" with ${what}`, () => {
+    it(`return ${slots} slots and "${sharing}" with ${what}`, () => {
       const node = offering(allocatable);
       expect(gpuSlotsOf(node, { ...none, ...gpu })).to.equal(slots);
       const { status, reason, message } = gpuSharingOf(node, { ...none, ...gpu });
@@ -110,7 +104,7 @@ describe("the GPU of a node", () => {
     });
   }
 
-  it("is no matter where games render in software", () => {
+  it("report no problem if games render in software", () => {
     expect(gpuSharingOf(offering({}), undefined)).to.include({
       status: "False",
       reason: "SoftwareRendering",

@@ -49,7 +49,7 @@ function ended(exitCode: number, phase = exitCode === 0 ? "Succeeded" : "Failed"
 
 describe("buildProbePod", () => {
   for (const role of ["control", "covered"] as const) {
-    it(`holds nothing and ends by itself as ${role}`, () => {
+    it(`creates a ${role} pod without rights and with a deadline`, () => {
       const { metadata, spec } = build(role);
       expect(spec).to.include({
         automountServiceAccountToken: false,
@@ -73,7 +73,7 @@ describe("buildProbePod", () => {
     });
   }
 
-  it("goes to game nodes, whatever selects them", () => {
+  it("selects game nodes by any selector", () => {
     expect(
       build("covered").spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
         ?.nodeSelectorTerms,
@@ -83,7 +83,7 @@ describe("buildProbePod", () => {
     ).to.not.have.property("affinity");
   });
 
-  it("goes wherever sessions go, and to nodes whose taints only keep other pods from being scheduled", () => {
+  it("tolerates the taints that sessions tolerate and those that only keep other pods away", () => {
     const taints = [
       "games.example=yes:NoExecute",
       "others.example:NoExecute",
@@ -98,7 +98,7 @@ describe("buildProbePod", () => {
     ]);
   });
 
-  it("goes to no node whose taints say that something is wrong with it, even where sessions tolerate every taint", () => {
+  it("does not tolerate taints that report a problem, even if sessions tolerate every taint", () => {
     const taints = [
       "unreachable",
       "not-ready",
@@ -118,7 +118,7 @@ describe("buildProbePod", () => {
     ).to.deep.equal([{ key: "games", operator: "Equal", value: "", effect: "NoExecute" }]);
   });
 
-  it("makes only the covered one look like a session with internet", () => {
+  it("labels only the covered pod like a session with internet access", () => {
     expect(build("covered").metadata.labels).to.include({
       "app.kubernetes.io/component": "game-session",
       "joypod.dev/network": "internet",
@@ -131,7 +131,7 @@ describe("buildProbePod", () => {
 });
 
 describe("outcomeOf", () => {
-  it("is what the probe's exit code says, and unknown for any other end", () => {
+  it("returns the result of the probe's exit code, and undefined for any other end", () => {
     expect([ended(0), ended(3), ended(1), ended(137)].map(outcomeOf)).to.deep.equal([
       true,
       false,

@@ -14,8 +14,8 @@ const findings: NodeFindings = {
   ],
 };
 
-describe("what helm test prints of a game node", () => {
-  it("is a sentence, and what was found below it", () => {
+describe("nodeReport", () => {
+  it("prints a sentence followed by the findings", () => {
     expect(nodeReport("node1", { findings })).to.equal(
       [
         "node1: sessions render with AMD Radeon 780M.",
@@ -31,7 +31,7 @@ describe("what helm test prints of a game node", () => {
   });
 
   for (const obstacle of RenderingObstacle.options) {
-    it(`is a failure where a GPU was promised and there is ${obstacle}`, () => {
+    it(`fails if a GPU was promised and there is ${obstacle}`, () => {
       expect(isRight({ findings: { ...findings, obstacle } })).to.equal(false);
       expect(nodeReport("node1", { findings: { ...findings, obstacle } })).to.match(
         /^node1: sessions should use a GPU but render in software, because .{20}/,
@@ -39,7 +39,7 @@ describe("what helm test prints of a game node", () => {
     });
   }
 
-  it("is a failure where a GPU was promised that renders and does not encode", () => {
+  it("fails if a promised GPU renders but does not encode", () => {
     const inSoftware: NodeFindings = {
       ...findings,
       encoders: [{ codec: "h264", name: "x264enc" }],
@@ -54,7 +54,7 @@ describe("what helm test prints of a game node", () => {
     );
   });
 
-  it("is a failure where no encoder works, and where nothing could be found out", () => {
+  it("fails if no encoder works or there are no findings", () => {
     expect(isRight({ findings: { ...findings, encoders: [] } })).to.equal(false);
     expect(nodeReport("node1", { findings: { ...findings, encoders: [] } }))
       .to.contain("no session can start here")

@@ -17,7 +17,7 @@ function build(environment: Record<string, string>) {
 }
 
 describe("buildNodeTestPod", () => {
-  it("holds nothing, ends by itself on its node, and is no session's", () => {
+  it("has no rights, ends on its node by a deadline, and has no session labels", () => {
     const { pod, spec, container } = build({ GPU_RESOURCE_NAME: "" });
     expect(spec).to.include({
       automountServiceAccountToken: false,
@@ -39,7 +39,7 @@ describe("buildNodeTestPod", () => {
     expect(isSessionPod(pod)).to.equal(false);
   });
 
-  it("sees of the GPU what a session's streamer sees", () => {
+  it("has the same GPU access as a session's streamer", () => {
     const shared = build({
       GPU_RESOURCE_NAME: "nvidia.com/gpu.shared",
       GPU_STREAMER_COUNT: "1",

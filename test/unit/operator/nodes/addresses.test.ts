@@ -12,8 +12,8 @@ const dualStack = [
   { type: "Hostname", address: "node1" },
 ];
 
-describe("addressesOf a node", () => {
-  it("has all of each kind, and the annotation's, without what is no address", () => {
+describe("addressesOf", () => {
+  it("returns all addresses of each kind and the annotation's, without invalid ones", () => {
     const node = aNode("node1", {
       addresses: dualStack,
       annotations: { [announceAddressAnnotation]: "203.0.113.1, 2001:db8::1,play.example," },
@@ -37,7 +37,7 @@ describe("announcedAddresses", () => {
     external: ["198.51.100.7", "203.0.113.1"],
     internal: ["10.0.0.7", "fd00::7"],
   };
-  it("are the configured, annotated, external and internal ones in this order, each once", () => {
+  it("returns configured, annotated, external and internal addresses in this order, each once", () => {
     expect(announcedAddresses(["192.0.2.9"], all)).to.deep.equal([
       "192.0.2.9",
       "203.0.113.1",
@@ -47,7 +47,7 @@ describe("announcedAddresses", () => {
     ]);
     expect(announcedAddresses([], { annotated: [], external: [], internal: [] })).to.deep.equal([]);
   });
-  it("are no more than browsers are told", () => {
+  it("returns at most the number announced to browsers", () => {
     const internal = Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`);
     expect(announcedAddresses([], { annotated: [], external: [], internal })).to.have.length(
       limits.announcedAddresses,

@@ -44,7 +44,7 @@ function found(
   return check && `${check.status} ${check.reason}`;
 }
 
-describe("checksOf a node", () => {
+describe("checksOf", () => {
   const addresses: [string, Stored<Node>, Partial<CheckRules>, string][] = [
     [
       "a public address",
@@ -71,7 +71,7 @@ describe("checksOf a node", () => {
       "Unknown PrivateAddress",
     ],
     [
-      "an address of a carrier's NAT",
+      "a carrier-grade NAT address",
       withAddresses(["InternalIP", "100.64.3.3"]),
       {},
       "Unknown PrivateAddress",
@@ -83,15 +83,15 @@ describe("checksOf a node", () => {
       "True Relayed",
     ],
     [
-      "private addresses and a given one",
+      "private addresses and a configured one",
       withAddresses(["InternalIP", "10.0.0.1"]),
       { announceAddresses: ["203.0.113.9"] },
       "True AddressGiven",
     ],
-    ["a host name alone", withAddresses(["Hostname", "node1"]), {}, "False NoAddress"],
+    ["only a host name", withAddresses(["Hostname", "node1"]), {}, "False NoAddress"],
   ];
   for (const [what, node, changed, expected] of addresses) {
-    it(`says ${expected} of one with ${what}`, () =>
+    it(`returns ${expected} for a node with ${what}`, () =>
       expect(found("Reachable", node, [], changed)).to.equal(expected));
   }
 
@@ -102,7 +102,7 @@ describe("checksOf a node", () => {
     ["", "amd64", "Unknown NotReported"],
   ];
   for (const [architecture, wanted, expected] of architectures) {
-    it(`says ${expected} of one with processors of "${architecture}" where games are for ${wanted}`, () => {
+    it(`returns ${expected} for architecture "${architecture}" if games need ${wanted}`, () => {
       expect(
         found("ArchitectureSupported", withArchitecture(architecture), [], { architecture: wanted }),
       ).to.equal(expected);
@@ -111,17 +111,17 @@ describe("checksOf a node", () => {
 
   const ports: [string, number[], Partial<CheckRules>, string][] = [
     ["no port", [], {}, "True Free"],
-    ["a port beside the range", [19_999], {}, "True Free"],
+    ["a port outside the range", [19_999], {}, "True Free"],
     ["one port", [20_001], {}, "True SomeTaken"],
     ["all ports", [20_000, 20_001, 20_002, 30_000], {}, "False AllTaken"],
-    ["what nobody looks at", [20_000, 20_001, 20_002], { countsOtherPods: false }, "Unknown NotCounted"],
+    ["uncounted ports", [20_000, 20_001, 20_002], { countsOtherPods: false }, "Unknown NotCounted"],
   ];
   for (const [what, taken, changed, expected] of ports) {
-    it(`says ${expected} where other pods take ${what}`, () =>
+    it(`returns ${expected} if other pods take ${what}`, () =>
       expect(found("PortsFree", aNode(), taken, changed)).to.equal(expected));
   }
 
-  it("names both settings with which other pods are not looked at", () => {
+  it("names both settings that disable the check of other pods", () => {
     const check = checksOf(aNode(), new Set(), { ...rules, countsOtherPods: false }).find(
       ({ type }) => type === "PortsFree",
     );
@@ -139,7 +139,7 @@ describe("failedCheck", () => {
     message: `${type}.`,
   });
 
-  it("is the first that does not hold, and none where that is not known", () => {
+  it("returns the first failed check, and undefined for unknown results", () => {
     expect(failedCheck(undefined)).to.equal(undefined);
     expect(failedCheck([condition("RootExecutable", "Unknown"), condition("ClockInStep", "True")])).to.equal(
       undefined,
@@ -149,7 +149,7 @@ describe("failedCheck", () => {
     ).to.equal("RootExecutableFalse");
   });
 
-  it("lets sessions on a node that only lacks an address, or the object store", () => {
+  it("ignores a missing address and an unreachable object store", () => {
     expect(failedCheck([condition("Reachable", "False"), condition("StoreReachable", "False")])).to.equal(
       undefined,
     );

@@ -37,7 +37,7 @@ class NewNode {
 describe("filledOf", () => {
   const there = (digest: string): CacheEntry => aCacheEntry({ digest });
 
-  it("is false while pinned games are on their way to a new node, and says how far they are", () => {
+  it("returns False with the progress while a new node downloads its pinned games", () => {
     const node = new NewNode();
     expect(node.see(0, [], { heartbeat: undefined })).to.include({
       status: "Unknown",
@@ -56,13 +56,13 @@ describe("filledOf", () => {
     expect(isFilling(node.conditions)).to.equal(false);
   });
 
-  it("stays true when a game is pinned later, or one was evicted", () => {
+  it("stays True if a game is pinned later or evicted", () => {
     const node = new NewNode();
     expect(node.see(0, [], {}, [])).to.include({ status: "True", reason: "PinnedGamesHeld" });
     expect(node.see(1, [])).to.include({ status: "True", reason: "PinnedGamesHeld" });
   });
 
-  it("gives a node its time from its agent's first report, and then takes it as it is", () => {
+  it("counts the deadline from the agent's first report, and returns True after it", () => {
     const node = new NewNode();
     node.see(0, [], { heartbeat: undefined });
     node.see(600, []);
@@ -84,7 +84,7 @@ describe("filledOf", () => {
     ).to.equal(0);
   });
 
-  it("takes a node of the release before as it is", () => {
+  it("returns True for a node of an earlier release", () => {
     expect(new NewNode().see(901, [])).to.include({ status: "True", reason: "NotInTime" });
   });
 });

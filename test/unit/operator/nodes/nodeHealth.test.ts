@@ -28,7 +28,7 @@ describe("Heartbeats", () => {
     spec: { ...(renewTime === undefined ? {} : { renewTime }) },
   });
 
-  it("takes what an agent says in its Lease as well as what it says in the status, and a Lease that is yet to be renewed for nothing", async () => {
+  it("accepts heartbeats in the Lease and in the status, and ignores a Lease that was never renewed", async () => {
     const clock = new FakeClock();
     const heartbeats = new Heartbeats(clock, 35_000);
     heartbeats.observeLease(renewal());
@@ -48,7 +48,7 @@ describe("Heartbeats", () => {
     expect(heartbeats.isFresh("node1")).to.equal(false);
   });
 
-  describe("of an agent whose watch tells nothing", () => {
+  describe("with a dead watch", () => {
     const behind = { lease: 0, status: 0 };
 
     /** The heartbeats, 36 s after the agent's last one. */
@@ -61,7 +61,7 @@ describe("Heartbeats", () => {
       return heartbeats;
     }
 
-    it("count as fresh however long the watch of the Leases is dead, and ask for another look soon", async () => {
+    it("treats agents as fresh while the watch of the Leases is dead, and retries soon", async () => {
       const heartbeats = await later(true);
       Object.assign(behind, { lease: 36_000, status: 0 });
       expect(heartbeats.isFresh("node1")).to.equal(true);
@@ -69,7 +69,7 @@ describe("Heartbeats", () => {
       expect(heartbeats.staleInMs("node1")).to.be.within(1, 1000);
     });
 
-    it("count as late, and then as missed, as far as the watch has been heard", async () => {
+    it("treats agents as late and then silent up to the time the watch was heard", async () => {
       const heartbeats = await later(true);
       behind.lease = 36_000 - 21_001;
       expect([heartbeats.isLate("node1"), heartbeats.isFresh("node1")]).to.deep.equal([true, true]);
@@ -79,7 +79,7 @@ describe("Heartbeats", () => {
       expect([heartbeats.isFresh("node1"), heartbeats.staleInMs("node1")]).to.deep.equal([false, 0]);
     });
 
-    it("depend on the watch of the GameNodes where the agent has renewed no Lease", async () => {
+    it("uses the watch of the GameNodes if the agent has renewed no Lease", async () => {
       const heartbeats = await later(false);
       Object.assign(behind, { lease: 0, status: 36_000 });
       expect(heartbeats.isFresh("node1")).to.equal(true);
@@ -88,7 +88,7 @@ describe("Heartbeats", () => {
     });
   });
 
-  it("counts from when a heartbeat changed here, whatever the agent's clock says", async () => {
+  it("counts from when a heartbeat changed locally, regardless of the agent's clock", async () => {
     const clock = new FakeClock();
     const heartbeats = new Heartbeats(clock, 35_000);
     expect(heartbeats.isFresh("node1"), "never heard").to.equal(false);

@@ -104,7 +104,7 @@ describe("NodeLosses", () => {
     [51, 100, "Unknown"],
   ];
   for (const [silent, of, health] of cases) {
-    it(`says ${health} of ${silent} of ${of} game nodes that fall silent together`, async () => {
+    it(`returns ${health} if ${silent} of ${of} game nodes fall silent together`, async () => {
       nodes(namesOf(of));
       await cutOff(namesOf(silent), namesOf(of - silent, silent + 1));
       expect(new Set(healths(namesOf(silent)))).to.deep.equal(new Set([health]));
@@ -113,7 +113,7 @@ describe("NodeLosses", () => {
     });
   }
 
-  it("does not take the first of many for a loss, whose signals go one after the other", async () => {
+  it("does not declare the first of many nodes lost when their signals disappear one after another", async () => {
     const names = namesOf(6);
     // As agents do, each ten seconds.
     for (const name of names) {
@@ -128,7 +128,7 @@ describe("NodeLosses", () => {
     }
   });
 
-  it("gives those that come back one after the other the time for that", async () => {
+  it("waits for nodes that return one after another", async () => {
     nodes(namesOf(3));
     await cutOff(namesOf(3), []);
     expect(new Set(healths(namesOf(3)))).to.deep.equal(new Set(["Unknown"]));
@@ -144,7 +144,7 @@ describe("NodeLosses", () => {
     expect(healths(namesOf(3))).to.deep.equal(["Healthy", "Healthy", "Lost"]);
   });
 
-  it("declares the rest lost some time after most are heard again", async () => {
+  it("declares the rest lost some time after most have returned", async () => {
     nodes(namesOf(4));
     await cutOff(namesOf(4), []);
     expect(new Set(healths(namesOf(4)))).to.deep.equal(new Set(["Unknown"]));
@@ -159,7 +159,7 @@ describe("NodeLosses", () => {
     expect(braked).to.deep.equal([false, true, false]);
   });
 
-  it("does not count nodes that were declared lost, also after a restart", async () => {
+  it("does not count nodes that were declared lost, even after a restart", async () => {
     const [dead, alive] = [namesOf(6), namesOf(4, 7)];
     nodes([...dead, ...alive]);
     for (const name of dead) {
@@ -179,7 +179,7 @@ describe("NodeLosses", () => {
     expect(losses.healthOf("node7")).to.equal("Lost");
   });
 
-  it("takes a node for lost until it is heard: its kubelet, or its agent anew", async () => {
+  it("keeps a node lost until its kubelet or agent reports again", async () => {
     nodes(namesOf(2));
     await cutOff(namesOf(2), []);
     for (const name of namesOf(2)) declareLost(name);
@@ -189,7 +189,7 @@ describe("NodeLosses", () => {
     expect(healths(namesOf(2))).to.deep.equal(["Healthy", "Unknown"]);
   });
 
-  it("takes a node that the cluster has removed for lost at once", async () => {
+  it("declares a removed node lost at once", async () => {
     nodes(namesOf(4));
     await cutOff(namesOf(4), []);
     for (const node of cluster.nodes.list()) cluster.nodes.remove(node);

@@ -42,7 +42,7 @@ function aPod(
 }
 
 describe("OtherRequests", () => {
-  it("sums up by node what pods request, while they are there", () => {
+  it("sums up the requests of the existing pods by node", () => {
     const cluster = createCluster();
     cluster.otherPods.upsert(aPod("early", "1"));
     const requests = new OtherRequests(cluster);
@@ -56,7 +56,7 @@ describe("OtherRequests", () => {
     expect(requests.on("node1")).to.deep.equal({ cpuMillicores: 0, memoryBytes: 0 });
   });
 
-  it("knows which UDP ports of a node pods take, while one of them is there", () => {
+  it("returns the UDP ports that existing pods take on a node", () => {
     const cluster = createCluster();
     const requests = new OtherRequests(cluster);
     cluster.otherPods.upsert(aPod("a", "1", { hostPort: 20_000 }));
@@ -69,13 +69,13 @@ describe("OtherRequests", () => {
     expect([...requests.udpPortsOn("node1")]).to.deep.equal([]);
   });
 
-  it("keeps nothing of a pod that it does not count", () => {
+  it("stores nothing for pods that do not count", () => {
     expect(JSON.stringify(aPod("a", "1"))).to.not.contain("s3cret");
   });
 });
 
 describe("offeredBy", () => {
-  it("is what is allocatable less what others request", () => {
+  it("returns the allocatable resources minus the requests of other pods", () => {
     const node = aNode("node1", { allocatable: { cpu: "4", memory: "8Gi" } });
     expect(offeredBy(node, { cpuMillicores: 500, memoryBytes: 2 ** 30 })).to.deep.equal({
       cpuMillicores: 3500,
@@ -87,7 +87,7 @@ describe("offeredBy", () => {
     });
   });
 
-  it("is not known of a node that does not say what it has", () => {
+  it("returns undefined if the node does not report its resources", () => {
     expect(
       offeredBy(aNode("node1", { allocatable: { "nvidia.com/gpu": "1" } }), {
         cpuMillicores: 0,

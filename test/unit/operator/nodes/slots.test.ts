@@ -38,7 +38,7 @@ describe("unschedulableReason", () => {
     ],
   ];
   for (const [tolerations, [key, value, effect], isTaken] of cases) {
-    it(`${isTaken ? "takes" : "leaves out"} a node with ${key}=${value ?? ""}:${effect} by ${JSON.stringify(tolerations)}`, () => {
+    it(`${isTaken ? "accepts" : "rejects"} a node with ${key}=${value ?? ""}:${effect} given ${JSON.stringify(tolerations)}`, () => {
       const node = aNode();
       const tainted = {
         ...node,
@@ -67,7 +67,7 @@ describe("unschedulableReason", () => {
     );
   });
 
-  it("leaves out a node without a label that session pods ask for", () => {
+  it("rejects a node without a label that session pods require", () => {
     const node = aNode();
     const labelled = {
       ...node,

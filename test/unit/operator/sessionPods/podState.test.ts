@@ -48,7 +48,7 @@ describe("isInterrupted", () => {
     ["a game that has ended", ended(), true],
   ];
   for (const [what, status, expected] of cases) {
-    it(`is ${expected} for ${what}`, () =>
+    it(`returns ${expected} for ${what}`, () =>
       expect(isInterrupted(aSessionPod(aGameSession(), { status }))).to.equal(expected));
   }
 });
@@ -81,28 +81,28 @@ describe("streamerFault", () => {
     );
   /** The game's end is 65 seconds after the session's creation. */
   const cases: [string, ContainerStatus, string | undefined][] = [
-    ["none of a streamer that failed long before the game ended", restarted(after(5)), undefined],
-    ["none of a streamer that failed eleven seconds before the game ended", restarted(after(54)), undefined],
+    ["undefined if the streamer failed long before the game ended", restarted(after(5)), undefined],
     [
-      "that of a streamer which failed ten seconds before the game ended",
+      "undefined if the streamer failed eleven seconds before the game ended",
+      restarted(after(54)),
+      undefined,
+    ],
+    [
+      "the reason if the streamer failed ten seconds before the game ended",
       restarted(after(55)),
       "display-failed",
     ],
-    ["that of a streamer which failed as the game ended", restarted(after(65)), "display-failed"],
+    ["the reason if the streamer failed as the game ended", restarted(after(65)), "display-failed"],
+    ["the reason if the streamer ended the game and packed its save", restarted(after(80)), "display-failed"],
+    ["undefined if the streamer failed at an unknown time", restarted(undefined), undefined],
     [
-      "that of a streamer which packed the save of the game that it took with it",
-      restarted(after(80)),
-      "display-failed",
-    ],
-    ["none of a streamer that failed at a time which is not known", restarted(undefined), undefined],
-    [
-      "that of a streamer which failed and was not started again",
+      "the reason if the streamer failed and was not restarted",
       containerStatus("streamer", failed(undefined)),
       "display-failed",
     ],
   ];
   for (const [what, streamer, expected] of cases) {
-    it(`is ${what}`, () =>
+    it(`returns ${what}`, () =>
       expect(
         streamerFault(
           aSessionPod(aGameSession(), { status: { ...ended(), initContainerStatuses: [streamer] } }),
@@ -110,7 +110,7 @@ describe("streamerFault", () => {
       ).to.equal(expected));
   }
 
-  it("is none of an earlier streamer while the game's end is not known", () => {
+  it("ignores an earlier streamer while the game's end is unknown", () => {
     const unknown = [
       containerStatus("game", { terminated: { exitCode: 137, reason: "ContainerStatusUnknown" } }),
     ];

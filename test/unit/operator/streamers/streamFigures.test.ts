@@ -65,7 +65,7 @@ describe("StreamFigures", () => {
   const byNode = async (): Promise<string[]> =>
     (await shown()).filter((line) => !line.startsWith("joypod_session_"));
 
-  it("shows the mean and the worst of each node's streams that somebody sees", async () => {
+  it("shows the mean and the worst of each node's watched streams", async () => {
     pod("gs-a", "node1", viewed);
     pod("gs-b", "node1", {
       ...viewed,
@@ -96,7 +96,7 @@ describe("StreamFigures", () => {
     expect(tickets).to.have.members(["to gs-a", "to gs-b", "to gs-c", "to gs-d", "to gs-e"]);
   });
 
-  it("forgets a node whose last session has ended, and asks no pod that has yet to run", async () => {
+  it("forgets a node without sessions, and does not poll pods that do not run yet", async () => {
     pod("gs-a", "node1", viewed);
     expect(await shown()).to.include('joypod_streams{node="node1"} 1');
     pods = [];
@@ -105,7 +105,7 @@ describe("StreamFigures", () => {
     expect(tickets).to.deep.equal(["to gs-a"]);
   });
 
-  it("shows each session that somebody sees, and forgets it with its viewer", async () => {
+  it("shows each watched session, and forgets it when its viewer leaves", async () => {
     const ofSessions = async (): Promise<string[]> =>
       (await shown()).filter((line) => line.startsWith("joypod_session_"));
     pod("gs-a", "node1", viewed);
@@ -122,7 +122,7 @@ describe("StreamFigures", () => {
     expect(await ofSessions()).to.deep.equal([]);
   });
 
-  it("has the same labels of nodes however many sessions there are, and those of five hundred sessions at most", async () => {
+  it("keeps the number of labels bounded: one per node, and at most five hundred sessions", async () => {
     for (let index = 0; index < 600; index++) pod(`gs-${index}`, `node${index % 2}`, viewed);
     expect(await byNode()).to.have.length(2 * (2 + 6 * 2));
     expect((await shown()).length - (await byNode()).length).to.equal(500 * 6);

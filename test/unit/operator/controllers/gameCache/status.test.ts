@@ -14,7 +14,7 @@ const node = (nodeName: string, entry?: Partial<CacheEntry>): FillNode => ({
   entries: entry ? [aCacheEntry(entry)] : [],
 });
 
-describe("statusOf a GameCache", () => {
+describe("statusOf (GameCache)", () => {
   const cases: [string, Partial<GameCacheSpec>, FillNode[], string, string, string?][] = [
     ["all nodes hold it", {}, [node("a", {}), node("b", {})], "True AllNodesCached", "False Settled"],
     [
@@ -65,14 +65,14 @@ describe("statusOf a GameCache", () => {
     ],
   ];
   for (const [what, spec, nodes, ready, progressing, stalled = "False NoFailure"] of cases) {
-    it(`has the right conditions when ${what}`, () => {
+    it(`sets the conditions when ${what}`, () => {
       const { conditions } = statusOf(aGameCache({ spec }), nodes, after(0));
       const said = conditions?.map(({ type, status, reason }) => `${type}: ${status} ${reason}`);
       expect(said).to.deep.equal([`Ready: ${ready}`, `Progressing: ${progressing}`, `Stalled: ${stalled}`]);
     });
   }
 
-  it("has for each node what its agent reported", () => {
+  it("includes each node's report", () => {
     const status = statusOf(
       aGameCache(),
       [
@@ -96,7 +96,7 @@ describe("statusOf a GameCache", () => {
     ]);
   });
 
-  it("fits into an object where a thousand nodes say at length why they failed", () => {
+  it("stays within the object size limit when a thousand nodes report long failures", () => {
     const reason = `ArchiveRefused: ${"a/".repeat(504)}`;
     const nodes = Array.from({ length: 1000 }, (_, index) =>
       node(`node-${String(index).padStart(58, "0")}`, { state: "Failed", reason }),
@@ -108,20 +108,21 @@ describe("statusOf a GameCache", () => {
     expect(JSON.stringify(status).length).to.be.below(2 ** 20);
   });
 
-  it("keeps the time of a condition that did not change", () => {
+  it("keeps the transition time of an unchanged condition", () => {
     const first = statusOf(aGameCache(), [node("a")], after(0));
     const later = statusOf(aGameCache({ status: first }), [node("a"), node("b")], after(60));
     expect(later.conditions?.[0]?.lastTransitionTime).to.equal(first.conditions?.[0]?.lastTransitionTime);
   });
 });
 
-describe("differenceOf two statuses of a GameCache", () => {
+describe("differenceOf (GameCache)", () => {
   const status = (progressPercent: number) =>
     statusOf(aGameCache(), [node("a", { state: "Downloading", progressPercent })], after(0));
-  it("is none for the same", () => expect(differenceOf(status(10), status(10))).to.equal("none"));
-  it("is progress when only a percentage moved", () =>
+  it("returns none for an identical status", () =>
+    expect(differenceOf(status(10), status(10))).to.equal("none"));
+  it("returns progress if only a percentage differs", () =>
     expect(differenceOf(status(10), status(20))).to.equal("progress"));
-  it("is major otherwise", () => {
+  it("returns major otherwise", () => {
     expect(differenceOf(undefined, status(10))).to.equal("major");
     expect(differenceOf(status(10), statusOf(aGameCache(), [node("a", {})], after(0)))).to.equal("major");
   });

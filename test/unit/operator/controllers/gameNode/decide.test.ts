@@ -56,7 +56,7 @@ describe("nodeActionFor", () => {
     ["a node that is gone", { node: undefined, used: 1 }, "remove"],
   ];
   for (const [what, given, action] of cases)
-    it(`is ${action} for ${what}`, () => expect(nodeActionFor(world(given))).to.equal(action));
+    it(`returns ${action} for ${what}`, () => expect(nodeActionFor(world(given))).to.equal(action));
 });
 
 function tainted(key: string, effect: string): Stored<Node> {
@@ -64,7 +64,7 @@ function tainted(key: string, effect: string): Stored<Node> {
   return { ...node, spec: { ...node.spec, taints: [{ key, effect }] } };
 }
 
-describe("statusOf a node", () => {
+describe("statusOf (GameNode)", () => {
   const cases: [string, Partial<NodeWorld>, "keep" | "drain", boolean, string][] = [
     ["healthy", {}, "keep", true, "True NodeAndAgentWell"],
     ["not ready", { node: aNode("node1", { isReady: false }) }, "keep", false, "False NodeNotReady"],
@@ -115,7 +115,7 @@ describe("statusOf a node", () => {
     ["draining", { used: 1 }, "drain", false, "True NodeAndAgentWell"],
   ];
   for (const [what, given, action, schedulable, ready] of cases) {
-    it(`says whether a node that is ${what} is ready and schedulable`, () => {
+    it(`reports whether a node that is ${what} is ready and schedulable`, () => {
       const { capacity, conditions } = statusOf(world(given), action);
       expect(capacity?.schedulable).to.equal(schedulable);
       expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
@@ -131,7 +131,7 @@ describe("statusOf a node", () => {
     });
   }
 
-  it("tells why a node takes no sessions: its own state first, then a check that fails, the agent's or the operator's", () => {
+  it("reports why a node takes no sessions: its state first, then the first failed check of the operator or the agent", () => {
     const gameNode = aGameNode("node1", {
       status: {
         conditions: [
@@ -157,7 +157,7 @@ describe("statusOf a node", () => {
     expect(statusOf(world({ used: 1 }), "drain").capacity?.unschedulable?.reason).to.equal("LabelRemoved");
   });
 
-  it("counts a new node as schedulable while its pinned games are on their way: nodes that take no sessions get theirs last", () => {
+  it("treats a new node as schedulable while it downloads its pinned games, because unschedulable nodes download last", () => {
     const pinned = [{ digest: aDigest, source: anArchiveSource(), priority: 0, pinned: true, hold: true }];
     const { capacity, conditions } = statusOf(world({ pinned }), "keep");
     expect(conditions?.find(({ type }) => type === "Filled")).to.include({
@@ -179,14 +179,14 @@ describe("statusOf a node", () => {
     ],
   ];
   for (const [what, given, lost] of losses) {
-    it(`says whether a node that is ${what} is lost`, () => {
+    it(`reports whether a node that is ${what} is lost`, () => {
       const { status, reason } =
         statusOf(world(given), "keep").conditions?.find(({ type }) => type === "Lost") ?? {};
       expect(`${status} ${reason}`).to.equal(lost);
     });
   }
 
-  it("counts the configured slots in software, and what the node offers by what a session takes with GPUs", () => {
+  it("uses the configured slots without GPUs, and the node's devices divided by a session's with GPUs", () => {
     expect(statusOf(world(), "keep").capacity?.slots).to.equal(2);
     const devices = { resourceName: "nvidia.com/gpu", count: 1 };
     const gpu = {
@@ -206,7 +206,7 @@ describe("statusOf a node", () => {
     });
   });
 
-  it("has the IP addresses and leaves host names out", () => {
+  it("includes IP addresses and omits host names", () => {
     const node = aNode("node1", {
       addresses: [
         { type: "ExternalIP", address: "198.51.100.7" },
@@ -223,7 +223,7 @@ describe("statusOf a node", () => {
     expect(statusOf(world({ node: named }), "keep")).to.not.have.property("addresses");
   });
 
-  it("has all the addresses that sessions on it announce, in their order", () => {
+  it("lists the addresses that its sessions announce, in order", () => {
     const addresses = [
       ["InternalIP", "10.0.0.1"],
       ["ExternalIP", "198.51.100.7"],
@@ -241,13 +241,13 @@ describe("statusOf a node", () => {
   });
 });
 
-describe("differenceOf a GameNode and its status", () => {
+describe("differenceOf (GameNode)", () => {
   const current = statusOf(world(), "keep");
   const gameNode = aGameNode("node1", { status: current });
-  it("is none for the same", () => expect(differenceOf(gameNode, current)).to.equal("none"));
-  it("is used when only the count differs", () =>
+  it("returns none for an identical status", () => expect(differenceOf(gameNode, current)).to.equal("none"));
+  it("returns used if only the session count differs", () =>
     expect(differenceOf(gameNode, statusOf(world({ used: 1 }), "keep"))).to.equal("used"));
-  it("is minor when the spec has changed that was seen, or what other pods leave", () => {
+  it("returns minor if the observed generation or the capacity left by other pods differs", () => {
     const written = aGameNode("node1", {
       status: { ...current, observedGeneration: (current.observedGeneration ?? 0) - 1 },
     });
@@ -259,7 +259,7 @@ describe("differenceOf a GameNode and its status", () => {
       ),
     ).to.equal("minor");
   });
-  it("is minor when a condition says something else with the same reason, such as another address", () => {
+  it("returns minor if a condition's message differs with the same reason, such as another address", () => {
     const reworded = {
       ...current,
       conditions: current.conditions?.map((condition) => ({
@@ -269,7 +269,7 @@ describe("differenceOf a GameNode and its status", () => {
     };
     expect(differenceOf(gameNode, reworded)).to.equal("minor");
   });
-  it("is major otherwise", () => {
+  it("returns major otherwise", () => {
     expect(differenceOf(gameNode, statusOf(world({ hasHeartbeat: false }), "keep"))).to.equal("major");
     expect(differenceOf(gameNode, statusOf(world({ health: "Lost" }), "keep"))).to.equal("major");
     expect(differenceOf(undefined, current)).to.equal("major");
@@ -285,9 +285,8 @@ describe("isSameDesired", () => {
     hold: false,
   });
   const [first, second] = [want(aDigest), want("c".repeat(64))];
-  it("is true whatever the order", () =>
-    expect(isSameDesired([first, second], [second, first])).to.equal(true));
-  it("is false for any other difference", () => {
+  it("ignores the order", () => expect(isSameDesired([first, second], [second, first])).to.equal(true));
+  it("returns false for any other difference", () => {
     expect(isSameDesired([first], [{ ...first, hold: true }])).to.equal(false);
     expect(isSameDesired([first], [])).to.equal(false);
     expect(isSameDesired(undefined, [])).to.equal(false);

@@ -104,7 +104,7 @@ describe("Assignments", () => {
     });
   });
 
-  it("frees a place once the session has changed without it, as it could be written only into what the session was", () => {
+  it("frees a place once the session has changed without it", () => {
     for (const name of ["node1", "node2"]) addNode(name);
     expect(assignments.assign(addSession("a", aPlacedStatus()), ["node1"])).to.deep.include({
       nodeName: "node2",
@@ -121,7 +121,7 @@ describe("Assignments", () => {
     });
   });
 
-  it("keeps a place while the cache shows the session as it was before", () => {
+  it("keeps a place while the cache shows the session's previous version", () => {
     for (const name of ["node1", "node2"]) addNode(name);
     const { metadata, ...cached } = addSession("a", aPlacedStatus());
     assignments.assign({ ...cached, metadata: { ...metadata, resourceVersion: String(++version) } }, [
@@ -160,11 +160,11 @@ describe("Assignments", () => {
     ["ten minutes ago", "2030-01-01T09:50:00Z"],
     ["in ten minutes", "2030-01-01T10:10:00Z"],
   ] as const) {
-    it(`keeps a port from use for the quarantine time after its pod or its session is gone, which was ${when} by another clock`, () =>
+    it(`quarantines a port after its pod or session is gone, which was ${when} by another clock`, () =>
       expectQuarantine(finishedAt));
   }
 
-  it("keeps the port from use of a finished session that nobody has looked at yet", () => {
+  it("quarantines the port of a finished session that was not reconciled yet", () => {
     addNode("node1");
     addSession(
       "done",
@@ -189,7 +189,7 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("b"))).to.deep.include({ mediaPort: 20_000 });
   }
 
-  it("keeps a port from use for an hour that a pod was refused for, though that pod goes at once", async () => {
+  it("avoids a port for an hour after a pod was refused because of it, even if that pod is removed at once", async () => {
     addNode("node1");
     const refused = aSessionPod(aGameSession({ metadata: { name: "refused" } }));
     cluster.pods.upsert(refused);
@@ -202,20 +202,20 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("b"))).to.deep.include({ mediaPort: 20_000 });
   });
 
-  it("returns NoFreePort when the ports run out", () => {
+  it("returns NoFreePort if the ports run out", () => {
     addNode("node1");
     for (let port = 20_000; port <= 20_003; port++) assignments.quarantine("node1", [port]);
     expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoFreePort" });
   });
 
-  it("takes a worse node with slot and port where all media ports of the best one are taken", () => {
+  it("chooses a worse node if all media ports of the best one are taken", () => {
     addNode("node1", {}, [{}]);
     addNode("node2");
     for (let port = 20_000; port <= 20_003; port++) assignments.quarantine("node1", [port]);
     expect(assignments.assign(addSession("a"))).to.deep.include({ nodeName: "node2", mediaPort: 20_000 });
   });
 
-  it("returns NoFreePort, with the nodes, where no node that has room has a port, and what is missing where no node has room", () => {
+  it("returns NoFreePort with the nodes if no node with room has a port, and the missing resources if no node has room", () => {
     addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
     addNode("node2", { allocatable: { cpu: "8", memory: "2Gi" } });
     addNode("node3", { allocatable: { cpu: "8", memory: "1Gi" } });
@@ -251,7 +251,7 @@ describe("Assignments", () => {
     });
   });
 
-  it("chooses no node whose memory other sessions have, some of them a moment ago", () => {
+  it("skips nodes whose memory is taken by other sessions, including recent assignments", () => {
     // Each session takes 500m + 250m and 512 MiB + 256 MiB + 256 MiB.
     addNode("node1", { allocatable: { cpu: "8", memory: "3Gi" } }, [{}]);
     addNode("node2", { allocatable: { cpu: "800m", memory: "64Gi" } });
@@ -274,7 +274,7 @@ describe("Assignments", () => {
     ]);
   });
 
-  it("chooses no node whose check fails, and says which", () => {
+  it("skips nodes with a failed check, and names the check", () => {
     addNode("node1");
     const gameNode = cluster.gameNodes.get("node1");
     const failed = {
@@ -302,7 +302,7 @@ describe("Assignments", () => {
     });
   });
 
-  it("gives sessions no port that another pod has", () => {
+  it("skips ports that other pods use", () => {
     addNode("node1");
     cluster.otherPods.upsert({
       ...aNode("other"),
@@ -313,7 +313,7 @@ describe("Assignments", () => {
     expect(assignments.assign(addSession("a"))).to.deep.include({ mediaPort: config.mediaPorts.first + 1 });
   });
 
-  it("counts what other pods leave", () => {
+  it("subtracts the requests of other pods", () => {
     addNode("node1", { allocatable: { cpu: "8", memory: "2Gi" } });
     const other = {
       ...aNode("other"),
@@ -333,13 +333,13 @@ describe("Assignments", () => {
     ["lacks the label", { labels: { "nvidia.com/gpu.present": "false" } }],
   ];
   for (const [what, options] of unfit) {
-    it(`leaves out a node that ${what}`, () => {
+    it(`skips a node that ${what}`, () => {
       addNode("node1", options);
       expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoGameNodes" });
     });
   }
 
-  it("leaves out a node whose agent is silent", async () => {
+  it("skips a node whose agent is silent", async () => {
     addNode("node1");
     await clock.advance(35_000);
     expect(assignments.assign(addSession("a"))).to.deep.include({ reason: "NoGameNodes" });

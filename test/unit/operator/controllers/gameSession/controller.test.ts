@@ -18,7 +18,7 @@ const workers = 10;
 /** Of the operator's own: changes that come within it are answered together. */
 const spacingMs = 100;
 
-describe("GameSession controller, while two thousand sessions wait for a place,", () => {
+describe("GameSession controller with two thousand sessions waiting for a place", () => {
   let clock: FakeClock;
   let cluster: Cluster;
   let controller: Controller;
@@ -69,14 +69,14 @@ describe("GameSession controller, while two thousand sessions wait for a place,"
     await settle();
   }
 
-  it("starts with one pass for each session, and looks for none of them by any other", async () => {
+  it("starts with one pass per session, without searching for others", async () => {
     await start();
     expect(passes).to.have.length(waiting + others);
     expect(new Set(passes).size).to.equal(waiting + others);
     expect(listed, "keys looked up").to.equal(0);
   });
 
-  it("looks at all of them again every ten minutes, in the same way", async () => {
+  it("reconciles all of them every ten minutes in the same way", async () => {
     await start();
     passes.length = 0;
     await clock.advance(600_000);
@@ -99,7 +99,7 @@ describe("GameSession controller, while two thousand sessions wait for a place,"
     ],
   ];
   for (const [what, change] of changes) {
-    it(`lists them twice, and not a hundred times, when a hundred ${what} at once`, async () => {
+    it(`lists them twice rather than a hundred times when a hundred ${what} at once`, async () => {
       await start();
       for (let number = 0; number < others; number++) change(number);
       await clock.advance(2 * spacingMs);

@@ -13,7 +13,7 @@ import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
 const minutes = 60_000;
 
-describe("deadlinesOf, where clocks differ by ten minutes", () => {
+describe("deadlinesOf with clocks ten minutes apart", () => {
   for (const [who, skewMs] of [
     ["ahead of", 10 * minutes],
     ["behind", -10 * minutes],
@@ -62,10 +62,10 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
       expect(isPastNow(session, deadline), "then").to.equal(true);
     }
 
-    it(`lets a session have its time whose start a clock ${who} this one has noted, and no more`, () =>
+    it(`applies the start deadline exactly when startedAt comes from a clock ${who} this one`, () =>
       expectAfter(120, aGameSession({ status: aPlacedStatus({ startedAt: elsewhere() }) }), "start"));
 
-    it(`lets a node have its time that was chosen by a clock ${who} this one, and no more`, () =>
+    it(`applies the download deadline exactly when the node was chosen by a clock ${who} this one`, () =>
       expectAfter(
         60,
         aGameSession({
@@ -74,13 +74,13 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
         "download",
       ));
 
-    it(`ends a session as idle that was ready by a clock ${who} this one, and whose player was never heard of`, () =>
+    it(`applies the idle deadline without keepalives when readyAt comes from a clock ${who} this one`, () =>
       expectAfter(1800, aGameSession({ status: aRunningStatus({ readyAt: elsewhere() }) }), "idle"));
 
-    it(`counts the longest duration of a session that was ready by a clock ${who} this one`, () =>
+    it(`applies the maximum duration when readyAt comes from a clock ${who} this one`, () =>
       expectAfter(28_800, aGameSession({ status: aRunningStatus({ readyAt: elsewhere() }) }), "maxDuration"));
 
-    it(`keeps a finished session for its time to live that ended by a clock ${who} this one`, () =>
+    it(`keeps a finished session for its time to live when it ended by a clock ${who} this one`, () =>
       expectAfter(
         300,
         aGameSession({
@@ -89,14 +89,14 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
         "expiry",
       ));
 
-    it(`gives up a stop in time that began by a clock ${who} this one`, () =>
+    it(`gives up a stop on time when it began by a clock ${who} this one`, () =>
       expectAfter(45, aGameSession({ status: aRunningStatus({ stoppingAt: elsewhere() }) }), "saveGiveUp"));
 
     for (const [what, deadline, seconds] of [
-      ["says so of", "stoppingNote", 5],
+      ["records", "stoppingNote", 5],
       ["gives up", "saveGiveUp", 45],
     ] as const) {
-      it(`${what} a stop in time that only the spec asks for, of a session that was ready by a clock ${who} this one`, () =>
+      it(`${what} a stop requested only in the spec on time when readyAt comes from a clock ${who} this one`, () =>
         expectAfter(
           seconds,
           aGameSession({
@@ -107,7 +107,7 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
         ));
     }
 
-    it(`counts idleness from when it saw the expiry move that a database ${who} this clock has moved`, async () => {
+    it(`counts idleness from when it saw expiresAt change by a database ${who} this clock`, async () => {
       const status = aRunningStatus({ readyAt: elsewhere() });
       const kept = () =>
         aGameSession({
@@ -124,7 +124,7 @@ describe("deadlinesOf, where clocks differ by ten minutes", () => {
     });
   }
 
-  it("counts anew for another moment, and for a session that was forgotten", () => {
+  it("restarts for another moment and for a forgotten session", () => {
     const moments = new Moments();
     const seen = (noted: string, nowMs: number) => moments.note("a", { assignedAt: noted }, nowMs).assignedAt;
     expect(seen("x", 1000)).to.equal(1000);

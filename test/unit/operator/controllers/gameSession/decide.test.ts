@@ -45,23 +45,23 @@ describe("planFor", () => {
       toEnd,
     ],
     [
-      "goes on with a stop that is recorded",
+      "continues a recorded stop",
       { status: aRunningStatus({ stoppingAt: createdAt, stopReason: "IdleTimeout" }), pod: {} },
       toEnd,
     ],
     ["stops an idle session", { status: aRunningStatus(), pod: {}, now: after(1805) }, toEnd],
     [
-      "does not stop a session while keepalives come",
+      "does not stop a session while keepalives arrive",
       { status: aRunningStatus(), spec: { expiresAt }, keptAliveAt: after(1000), pod: {}, now: after(3249) },
       ["createPod", "reportReadiness"],
     ],
     [
-      "stops a session when keepalives come no longer",
+      "stops a session when keepalives cease",
       { status: aRunningStatus(), spec: { expiresAt }, keptAliveAt: after(1000), pod: {}, now: after(3250) },
       toEnd,
     ],
     [
-      "does not shorten the first idle time by an early expiresAt",
+      "does not shorten the first idle period because of an early expiresAt",
       {
         status: aRunningStatus({ readyAt: after(1000).toISOString() }),
         spec: { expiresAt },
@@ -71,7 +71,7 @@ describe("planFor", () => {
       ["createPod", "reportReadiness"],
     ],
     [
-      "stops a session at its longest duration",
+      "stops a session at its maximum duration",
       {
         status: aRunningStatus(),
         spec: { expiresAt },
@@ -82,7 +82,11 @@ describe("planFor", () => {
       toEnd,
     ],
 
-    ["stops a session whose game ended well", { status: aRunningStatus(), pod: { status: ended(0) } }, toEnd],
+    [
+      "stops a session whose game exited normally",
+      { status: aRunningStatus(), pod: { status: ended(0) } },
+      toEnd,
+    ],
     [
       "stops a session whose game crashed",
       { status: aRunningStatus(), pod: { status: ended(3) } },
@@ -102,13 +106,13 @@ describe("planFor", () => {
       "GameCrashed",
     ],
     [
-      "stops a session that is out of memory, as the kubelet reports",
+      "stops a session that is out of memory according to the kubelet",
       { status: aRunningStatus(), pod: { status: ended(137, "", "OOMKilled") } },
       toEnd,
       "OutOfMemory",
     ],
     [
-      "stops a session that is out of memory, as the termination report says",
+      "stops a session that is out of memory according to the termination report",
       {
         status: aRunningStatus(),
         pod: { status: ended(137, aTerminationReport({ reason: "out-of-memory", exitCode: 137 })) },
@@ -117,7 +121,7 @@ describe("planFor", () => {
       "OutOfMemory",
     ],
     [
-      "stops a session that failed after the kernel took one of its processes",
+      "stops a session that failed after the kernel killed one of its processes",
       {
         status: aRunningStatus(),
         pod: { status: ended(1, aTerminationReport({ reason: "exited", exitCode: 1, oomKills: 1 })) },
@@ -126,7 +130,7 @@ describe("planFor", () => {
       "OutOfMemory",
     ],
     [
-      "stops a session that ended well though the kernel took one of its processes",
+      "stops a session that exited normally although the kernel killed one of its processes",
       {
         status: aRunningStatus(),
         pod: { status: ended(0, aTerminationReport({ reason: "exited", exitCode: 0, oomKills: 1 })) },
@@ -149,12 +153,12 @@ describe("planFor", () => {
       "StreamerFailed",
     ],
     [
-      "stops a session whose game ended well long after its streamer failed and was started again",
+      "stops a session whose game exited normally long after a streamer restart",
       { status: aRunningStatus(), pod: { status: { ...ended(0), ...restartedStreamer(5) } } },
       toEnd,
     ],
     [
-      "stops a session whose game crashed long after its streamer failed and was started again",
+      "stops a session whose game crashed long after a streamer restart",
       { status: aRunningStatus(), pod: { status: { ...ended(3), ...restartedStreamer(5) } } },
       toEnd,
       "GameCrashed",
@@ -166,7 +170,7 @@ describe("planFor", () => {
       "PodEvicted",
     ],
     [
-      "stops a session whose pod a taint evicts",
+      "stops a session whose pod is evicted by a taint",
       {
         status: aRunningStatus(),
         pod: {
@@ -251,7 +255,7 @@ describe("planFor", () => {
     ["whose files and save are ready", contentReady],
   ];
   for (const [what, conditions] of preparations) {
-    it(`ends a session ${what} with the API server's words, in bounds, where that has refused the pod until the start deadline`, () => {
+    it(`ends a session ${what} with the API server's truncated error if the pod was refused until the start deadline`, () => {
       const words = "The API server refuses the session's pod: exceeded quota.";
       const podReady = aCondition("PodReady", {
         status: "False",
@@ -272,7 +276,7 @@ describe("planFor", () => {
 
   const reasons: [string, ObservedSession, string][] = [
     [
-      "what the API asked for",
+      "a stop requested by the API",
       { spec: { desiredState: "Stopped", stopReason: "IdleTimeout" }, status: aRunningStatus(), pod: {} },
       "IdleTimeout",
     ],
@@ -300,7 +304,7 @@ describe("planFor", () => {
     ],
     ["a game that ended", { status: aRunningStatus(), pod: { status: ended(0) } }, "GameExited"],
     [
-      "what was written down first",
+      "the recorded cause",
       {
         metadata: { deletionTimestamp: createdAt },
         status: aRunningStatus({ stoppingAt: createdAt, stopReason: "MaxDuration" }),
@@ -316,13 +320,13 @@ describe("planFor", () => {
 
   const absences: [string, ObservedSession, boolean][] = [
     ["the loss of the pod", { status: aRunningStatus() }, true],
-    ["a stop before there is a pod", { spec: stopped, status: aPlacedStatus() }, true],
+    ["a stop before a pod exists", { spec: stopped, status: aPlacedStatus() }, true],
     ["a move to another node", { status: aPlacedStatus(), nodeHealth: "Lost" }, true],
     ["waiting for the files", { status: aPlacedStatus() }, false],
     ["the creation of the pod", { status: aPlacedStatus({ conditions: contentReady }) }, false],
   ];
   for (const [what, given, rests] of absences) {
-    it(`has ${rests ? "to be sure that there is no pod" : "no need to know whether there is a pod"} for ${what}`, () =>
+    it(`${rests ? "relies" : "does not rely"} on the absence of a pod for ${what}`, () =>
       expect(reliesOnAbsentPod(planFor(aSessionWorld(given)))).to.equal(rests));
   }
 });

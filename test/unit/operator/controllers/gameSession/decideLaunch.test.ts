@@ -35,17 +35,17 @@ const imageFailed = withStreamer("ErrImagePull");
 const imageMissing = withStreamer("ImagePullBackOff");
 const toEnd = ["recordStopping", "deletePod", "awaitGameEnd", "awaitSave", "finish"];
 
-describe("planFor, of a session that is launched", () => {
+describe("planFor (launch)", () => {
   const cases: [string, ObservedSession, string[], string?][] = [
     ["places a new session", {}, ["holdSession", "assignNode"]],
     ["waits for the files of a session that is placed", { status: aPlacedStatus() }, ["awaitContent"]],
     [
-      "creates the pod when the files are ready: the pod restores the save",
+      "creates the pod when the files are ready, because the pod restores the save",
       { status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }) },
       ["createPod", "reportReadiness"],
     ],
     [
-      "creates the pod before the save is ready where the files are unpacked already",
+      "creates the pod before the save is ready if the files are already unpacked",
       { status: aPlacedStatus(), isContentCached: true },
       ["createPod", "reportReadiness"],
     ],
@@ -65,7 +65,7 @@ describe("planFor, of a session that is launched", () => {
       ["createPod", "reportReadiness"],
     ],
     [
-      "reports a pod that runs",
+      "reports a running pod",
       { status: aPlacedStatus({ conditions: contentReady }), pod: {} },
       ["createPod", "reportReadiness"],
     ],
@@ -110,13 +110,13 @@ describe("planFor, of a session that is launched", () => {
       "SaveMissing",
     ],
     [
-      "stops a session at once when a second node finds its save damaged",
+      "stops a session at once if a second node finds its save damaged",
       { status: aPlacedStatus({ conditions: [damagedSave], placement: secondNode }), pod: {} },
       toEnd,
       "ChecksumMismatch",
     ],
     [
-      "waits for an archive that arrived damaged to be fetched again",
+      "waits for a new download of an archive that arrived damaged",
       { status: aPlacedStatus({ conditions: [damagedContent] }) },
       ["awaitContent"],
     ],
@@ -131,7 +131,7 @@ describe("planFor, of a session that is launched", () => {
       ["createPod", "reportReadiness"],
     ],
     [
-      "moves a session away from a node with its files whose agent is silent and does not prepare it",
+      "moves a session away from a node that has its files but a silent agent",
       {
         status: aPlacedStatus(),
         pod: {},
@@ -143,7 +143,7 @@ describe("planFor, of a session that is launched", () => {
       ["moveToAnotherNode"],
     ],
     [
-      "moves a session away whose agent fell silent before the save was restored",
+      "moves a session away if its agent fell silent before the save was restored",
       {
         status: aPlacedStatus({ conditions: [aCondition("ContentReady")] }),
         pod: {},
@@ -154,7 +154,7 @@ describe("planFor, of a session that is launched", () => {
       ["moveToAnotherNode"],
     ],
     [
-      "gives an agent that is silent as long to prepare the session as a download may take",
+      "gives a silent agent the download deadline to prepare the session",
       {
         status: aPlacedStatus(),
         pod: {},
@@ -166,7 +166,7 @@ describe("planFor, of a session that is launched", () => {
       ["createPod", "reportReadiness"],
     ],
     [
-      "keeps a session that its agent prepared before it fell silent",
+      "keeps a session that was prepared before its agent fell silent",
       {
         status: aPlacedStatus({ conditions: contentReady }),
         pod: {},
@@ -177,7 +177,7 @@ describe("planFor, of a session that is launched", () => {
       ["createPod", "reportReadiness"],
     ],
     [
-      "keeps a session that waits for its save where the kubelet alone is silent",
+      "keeps a session that waits for its save if only the kubelet is silent",
       { status: aPlacedStatus(), pod: {}, isContentCached: true, nodeHealth: "Unknown", now: after(60) },
       ["createPod", "reportReadiness"],
     ],
@@ -197,7 +197,7 @@ describe("planFor, of a session that is launched", () => {
       ["awaitContent"],
     ],
     [
-      "stops a session that gets no node in time",
+      "stops a session that is not placed in time",
       { status: { startedAt: createdAt }, now: after(120) },
       ["finish"],
       "NoCapacity",
@@ -223,7 +223,7 @@ describe("planFor, of a session that is launched", () => {
       "StartTimedOut",
     ],
     [
-      "stops a session whose pod is stuck at its start deadline, where the GameNode alone says that its files are there",
+      "stops a session whose pod is stuck at its start deadline if only the GameNode lists its files",
       { status: aPlacedStatus(), isContentCached: true, pod: { status: imageFailed }, now: after(120) },
       toEnd,
       "StartTimedOut",
@@ -236,7 +236,7 @@ describe("planFor, of a session that is launched", () => {
     ],
 
     [
-      "changes a port that is taken",
+      "changes a taken port",
       {
         status: aPlacedStatus({ conditions: contentReady }),
         pod: { status: noRoom("1 node(s) didn't have free ports"), isBound: false },
@@ -252,7 +252,7 @@ describe("planFor, of a session that is launched", () => {
       ["changePort"],
     ],
     [
-      "changes a third port that is taken, on the second node too",
+      "changes a third taken port, on the second node too",
       {
         status: aPlacedStatus({ conditions: contentReady, placement: secondNode }),
         pod: { status: noRoom("1 node(s) didn't have free ports"), isBound: false },
@@ -278,7 +278,7 @@ describe("planFor, of a session that is launched", () => {
       "StartTimedOut",
     ],
     [
-      "stops a session that was played whose port the kubelet refuses",
+      "stops a played session whose port the kubelet refuses",
       { status: aRunningStatus(), pod: { status: { phase: "Failed", reason: "NodePorts" } } },
       toEnd,
       "PodRejected",
@@ -309,13 +309,13 @@ describe("planFor, of a session that is launched", () => {
       ["moveToAnotherNode"],
     ],
     [
-      "stops a session that was played where its pod is refused by a kubelet that was restarted, as its last save lies there",
+      "stops a played session whose pod is refused by a restarted kubelet, because its last save is there",
       { status: aRunningStatus(), pod: { status: { phase: "Failed", reason: "UnexpectedAdmissionError" } } },
       toEnd,
       "PodRejected",
     ],
     [
-      "leaves a game that is played alone when somebody edits away that its files were ready",
+      "does not stop a running game if somebody removes ContentReady from the status",
       { status: aRunningStatus({ conditions: [refused] }), pod: { status: running } },
       ["createPod", "reportReadiness"],
     ],
@@ -337,7 +337,7 @@ describe("planFor, of a session that is launched", () => {
       ["removeObsoletePod"],
     ],
     [
-      "leaves a node for another one that does not get the image",
+      "moves away from a node that cannot get the image",
       { status: aPlacedStatus({ conditions: contentReady }), pod: { status: imageMissing } },
       ["leaveForImage", "reportReadiness"],
     ],
@@ -350,18 +350,18 @@ describe("planFor, of a session that is launched", () => {
       ["createPod", "reportReadiness"],
     ],
     [
-      "waits for the kubelet's second try to get the image",
+      "waits for the kubelet's second attempt to get the image",
       { status: aPlacedStatus({ conditions: contentReady }), pod: { status: imageFailed } },
       ["createPod", "reportReadiness"],
     ],
     ["takes up the running pod of a session whose status was emptied", { status: {}, pod: {} }, ["adoptPod"]],
     [
-      "takes up the running pod of a stopped session whose status was emptied",
+      "adopts the running pod of a stopped session whose status was emptied",
       { spec: stopped, status: {}, pod: {} },
       ["adoptPod"],
     ],
     [
-      "takes up the pod that was played when the status names another node",
+      "adopts the played pod if the status names another node",
       { status: aRunningStatus({ podRef: { name: "gs-1", uid: "uid-of-pod" } }), pod: { nodeName: "node9" } },
       ["adoptPod"],
     ],
@@ -372,19 +372,19 @@ describe("planFor, of a session that is launched", () => {
     ],
 
     [
-      "stops a session at once whose game needs an internet that is not allowed",
+      "stops a session at once if its game needs internet access that is not allowed",
       { spec: internet },
       ["finish"],
       "NetworkNotAllowed",
     ],
     [
-      "stops a session whose game needs the internet where policies are not enforced",
+      "stops a session whose game needs internet access if policies are not enforced",
       { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "NotEnforced" },
       ["finish"],
       "NetworkNotEnforced",
     ],
     [
-      "waits for the network probe before it creates a pod with internet",
+      "waits for the network probe before it creates a pod with internet access",
       { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Awaited" },
       ["awaitNetwork"],
     ],
@@ -401,28 +401,28 @@ describe("planFor, of a session that is launched", () => {
       "NetworkNotEnforced",
     ],
     [
-      "blames the files of a session with internet that were not there at its start deadline",
+      "reports missing files of a session with internet access at its start deadline",
       { spec: internet, status: aPlacedStatus(), internet: "Awaited", now: after(120) },
       ["finish"],
       "DownloadTimedOut",
     ],
     [
-      "places a session with internet while the network probe is awaited",
+      "places a session with internet access while it waits for the network probe",
       { spec: internet, internet: "Awaited" },
       ["holdSession", "assignNode"],
     ],
     [
-      "creates a pod with internet where that is allowed",
+      "creates a pod with internet access if that is allowed",
       { spec: internet, status: aPlacedStatus({ conditions: contentReady }), internet: "Allowed" },
       ["createPod", "reportReadiness"],
     ],
     [
-      "keeps a game that has the internet when the network probe finds out otherwise",
+      "keeps a game with internet access if the network probe later finds policies unenforced",
       { spec: internet, status: aRunningStatus(), pod: {}, internet: "NotEnforced" },
       ["createPod", "reportReadiness"],
     ],
     [
-      "takes a requested stop before it refuses the internet",
+      "prefers a requested stop to a refusal of internet access",
       { spec: { ...internet, ...stopped } },
       ["finish"],
     ],

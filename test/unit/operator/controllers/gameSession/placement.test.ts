@@ -31,23 +31,27 @@ describe("chooseNode", () => {
       "b",
     ],
     [
-      "no new node that is being filled, whatever it holds",
+      "another node rather than a new one that is being filled",
       [candidate("a", { isFilling: true, content: "Ready" }), candidate("b", { used: 1 })],
       "b",
     ],
     [
-      "a new node that is being filled when no other has room",
+      "a new node that is being filled if no other has room",
       [candidate("a", { isFilling: true }), candidate("b", { used: 2 })],
       "a",
     ],
-    ["not a full holder", [candidate("a"), candidate("b", { content: "Ready", used: 2 })], "a"],
     [
-      "one that is fetching it before one that is not",
+      "a node without the game if the holder is full",
+      [candidate("a"), candidate("b", { content: "Ready", used: 2 })],
+      "a",
+    ],
+    [
+      "a node that fetches the game before one that does not",
       [candidate("a"), candidate("b", { content: "Downloading" })],
       "b",
     ],
     [
-      "one that failed to get it last",
+      "a node that failed to fetch the game last",
       [candidate("a", { content: "Failed" }), candidate("b", { used: 1 })],
       "b",
     ],
@@ -56,9 +60,9 @@ describe("chooseNode", () => {
       [candidate("a", { slots: 2, used: 1 }), candidate("b", { slots: 8, used: 2 })],
       "b",
     ],
-    ["by name when all is equal", [candidate("b"), candidate("a")], "a"],
+    ["the first node by name among equals", [candidate("b"), candidate("a")], "a"],
     [
-      "no holder of the game without the memory",
+      "no holder of the game that lacks the memory",
       [
         candidate("a", { used: 1 }),
         candidate("b", { content: "Ready", left: { cpuMillicores: 4000, memoryBytes: gibibytes(1) - 1 } }),
@@ -66,21 +70,21 @@ describe("chooseNode", () => {
       "a",
     ],
     [
-      "no node without the processors",
+      "no node that lacks the CPU",
       [
         candidate("a", { left: { cpuMillicores: 749, memoryBytes: gibibytes(8) } }),
         candidate("b", { used: 1 }),
       ],
       "b",
     ],
-    ["a node that just has room", [candidate("a", { left: needed })], "a"],
-    ["no node when none has room", [candidate("a", { left: { ...needed, memoryBytes: 0 } })], undefined],
+    ["a node with exactly enough room", [candidate("a", { left: needed })], "a"],
+    ["no node if none has room", [candidate("a", { left: { ...needed, memoryBytes: 0 } })], undefined],
   ];
   for (const [what, candidates, chosen] of cases) {
-    it(`takes ${what}`, () => expect(chooseNode(candidates, needed)?.nodeName).to.equal(chosen));
+    it(`chooses ${what}`, () => expect(chooseNode(candidates, needed)?.nodeName).to.equal(chosen));
   }
 
-  it("takes no node with fewer free slots than the session's shares of a GPU", () => {
+  it("skips nodes with fewer free slots than the session's GPU shares", () => {
     const candidates = [candidate("a", { used: 1 }), candidate("b", { slots: 4, used: 2 })];
     expect(chooseNode(candidates, { ...needed, slots: 2 })?.nodeName).to.equal("b");
     expect(chooseNode(candidates, { ...needed, slots: 3 })).to.equal(undefined);
@@ -90,7 +94,7 @@ describe("chooseNode", () => {
 describe("noNodeReason", () => {
   const short = candidate("a", { left: { cpuMillicores: 4000, memoryBytes: gibibytes(0.5) } });
 
-  it("tells apart that there are no nodes, that slots are taken, and that none has room", () => {
+  it("distinguishes no nodes, no free slots and no room", () => {
     expect(noNodeReason([], needed)).to.include({ reason: "NoGameNodes" });
     expect(noNodeReason([candidate("a", { used: 2 })], needed)).to.deep.equal({
       reason: "NoCapacity",
@@ -101,7 +105,7 @@ describe("noNodeReason", () => {
     });
   });
 
-  it("says what the pod requests and which nodes have most", () => {
+  it("names the pod's requests and the nodes with the most free resources", () => {
     const nodes = [1, 2, 3, 4].map((number) =>
       candidate(`n${number}`, { left: { cpuMillicores: 100 * number, memoryBytes: gibibytes(number / 8) } }),
     );
@@ -117,6 +121,6 @@ describe("choosePort", () => {
     expect(choosePort(range, new Set())).to.equal(20_000);
     expect(choosePort(range, new Set([20_000, 20_002]))).to.equal(20_001);
   });
-  it("returns undefined when all ports are taken", () =>
+  it("returns undefined if all ports are taken", () =>
     expect(choosePort(range, new Set([20_000, 20_001, 20_002]))).to.equal(undefined));
 });

@@ -34,14 +34,14 @@ const environmentOf = ({
   Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
 
 describe("buildPod", () => {
-  it("tells the streamer which display the chart decided for, and by itself otherwise", () => {
+  it("passes the chart's display server to the streamer, or chooses one automatically", () => {
     expect(environmentOf(podOf().streamer)).to.include({ DISPLAY_SERVER: "auto" });
     expect(environmentOf(podOf(aGameSession(), { DISPLAY_SERVER: "xwayland" }).streamer)).to.include({
       DISPLAY_SERVER: "xwayland",
     });
   });
 
-  it("names the pull secrets of its images, and none where they need none", () => {
+  it("references the configured pull secrets, if any", () => {
     expect(podOf().spec).to.not.have.property("imagePullSecrets");
     expect(
       podOf(aGameSession(), { IMAGE_PULL_SECRETS: "ours, mirror.example.com" }).spec.imagePullSecrets,
@@ -49,7 +49,7 @@ describe("buildPod", () => {
     expect(() => readConfig({ ...images, IMAGE_PULL_SECRETS: "No Name" })).to.throw("IMAGE_PULL_SECRETS");
   });
 
-  it("is named after its session, owned by it, and kept until its termination report is read", () => {
+  it("names the pod after its session, sets the owner, and keeps the pod until its termination report is read", () => {
     const { metadata } = podOf().pod;
     expect(metadata).to.deep.include({
       name: "gs-aaaaaaaaaaaaaaaaaaaa",
@@ -72,7 +72,7 @@ describe("buildPod", () => {
     });
   });
 
-  it("holds no token and gives neither container any privilege", () => {
+  it("mounts no token and gives neither container privileges", () => {
     const { spec, game, streamer } = podOf();
     expect(spec).to.include({
       automountServiceAccountToken: false,
@@ -95,7 +95,7 @@ describe("buildPod", () => {
     }
   });
 
-  it("gives the streamer the public keys of its session's tickets, and the game none", () => {
+  it("gives the public keys for the session's tickets to the streamer only", () => {
     const ticketPublicKey = "A".repeat(43);
     const { game, streamer } = podOf(aGameSession({ spec: { ticketPublicKey } }));
     expect(environmentOf(streamer)).to.include({
@@ -106,14 +106,14 @@ describe("buildPod", () => {
     expect(environmentOf(game)).to.not.have.any.keys("TICKET_PUBLIC_KEY", "OPERATOR_PUBLIC_KEY");
   });
 
-  it("lets the streamer of a session that was launched before there were tickets ask for none", () => {
+  it("disables tickets for a session without a ticket key", () => {
     expect(environmentOf(podOf().streamer)).to.include({
       TICKET_PUBLIC_KEY: "none",
       OPERATOR_PUBLIC_KEY: place.operatorPublicKey,
     });
   });
 
-  it("lets a game write to nothing but memory that has a size", () => {
+  it("lets a game write only to size-limited memory volumes", () => {
     const { spec, game } = podOf();
     const writable = (game.volumeMounts ?? [])
       .filter(({ readOnly }) => readOnly !== true)
@@ -126,7 +126,7 @@ describe("buildPod", () => {
     }
   });
 
-  it("is pinned by affinity, so that the scheduler counts, and stays on an unreachable node until the operator gives that up", () => {
+  it("pins the pod by affinity, so that the scheduler accounts for it, and keeps it on an unreachable node", () => {
     const { spec } = podOf();
     expect(spec).to.not.have.property("nodeName");
     expect(
@@ -146,7 +146,7 @@ describe("buildPod", () => {
     });
   });
 
-  it("adds labels, annotations and node labels of the site, and keeps its own beside them", () => {
+  it("adds the configured labels, annotations and node selector to its own", () => {
     const { pod, spec } = podOf(aGameSession(), {
       SESSION_POD_LABELS: '{"team":"games"}',
       SESSION_POD_ANNOTATIONS: '{"example.com/cost":"play"}',
@@ -167,14 +167,14 @@ describe("buildPod", () => {
     expect(podOf().spec, "of a site that says nothing").to.not.have.property("nodeSelector");
   });
 
-  it("asks the autoscalers of nodes to leave the session alone, each by its own annotation", () => {
+  it("sets the annotation of each node autoscaler that protects the session", () => {
     expect(podOf().pod.metadata.annotations).to.deep.equal({
       "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
       "karpenter.sh/do-not-disrupt": "true",
     });
   });
 
-  it("opens the network only to a session that is to have it, with nameservers of its own", () => {
+  it("enables the network, with separate nameservers, only for sessions with internet access", () => {
     const closed = podOf();
     expect(closed.pod.metadata.labels).to.not.have.property("joypod.dev/network");
     expect(environmentOf(closed.game)).to.not.have.property("GAME_NETWORK");
@@ -193,7 +193,7 @@ describe("buildPod", () => {
     expect(open.spec).to.deep.include({ dnsPolicy: "None", dnsConfig: { nameservers: ["192.0.2.53"] } });
   });
 
-  it("mounts the game read-only, and the session's folder on the node in the streamer alone, from directories that must exist", () => {
+  it("mounts the game read-only and the session's folder only in the streamer, from existing directories", () => {
     const { spec, game, streamer } = podOf();
     expect(spec.volumes?.filter(({ hostPath }) => hostPath)).to.deep.equal([
       {
@@ -211,7 +211,7 @@ describe("buildPod", () => {
     expect(streamer.volumeMounts?.map(({ name }) => name)).to.not.include("game");
   });
 
-  it("tells the streamer its port, address and picture", () => {
+  it("passes port, addresses and picture settings to the streamer", () => {
     const { streamer, game } = podOf();
     expect(streamer).to.include({ restartPolicy: "Always" });
     expect(environmentOf(streamer)).to.include({
@@ -237,7 +237,7 @@ describe("buildPod", () => {
     ]);
   });
 
-  it("passes the initial quality to the streamer, which is the limits of the stream when the spec has none", () => {
+  it("passes the initial quality to the streamer, or the stream's limits if the spec has none", () => {
     const { stream } = aGameSession().spec;
     const quality = {
       preset: "DataSaver",
@@ -273,7 +273,7 @@ describe("buildPod", () => {
     });
   });
 
-  it("starts the launcher when the saves are there, with the engine's folder, the saves as home and the gamepad's shim", () => {
+  it("starts the launcher once the saves exist, with the engine's folder, the saves as home and the gamepad shim", () => {
     const { game } = podOf();
     expect(game.args).to.deep.equal(["/game/run.sh"]);
     expect(environmentOf(game)).to.include({
@@ -291,7 +291,7 @@ describe("buildPod", () => {
     });
   });
 
-  it("requests what placement counts, and is limited where the session says", () => {
+  it("requests the resources that placement counts, with the session's limits", () => {
     const resources = {
       cpuMillicores: 1500,
       memoryBytes: 2 ** 30,
@@ -307,7 +307,7 @@ describe("buildPod", () => {
     expect(game.resources?.limits?.["memory"]).to.equal(String(3 * 2 ** 30 + 2 ** 28));
   });
 
-  it("is limited to what is requested for sessions that say nothing else", () => {
+  it("uses the requests as limits by default", () => {
     const { game } = podOf(
       aGameSession({
         spec: {
@@ -321,7 +321,7 @@ describe("buildPod", () => {
       .and.to.equal(game.resources?.requests?.["memory"]);
   });
 
-  it("asks for as many GPUs as the session's share, where there is a GPU resource", () => {
+  it("requests as many GPUs as the session's shares if a GPU resource is configured", () => {
     const session = aGameSession({
       spec: { profile: "Gpu", resources: { cpuMillicores: 500, memoryBytes: 2 ** 30, gpuShare: 3 } },
     });
@@ -331,7 +331,7 @@ describe("buildPod", () => {
     expect(podOf(session).game.resources?.limits).to.not.have.property("amd.com/gpu");
   });
 
-  it("asks for one GPU where there is a GPU resource, and renders on it", () => {
+  it("requests one GPU and renders on it if a GPU resource is configured", () => {
     const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
       GPU_RESOURCE_NAME: "amd.com/gpu",
     });
@@ -343,7 +343,7 @@ describe("buildPod", () => {
       expect(spec.tolerations).to.deep.include({ key, operator: "Exists", effect: "NoSchedule" });
   });
 
-  it("gives each container the devices that are configured for it", () => {
+  it("gives each container its configured devices", () => {
     const { game, streamer } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
       GPU_RESOURCE_NAME: "gpu.intel.com/i915",
       GPU_STREAMER_COUNT: "1",
@@ -359,7 +359,7 @@ describe("buildPod", () => {
       );
   });
 
-  it("takes the container without a device to the node's by the runtime class", () => {
+  it("gives a container without devices access to the node's through the runtime class", () => {
     const { game, streamer, spec } = podOf(aGameSession({ spec: { profile: "Gpu" } }), {
       GPU_RESOURCE_NAME: "nvidia.com/gpu",
       GPU_RUNTIME_CLASS: "nvidia",
@@ -387,7 +387,7 @@ describe("buildPod", () => {
     }
   });
 
-  it("joins the groups that own the node's device files, and has nothing of GPUs where games render in software", () => {
+  it("joins the groups of the node's device files, and configures no GPU for software rendering", () => {
     expect(
       podOf(aGameSession(), { GPU_RESOURCE_NAME: "amd.com/gpu", GPU_GROUPS: "44,105" }).spec.securityContext
         ?.supplementalGroups,

@@ -33,7 +33,7 @@ const settled = (status = aRunningStatus()) => {
 };
 
 describe("StatusDraft", () => {
-  it("sets every known condition from the first pass", () => {
+  it("sets every known condition in the first pass", () => {
     const status = StatusDraft.from(aGameSession(), after(1)).close();
     expect(status?.conditions?.map(({ type }) => type)).to.have.members(allTypes);
     expect(status).to.deep.include({
@@ -43,19 +43,19 @@ describe("StatusDraft", () => {
     });
   });
 
-  it("is no write when nothing has changed", () => {
+  it("writes nothing if nothing has changed", () => {
     expect(StatusDraft.from(aGameSession({ status: settled() }), after(60)).close()).to.equal(undefined);
   });
 
   const generations: [string, boolean, NonNullable<Parameters<typeof aGameSession>[0]>][] = [
     ["starts", false, { status: settled(aPlacedStatus()) }],
-    ["runs, as after a keepalive", true, { status: settled() }],
+    ["runs, for example after a keepalive", true, { status: settled() }],
     ["is asked to stop", false, { spec: { desiredState: "Stopped" }, status: settled() }],
     ["is being deleted", false, { metadata: { deletionTimestamp: createdAt }, status: settled() }],
-    ["is over", true, { status: settled(aRunningStatus({ conditions: [aCondition("Finished")] })) }],
+    ["has finished", true, { status: settled(aRunningStatus({ conditions: [aCondition("Finished")] })) }],
   ];
   for (const [what, isWritten, { metadata, spec, status }] of generations) {
-    it(`is ${isWritten ? "a" : "no"} write when only the generation of a session has changed that ${what}`, () => {
+    it(`${isWritten ? "writes" : "does not write"} a changed generation of a session that ${what}`, () => {
       const session = aGameSession({
         metadata: { ...metadata, generation: 7 },
         ...(spec && { spec }),
@@ -68,7 +68,7 @@ describe("StatusDraft", () => {
     });
   }
 
-  it("takes Ready away at the end, and does not bring it back", () => {
+  it("removes Ready at the end and does not restore it", () => {
     const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
     draft.setFinished("UserRequested", "The session ended normally.");
     const written = draft.close();
@@ -81,7 +81,7 @@ describe("StatusDraft", () => {
     ).to.equal(undefined);
   });
 
-  it("leaves the node agent's part out of what it writes", () => {
+  it("does not write the node agent's part", () => {
     const status = settled({
       ...aRunningStatus(),
       save: {
@@ -107,7 +107,7 @@ describe("StatusDraft", () => {
     ]);
   });
 
-  it("resets the agent's conditions for a new node, and keeps them so until that node's agent has reported", () => {
+  it("resets the agent's conditions for a new node until its agent has reported", () => {
     const draft = StatusDraft.from(aGameSession({ status: settled() }), after(60));
     draft.resetAgentConditions();
     const moved = draft.close();
@@ -138,14 +138,14 @@ describe("StatusDraft", () => {
     ["finished", { status: settled(aRunningStatus({ conditions: [aCondition("Finished")] })) }, "Finished"],
   ];
   for (const [what, session, phase] of phases) {
-    it(`calls a session that is ${what} ${phase}`, () => {
+    it(`reports a session that is ${what} as ${phase}`, () => {
       const draft = StatusDraft.from(aGameSession(session), after(1));
       draft.status.address = "192.0.2.99";
       expect(draft.close()?.phase).to.equal(phase);
     });
   }
 
-  it("knows its own write, whatever the agent has said since, from another's", () => {
+  it("recognizes its own write after later agent reports", () => {
     const session = aGameSession({ status: settled(aPlacedStatus()) });
     const draft = StatusDraft.from(session, after(60));
     draft.set("Ready", "False", "Interrupted", "The streamer restarts.");

@@ -68,7 +68,7 @@ describe("Streams", () => {
 
   const follow = (): void => void (unsubscribe = streams.subscribe((key) => told.push(key)));
 
-  it("asks a starting pod's streamer until it is playable, and enqueues the session once", async () => {
+  it("polls a starting pod's streamer until it is playable, and enqueues the session once", async () => {
     follow();
     const pod = podWith(starting);
     responses = [new Error("refused"), false, true];
@@ -82,14 +82,14 @@ describe("Streams", () => {
     expect([asked.length, clock.pendingTimers]).to.deep.equal([3, 0]);
   });
 
-  it("asks at growing intervals", async () => {
+  it("polls at growing intervals", async () => {
     follow();
     pods.upsert(podWith(starting));
     await clock.advance(60_000);
     expect(asked.length).to.be.within(80, 100);
   });
 
-  it("takes a game that runs for playable when it has opened a window", async () => {
+  it("treats a running game as playable once it has opened a window", async () => {
     follow();
     responses = [false, "no window", "no window", true];
     pods.upsert(podWith(starting));
@@ -97,7 +97,7 @@ describe("Streams", () => {
     expect([asked.length, told.length]).to.deep.equal([4, 1]);
   });
 
-  it("takes a game for playable that has run for a while without a window", async () => {
+  it("treats a game without a window as playable after a while", async () => {
     follow();
     responses = Array.from({ length: 100 }, () => "no window" as const);
     pods.upsert(podWith(starting));
@@ -107,7 +107,7 @@ describe("Streams", () => {
     expect(told).to.have.length(1);
   });
 
-  it("asks about pods that existed before it", async () => {
+  it("polls pods that existed before it", async () => {
     pods.upsert(podWith(starting));
     follow();
     await clock.advance(0);
@@ -120,7 +120,7 @@ describe("Streams", () => {
     ["it is stopped", () => unsubscribe()],
   ];
   for (const [what, end] of ends) {
-    it(`stops asking when ${what}`, async () => {
+    it(`stops polling when ${what}`, async () => {
       follow();
       const pod = podWith(starting);
       pods.upsert(pod);
@@ -132,7 +132,7 @@ describe("Streams", () => {
     });
   }
 
-  it("learns what the stream is like of a streamer that the kubelet reported first", async () => {
+  it("queries the stream of a streamer that the kubelet reported first", async () => {
     follow();
     const pod = podWith(starting);
     responses = [false, false, true];
@@ -148,7 +148,7 @@ describe("Streams", () => {
     ]);
   });
 
-  it("stops asking ten seconds after the kubelet's report", async () => {
+  it("stops polling ten seconds after the kubelet's report", async () => {
     follow();
     pods.upsert(podWith(starting));
     await clock.advance(0);
@@ -159,14 +159,14 @@ describe("Streams", () => {
     expect([asked.length - length, told, clock.pendingTimers]).to.deep.equal([0, [], 0]);
   });
 
-  it("does not ask about pods that were ready before it", async () => {
+  it("does not poll pods that were ready before it", async () => {
     pods.upsert(podWith(running));
     follow();
     await clock.advance(5000);
     expect(asked).to.deep.equal([]);
   });
 
-  it("does not ask before the streamer runs", async () => {
+  it("does not poll before the streamer runs", async () => {
     follow();
     pods.upsert(podWith({ phase: "Pending" }));
     pods.upsert(

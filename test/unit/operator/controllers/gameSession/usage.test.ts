@@ -25,13 +25,13 @@ const node: Node = {
 };
 
 describe("usageOf", () => {
-  it("takes the game's own termination report, from Ready to the game's end", () => {
+  it("uses the game's termination report, from Ready to the game's end", () => {
     expect(
       usageOf(running, { pod: aSessionPod(running, { status: ended() }), node }, after(300)),
     ).to.deep.equal({ durationSeconds: 60, cpuSeconds: 12.5, peakMemoryBytes: 300_000_000 });
   });
 
-  it("falls back to the streamer's report when the game left none", () => {
+  it("falls back to the streamer's report if the game left none", () => {
     const status = {
       ...ended(137, ""),
       initContainerStatuses: [
@@ -44,22 +44,22 @@ describe("usageOf", () => {
   });
 
   for (const [what, message] of [
-    ["none", ""],
-    ["cut", aTerminationReport().slice(0, 40)],
+    ["empty", ""],
+    ["truncated", aTerminationReport().slice(0, 40)],
     ["another program's", "Killed"],
-    ["of another shape", '{"cpuSeconds":-1}'],
+    ["malformed", '{"cpuSeconds":-1}'],
   ]) {
-    it(`is unknown when the termination report is ${what ?? ""}`, () => {
+    it(`returns undefined if the termination report is ${what ?? ""}`, () => {
       expect(
         usageOf(running, { pod: aSessionPod(running, { status: ended(1, message) }), node }, after(300)),
       ).to.equal(undefined);
     });
   }
 
-  it("is unknown without a pod", () =>
+  it("returns undefined without a pod", () =>
     expect(usageOf(running, { pod: undefined, node }, after(300))).to.equal(undefined));
 
-  it("lasts no time when the session was never ready, and never less than none", () => {
+  it("reports zero time for a session that was never ready, and never a negative time", () => {
     const early = aGameSession({ status: aPlacedStatus() });
     expect(
       usageOf(early, { pod: aSessionPod(early, { status: ended() }), node }, after(300))?.durationSeconds,
@@ -72,7 +72,7 @@ describe("usageOf", () => {
   });
 
   for (const minutes of [10, -10]) {
-    it(`lasts as long as it was played, but for its launch, where the node's clock is off by ${minutes} minutes`, () => {
+    it(`reports the played time without the launch if the node's clock is off by ${minutes} minutes`, () => {
       const there = (seconds: number): string => after(seconds + minutes * 60).toISOString();
       const game = containerStatus("game", {
         terminated: {
@@ -91,7 +91,7 @@ describe("usageOf", () => {
     });
   }
 
-  it("lasts from Ready to the end where the kubelet did not say when the game began", () => {
+  it("reports the time from Ready to the end if the kubelet did not report the game's start", () => {
     const unknown = JSON.parse('{ "startedAt": null }') as { startedAt: string };
     const game = containerStatus("game", {
       terminated: {
@@ -110,7 +110,7 @@ describe("usageOf", () => {
     ).to.equal(300);
   });
 
-  describe("of a game that claims more than can be", () => {
+  describe("with an impossible report of the game", () => {
     const claim = aTerminationReport({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
     /** Its container ran for a minute; the kubelet may have cut off most of a second. */
     function claimed(of: Node | undefined, limits?: Record<string, string>) {
@@ -133,26 +133,26 @@ describe("usageOf", () => {
       return usageOf(running, { pod, node: of }, after(300));
     }
 
-    it("counts all processors of the node for as long as its container ran", () => {
+    it("limits CPU time to all CPUs of the node while the container ran", () => {
       expect(claimed(node)?.cpuSeconds).to.equal(61 * 4);
     });
 
-    it("counts no more processors than its container's limit", () => {
+    it("limits CPU time to the container's limit", () => {
       expect(claimed(node, { cpu: "1500m" })?.cpuSeconds).to.equal(61 * 1.5);
       expect(claimed(node, { cpu: "2" })?.cpuSeconds).to.equal(61 * 2);
     });
 
-    it("counts a bounded number of processors where the node is gone", () => {
+    it("limits CPU time to a maximum if the node is gone", () => {
       expect(claimed(undefined)?.cpuSeconds).to.equal(61 * 64);
     });
 
-    it("counts no more memory than its container's limit", () => {
+    it("limits memory to the container's limit", () => {
       expect(claimed(node)?.peakMemoryBytes).to.equal(
         running.spec.resources.memoryBytes + running.spec.saveVolumeBytes,
       );
     });
 
-    it("counts memory up to the limit, where that is above what is requested", () => {
+    it("counts memory up to the limit if it exceeds the request", () => {
       const resources = { ...running.spec.resources, memoryLimitBytes: 2 ** 40 };
       const session = { ...running, spec: { ...running.spec, resources } };
       const pod = aSessionPod(session, {
@@ -161,7 +161,7 @@ describe("usageOf", () => {
       expect(usageOf(session, { pod, node }, after(300))?.peakMemoryBytes).to.equal(2 ** 39);
     });
 
-    it("counts no time below none when the clocks disagree", () => {
+    it("reports no negative time if the clocks disagree", () => {
       const status = {
         ...ended(),
         containerStatuses: [

@@ -50,13 +50,13 @@ function report(profile: "Gpu" | "Software", playable: PlayableStream | undefine
 }
 
 describe("reportStream", () => {
-  it("says what was found, and that the GPU renders", () => {
+  it("records the report, and that the GPU renders", () => {
     const { accelerated, ...rest } = report("Gpu", { picture, encoder: "vah264enc", codec: "h264" });
     expect(rest).to.deep.equal({ stream, events: [], counted: [] });
     expect(accelerated).to.include({ status: "True", reason: "RendersOnGpu" });
   });
 
-  it("warns, and counts it, when a session that was to have a GPU renders in software", () => {
+  it("warns and counts when a session that requested a GPU renders in software", () => {
     const { accelerated, events, counted } = report("Gpu", {
       picture: { ...picture, obstacle: "SoftwareRenderer" },
       encoder: "x264enc",
@@ -67,7 +67,7 @@ describe("reportStream", () => {
     expect(counted).to.deep.equal(["SoftwareRenderer"]);
   });
 
-  it("has no condition for a session that was to have no GPU", () => {
+  it("sets no condition for a session without a GPU", () => {
     expect(report("Software", { picture, encoder: "vah264enc", codec: "h264" })).to.deep.equal({
       stream,
       accelerated: undefined,
@@ -76,7 +76,7 @@ describe("reportStream", () => {
     });
   });
 
-  it("says nothing of a streamer that has not said it", () => {
+  it("does nothing before the streamer has reported", () => {
     for (const playable of [undefined, { picture: undefined, encoder: "x264enc", codec: "h264" } as const]) {
       expect(report("Gpu", playable)).to.deep.equal({
         stream: undefined,

@@ -42,17 +42,17 @@ function graceOf(status: GameSessionStatus, podStatus: PodStatus): number | unde
 describe("graceSecondsOf", () => {
   const whole = undefined;
   const cases: [string, GameSessionStatus, PodStatus, number | undefined][] = [
-    ["ten seconds to a pod whose game has yet to begin", aPlacedStatus(), starting, 10],
-    ["its whole time to a pod whose game runs, ready or not", aPlacedStatus(), running, whole],
-    ["its whole time to a pod whose game has ended", aRunningStatus(), ended(), whole],
+    ["ten seconds for a pod whose game has not started", aPlacedStatus(), starting, 10],
+    ["the full period for a pod whose game runs, ready or not", aPlacedStatus(), running, whole],
+    ["the full period for a pod whose game has ended", aRunningStatus(), ended(), whole],
     [
-      "its whole time to a pod whose game runs by the streamer's word, before the kubelet reports it",
+      "the full period for a pod whose streamer reports the game before the kubelet does",
       aRunningStatus(),
       starting,
       whole,
     ],
   ];
   for (const [what, status, podStatus, seconds] of cases) {
-    it(`gives ${what}`, () => expect(graceOf(status, podStatus)).to.equal(seconds));
+    it(`returns ${what}`, () => expect(graceOf(status, podStatus)).to.equal(seconds));
   }
 });
