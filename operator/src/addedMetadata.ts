@@ -21,7 +21,7 @@ const namedValues = (value: z.ZodString) =>
       try {
         return JSON.parse(text);
       } catch {
-        context.addIssue('is no JSON: write an object of names and values, such as {"team": "games"}');
+        context.addIssue('is not valid JSON. Write an object of names and values, such as {"team": "games"}');
         return z.NEVER;
       }
     })
@@ -59,7 +59,7 @@ export const AddedAnnotations = namedValues(z.string())
   .refine(
     // Joypod sets the same value. Earlier configurations may still set it, so it is accepted.
     ({ "karpenter.sh/do-not-disrupt": word }) => word === undefined || word === "true",
-    'karpenter.sh/do-not-disrupt is "true" of sessions: leave it out',
+    'karpenter.sh/do-not-disrupt must be "true" for sessions. Remove the annotation',
   );
 /** Labels, as JSON, of the game nodes that session pods may be placed on. */
 export const NodeLabels = namedValues(label);

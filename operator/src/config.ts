@@ -103,7 +103,7 @@ const tolerationList = z
       return JSON.parse(text);
     } catch {
       context.addIssue(
-        'is no JSON: write a list of tolerations, such as [{"key": "games", "operator": "Exists"}]',
+        'is not valid JSON. Write a list of tolerations, such as [{"key": "games", "operator": "Exists"}]',
       );
       return z.NEVER;
     }
@@ -197,7 +197,7 @@ const Variables = z
         context.addIssue({
           code: "custom",
           path: [name],
-          message: "is needed where GAME_NETWORK is internet",
+          message: "is required if GAME_NETWORK is internet",
         });
   });
 

@@ -71,7 +71,7 @@ function leaveAlone(pass: Pass): StepOutcome {
     leftAlone.add(key);
     logger.warn(
       { gameSession: refOf(key).name, root: deps.root },
-      "A session was played whose folder is not below this agent's root. Its save is left to the agent that has it.",
+      "The folder of a played session is not below this agent's root. The agent with the folder stores its save.",
     );
   }
   return forget(pass);

@@ -80,7 +80,7 @@ async function storeOrRefuse(context: RecordContext): Promise<SessionRecord | un
 function recordOrphanedSave(deps: SessionDeps, { gameSession, stored }: SessionRecord): void {
   const gameNode = deps.gameNode();
   if (stored === undefined || gameNode === undefined) return;
-  const note = `The save of the removed session ${gameSession} is stored as ${stored.objectKey}. Perhaps no slot refers to it.`;
+  const note = `The save of the removed session ${gameSession} is stored as ${stored.objectKey}. It may not belong to any slot.`;
   deps.events.record(gameNode, {
     type: "Warning",
     reason: gameNodeEventReasons.orphanedSave,

@@ -93,7 +93,7 @@ describe("ContentCache after cancelled launches", function () {
     });
     cache.demand("gs-1", second);
     await removed.promise;
-    // One download begins after the other: when this one is done, the other would have begun.
+    // Downloads start one after another, so the other one would have started when this one is done.
     const third = await aGame(1000);
     cache.demand("gs-2", third);
     await isReady(cache, third);
@@ -187,8 +187,8 @@ describe("Node agent after a cancelled launch", function () {
   });
 
   /**
-   * A launch whose save is on its way, so slowly that no test sees its end. Returns the session's name, and
-   * what has been fetched.
+   * Starts a launch whose save arrives so slowly that it never completes in a test. Returns the session's
+   * name and the path of the partial download.
    */
   async function aSlowRestore(): Promise<{ name: string; archive: string }> {
     await fixture.startAgent();
@@ -233,7 +233,7 @@ describe("Node agent after a cancelled launch", function () {
       fixture.proxy.requests.filter(({ method, path }) => method === "GET" && path.includes("/saves/slow/")),
       "by the same request",
     ).to.have.length(1);
-    // The agent would wait for it at its end.
+    // The agent would wait for it while stopping.
     await fixture.sessions.delete({ name, namespace: fixture.namespace });
   });
 });

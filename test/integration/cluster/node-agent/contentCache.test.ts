@@ -159,7 +159,7 @@ describe("ContentCache", function () {
     await fixture.minio.client.putObject(fixture.minio.bucket, source.key, bad, bad.length);
     const cache = await aCache();
     cache.demand("gs-1", source);
-    // Back-offs of half a second and one second lie between the three tries.
+    // There are back-offs of half a second and one second between the three attempts.
     await eventually(() => getsOf(source).length === 3, { timeoutMs: 15_000, what: "three tries" });
     expect((await failureOf(cache, source)).reason).to.equal("ChecksumMismatch");
     cache.demand("gs-2", source);

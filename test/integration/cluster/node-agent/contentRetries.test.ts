@@ -81,7 +81,7 @@ describe("ContentCache after failed downloads", function () {
     fixture.proxy.fault = ({ method }) => (method === "GET" ? { corruptByte: 1_500_000 } : undefined);
     const clock = new FakeClock();
     const cache = await fixture.aCache({ clock });
-    /** Resolves when the cache has acted on whose turn it is: it looks for room after that. */
+    /** Resolves when the cache has processed the change of turn: it makes room after that. */
     const setTurn = async (isOurs: boolean): Promise<void> => {
       cache.setDesired([desired(source, { hold: !isOurs })]);
       await cache.relieve();
@@ -181,7 +181,7 @@ describe("ContentCache after failed downloads", function () {
       const source = await storeArchive(fixture.minio, aTarGz([...aGameTar(), ...many]), {
         unpackedSizeBytes: 200 * 4096,
       });
-      // The disk is large, but for its inodes.
+      // A large disk with few inodes.
       const readSpace = async (): Promise<DiskSpace> => ({
         ...(await readDiskSpace(fixture.root)),
         totalBytes: 2 ** 40,
@@ -196,7 +196,7 @@ describe("ContentCache after failed downloads", function () {
       });
       for (let again = 0; again < 3; again++) {
         clock.jump(120_000);
-        // Resolves when what became due has begun.
+        // Resolves when all due downloads have started.
         await cache.relieve();
       }
       expect(fixture.getsOf(source), "downloads").to.have.length(1);

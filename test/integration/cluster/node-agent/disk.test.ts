@@ -69,7 +69,7 @@ describe("Node agent disk", function () {
     await isTrashEmpty();
   });
 
-  /** A folder of many, long and unusual names. */
+  /** Creates a folder with many, long and unusual names. */
   function makeBroad(broad: string): void {
     mkdirSync(broad, { recursive: true });
     execFileSync("python3", [
@@ -147,7 +147,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, "file"), "");
       if (bytes > 0) execFileSync("fallocate", ["--length", String(bytes), join(folder, name, "file")]);
-      else truncateSync(join(folder, name, "file"), 2 ** 40); // sparse: takes nothing
+      else truncateSync(join(folder, name, "file"), 2 ** 40); // Sparse: takes no space
       await kept.take(join(folder, name), name, "file");
     };
     for (let index = 0; index < 34; index++) await take(`gs-${index}`);
@@ -175,7 +175,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       for (const name of names) writeFileSync(join(folder, "gs", name), name);
     });
 
-    /** As an agent does that ends before it has moved all of them. */
+    /** Simulates an agent that ends before it has moved all entries. */
     function takeInPart(...moved: string[]): void {
       mkdirSync(join(folder, "kept/gs.new"));
       for (const name of moved) renameSync(join(folder, "gs", name), join(folder, "kept/gs.new", name));
@@ -225,7 +225,7 @@ for i in range(60000): os.symlink("x", os.path.join(sys.argv[1].encode(), b"%020
       for (const holder of holders.splice(0)) holder.kill("SIGKILL");
     });
 
-    /** Another agent, as far as the lock is concerned; resolves when it holds it. */
+    /** Starts another holder of the lock, like a second agent. Resolves when it holds the lock. */
     async function anotherHolder(): Promise<ChildProcess> {
       const code = `import { holdRootLock } from ${JSON.stringify(lockModule)};
         await holdRootLock({ path: process.argv[1], onWait() {}, onLost: () => process.exit(3), signal: new AbortController().signal });

@@ -10,7 +10,7 @@ import { holdVersions } from "#test/support/fixtures/heldVersions.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
 const periodMs = limits.node.heartbeatSeconds * 1000;
-/** The period differs by a tenth at random. */
+/** The period varies randomly by a tenth. */
 const longestPeriodMs = periodMs * 1.15;
 const shortestPeriodMs = periodMs * 0.9;
 const beats = 5;
@@ -26,7 +26,7 @@ describe("Node agent heartbeat", function () {
     await fixture.createGameNode();
   });
 
-  /** Lets time pass until the agent has said again that it lives, in the given place. */
+  /** Advances time until the agent has sent another heartbeat in the given place. */
   async function nextBeat(place: () => Promise<string | undefined>): Promise<void> {
     const before = await place();
     await eventually(
@@ -39,8 +39,8 @@ describe("Node agent heartbeat", function () {
   }
 
   /**
-   * Its requests keep to the API server's time, which no test lets pass, but for what its machine's clock is
-   * off. Its cache is small, so that what others do to the machine's disk meanwhile does not count.
+   * The agent's requests follow the API server's time, which tests cannot advance, plus its clock's offset.
+   * Its cache is small, so that other changes of the machine's disk do not count.
    */
   const startAgent = () =>
     fixture.startAgent(
@@ -48,7 +48,7 @@ describe("Node agent heartbeat", function () {
       { clock, requestClock: new JumpClock(clock.skewMs) },
     );
 
-  /** As an operator makes it with the GameNode. */
+  /** Creates the Lease like the operator does with the GameNode. */
   async function createLease(): Promise<void> {
     await fixture.leases.create({
       metadata: { name: fixture.node, namespace: fixture.namespace, labels: heartbeatLabelsOf({ name: "" }) },

@@ -20,7 +20,7 @@ describe("Node agent with a missing bucket", function () {
     await fixture.startAgent({}, { clock, requestClock: systemClock });
   });
 
-  /** What was in the bucket, which is gone with it. */
+  /** Removes the bucket and returns its former contents. */
   async function removeBucket(): Promise<Map<string, Buffer>> {
     const { client, bucket } = fixture.minio;
     const objects = new Map<string, Buffer>();
@@ -37,10 +37,7 @@ describe("Node agent with a missing bucket", function () {
     for (const [name, bytes] of objects) await client.putObject(bucket, name, bytes, bytes.length);
   }
 
-  /**
-   * Waits for the agent to say of the session that its condition is False, and lets it try again and again
-   * meanwhile.
-   */
+  /** Waits until the agent reports that the session's condition is False, while letting its retries run. */
   async function refused(name: string, type: string): Promise<{ reason: string; message: string }> {
     return eventually(
       async () => {

@@ -16,7 +16,7 @@ describe("A played session whose folder is missing", function () {
     await fixture.createGameNode();
   });
 
-  /** A session that is played, and has stored a save. */
+  /** Creates a played session with a stored save. */
   async function aPlayedSession(): Promise<string> {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
@@ -26,8 +26,8 @@ describe("A played session whose folder is missing", function () {
   }
 
   /**
-   * The agent of that root has done what it does for sessions that it heard of before this one, and for pods
-   * that it heard of before this one's end.
+   * Waits until the agent with this root has processed all sessions and pods that it learned of before this
+   * session and its end.
    */
   async function hasServedAnother(
     root: string,

@@ -18,8 +18,8 @@ describe("A moved session", function () {
   });
 
   /**
-   * A session with a save to restore whose agent stops before its pod runs: the packer and the game need
-   * none.
+   * Creates a session with a save to restore, and stops the agent before its pod runs: the packer and the
+   * game do not need it.
    */
   async function playedWithoutAgent(): Promise<string> {
     const save = aTarGz([{ name: "progress", body: "level 7" }]);
@@ -41,7 +41,7 @@ describe("A moved session", function () {
     return name;
   }
 
-  /** As the operator moves a session whose agent does not say that it is prepared. */
+  /** Moves the session as the operator does if its agent does not report it as prepared. */
   async function move(name: string, next: NodeAgentFixture): Promise<void> {
     await first.killPacker(name);
     await first.pods.mergePatch({ name, namespace: first.namespace }, { metadata: { finalizers: null } });

@@ -18,7 +18,7 @@ describe("The folder of a new session", function () {
     await fixture.startAgent();
     const source = await fixture.createGame();
     await fixture.ordered(await fixture.launch(source));
-    // One for the folder, and none for what is in it.
+    // One inode for the folder, and none for its contents.
     disk.fillInodes(1);
     const name = await fixture.launch(source);
     await fixture.condition(name, "ContentReady", "False", "InsufficientSpace");

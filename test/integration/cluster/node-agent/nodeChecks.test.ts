@@ -15,7 +15,7 @@ describe("Node agent checks", function () {
     await fixture.createGameNode();
   });
 
-  /** The condition, once it has the reason. */
+  /** Returns the condition once it has the reason. */
   async function condition(type: string, reason: string): Promise<Condition> {
     return eventually(
       async () =>
@@ -71,7 +71,7 @@ describe("Node agent checks", function () {
     await condition("RootWritable", "Writable");
     const found = await eventually(
       async () => {
-        // More than once: the check's own file may be what takes the last space.
+        // Repeated, because the check's own file may take the last space.
         fixture.onFileSystem('cat /dev/zero >>"$NODE_ROOT/filler" || true');
         return (await fixture.gameNode()).status?.conditions?.find(
           ({ type, status }) => type === "RootWritable" && status === "False",

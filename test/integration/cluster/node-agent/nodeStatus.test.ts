@@ -9,7 +9,7 @@ import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fi
 import { storeArchive } from "#test/support/stores/storedArchive.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 
-/** How often an agent asks the object store whether it is there. */
+/** Interval at which an agent probes the object store. */
 const probeEveryMs = 10_000;
 
 describe("Node agent status reports", function () {

@@ -82,7 +82,7 @@ describe("ObjectStore", function () {
     expect(await put("longer", "GET /minio/health/live HTTP/1.1\r\nX-Rest: ")).to.be.instanceOf(
       ObjectStoreError,
     );
-    // The next one goes by the same connection, where that is still open.
+    // The next request uses the same connection if it is still open.
     expect(await put("next", "")).to.equal(undefined);
     expect((await minio.client.statObject(minio.bucket, "next")).size).to.equal(save.length);
   });

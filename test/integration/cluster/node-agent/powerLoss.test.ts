@@ -19,7 +19,7 @@ describe("Node agent after a power loss", function () {
     fixture.startProcess();
   });
 
-  /** The machine is back; its kubelet says what became of the pod. */
+  /** Restarts the machine. Its kubelet reports the pod's end. */
   async function returnWithoutPod(name: string): Promise<void> {
     fixture.startProcess();
     await fixture.setGame(name, { terminated: { exitCode: 137, reason: "Error" } });
@@ -57,7 +57,7 @@ describe("Node agent after a power loss", function () {
       saveSlot: { slotId: "old", number: 2, generation: 3, objectKey, sha256: sha256Of(save) },
     });
     await fixture.ordered(name);
-    // As any file's flush does, this takes the names to the disk, and not the bytes of others.
+    // Like any file's flush, this syncs the names to disk but not other files' bytes.
     execFileSync("sync", [fixture.root]);
     await losePower(fixture, disk, name);
     fixture.startProcess();

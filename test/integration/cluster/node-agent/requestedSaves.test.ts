@@ -20,7 +20,7 @@ describe("Saves requested by players", function () {
     await fixture.createGameNode();
   });
 
-  /** Asks for a save as the API does, and returns the one that answers. */
+  /** Requests a save like the API, and returns the save that answers the request. */
   async function requestedSave(name: string, saveRequestedAt: string): Promise<StoredSave> {
     await ask(name, saveRequestedAt);
     return saveOf(name, saveRequestedAt);
@@ -45,7 +45,7 @@ describe("Saves requested by players", function () {
     writeFileSync(`${fixture.saves(name)}/progress`, "level 2");
     const { objectKey } = await requestedSave(name, "2026-01-01T00:00:01.000Z");
     expect(await fixture.readSaved(objectKey, "progress")).to.equal("level 2");
-    // Nothing has changed since: the save that is stored is the answer.
+    // Nothing has changed since, so the stored save is the answer.
     expect((await requestedSave(name, "2026-01-01T00:00:02.000Z")).objectKey).to.equal(objectKey);
     expect(await fixture.storedSaves(`slot-${name}`)).to.have.length(2);
   });

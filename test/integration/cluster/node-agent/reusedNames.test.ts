@@ -14,7 +14,7 @@ describe("A new session with the name of an old one", function () {
     await fixture.createGameNode();
   });
 
-  /** The session and its pod go without the agent, as when the node was cut off. */
+  /** Deletes the session and its pod unnoticed by the agent, as when the node was cut off. */
   async function removeUnheard(name: string): Promise<void> {
     const ref = { name, namespace: fixture.namespace };
     await fixture.sessions.delete(ref);
@@ -25,7 +25,7 @@ describe("A new session with the name of an old one", function () {
     });
   }
 
-  /** A session that has gone unheard, and whose last pack is not stored. */
+  /** Creates a session that was deleted unnoticed, and whose last pack is not stored. */
   async function aSessionLeft(): Promise<{ name: string; source: ArchiveSource }> {
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "600" });
     const source = await fixture.createGame();
@@ -40,7 +40,7 @@ describe("A new session with the name of an old one", function () {
     return { name, source };
   }
 
-  /** Another session of the name, with its pod; returns its uid. */
+  /** Creates another session of the same name, with its pod. Returns its uid. */
   async function launchAgain(name: string, source: ArchiveSource): Promise<string> {
     await fixture.launch(source, { saveSlot: { slotId: "next", number: 1, generation: 0 } }, name);
     await fixture.createPod(name, [
@@ -56,8 +56,8 @@ describe("A new session with the name of an old one", function () {
     });
 
   /**
-   * Holds the session's folder open, so that no other one gets its number, until it is compared with the
-   * folder that is there then.
+   * Holds the session's folder open, so that its inode number is not reused before it is compared with the
+   * later folder's.
    */
   function holdFolder(name: string): () => void {
     const held = openSync(fixture.folder(name), "r");

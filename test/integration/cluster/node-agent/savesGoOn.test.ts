@@ -19,7 +19,7 @@ describe("Node agent saves after a problem", function () {
     await fixture.createGameNode();
   });
 
-  /** As the kubelet, says how the streamer is, beside whom the game goes on. */
+  /** Reports the streamer's state like the kubelet, while the game continues. */
   async function setStreamer(name: string, state: ContainerStatus["state"]): Promise<void> {
     await fixture.pods.mergePatchStatus(
       { name, namespace: fixture.namespace },
@@ -28,8 +28,8 @@ describe("Node agent saves after a problem", function () {
   }
 
   /**
-   * A game with one stored save, whose agent reaches the API server by a way that fails when it is told to,
-   * and waits by a clock that jumps.
+   * Creates a game with one stored save. Its agent's connection to the API server can be made to fail, and
+   * its clock jumps over waits.
    */
   async function aGameOnFaultyApi(): Promise<{
     api: FaultyApi;
@@ -60,8 +60,8 @@ describe("Node agent saves after a problem", function () {
     await fixture.storedSave(name, 1);
     await fixture.killPacker(name);
     await setStreamer(name, { terminated: { exitCode: 1, reason: "Error" } });
-    // Told of the failure, the agent is told of a request: one that took the failure for the end would not
-    // pass it on any more.
+    // The agent sees the failure before the request. If it took the failure for the end, it would not pass
+    // the request on.
     await fixture.sessions.mergePatch(
       { name, namespace: fixture.namespace },
       { spec: { saveRequestedAt: "2026-01-01T00:00:01.000Z" } },

@@ -102,7 +102,7 @@ describe("Node agent sessions", function () {
       objectKey: `saves/old/4-${name}-1.1.tar.gz`,
     });
 
-    // What the agent itself packed comes back to the same bytes.
+    // Packing a restored pack of the agent yields the same bytes.
     const again = await storedSave(name, 1);
     await fixture.endGame(name);
     await fixture.condition(name, "SavePersisted", "True");
@@ -167,7 +167,7 @@ describe("Node agent sessions", function () {
     const name = await aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await storedSave(name, 1);
-    // Written again with the same content: looked at again, and found to be the same.
+    // Written again with the same content, so it is checked again and found unchanged.
     const { atime, mtime } = statSync(`${fixture.saves(name)}/progress`);
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     utimesSync(`${fixture.saves(name)}/progress`, atime, mtime);
@@ -400,7 +400,7 @@ describe("Node agent sessions", function () {
     fixture.startProcess();
     const name = await fixture.launch(source);
     const temporary = join(fixture.root, "v1/tmp");
-    // The session's folder is made there, too.
+    // The session's folder is created there too.
     await eventually(
       () => existsSync(temporary) && readdirSync(temporary).some((made) => made.startsWith(source.sha256)),
       { timeoutMs: 30_000, what: "the download to run" },

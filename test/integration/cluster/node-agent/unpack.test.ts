@@ -95,7 +95,7 @@ describe("unpackArchive", () => {
   });
 });
 
-/** Writes files, none of them executable by what the archive says, each in these pieces. */
+/** Writes files without executable bits, each in these pieces. */
 async function writeFiles(
   directory: string,
   files: readonly { path: string; pieces: readonly string[]; mtimeSeconds: number }[],

@@ -17,7 +17,7 @@ describe("ContentCache with a manifest that is unreadable at startup", function 
   let source: ArchiveSource;
   let manifest: string;
 
-  // Before the folder that it is mounted in goes; nothing is mounted any more where the disk reads again.
+  // Before the folder with the mount is removed. Once the disk is readable nothing is mounted any more.
   afterEach(() => void spawnSync("umount", [manifest]));
   beforeEachWithContentCaches((fresh) => {
     fixture = fresh;
@@ -29,7 +29,7 @@ describe("ContentCache with a manifest that is unreadable at startup", function 
     earlier.demand("gs-1", source);
     await isReady(earlier, source);
     manifest = `${objectDirectory(fixture.root, source.sha256)}/manifest.json`;
-    // To read memory where there is none fails as a disk does: by EIO.
+    // Reading unmapped memory fails with EIO, like a disk fault.
     execFileSync("mount", ["--bind", `/proc/${process.pid}/mem`, manifest]);
   });
 
@@ -66,10 +66,10 @@ describe("ContentCache with a manifest that is unreadable at startup", function 
 describe("ContentCache with a folder that cannot be removed", function () {
   this.timeout(60_000);
   let fixture: ContentCacheFixture;
-  /** It can be moved, and not be removed: something is mounted below it. */
+  /** A folder that can be moved but not removed, because something is mounted below it. */
   let stuck: string;
 
-  // Before the folder that it lies in goes.
+  // Before the folder that contains it is removed.
   afterEach(() => void spawnSync("umount", [mounted()]));
   beforeEachWithContentCaches((fresh) => {
     fixture = fresh;
@@ -81,7 +81,7 @@ describe("ContentCache with a folder that cannot be removed", function () {
     execFileSync("mount", ["-t", "tmpfs", "tmpfs", join(folder, "over")]);
   };
 
-  /** Where that is by now. */
+  /** Returns the current path of the mount. */
   function mounted(): string {
     return (
       [stuck, ...fixture.trash().map((name) => join(fixture.root, "v1/trash", name))]

@@ -23,11 +23,11 @@ for (const [what, skewMs] of [
 
     const pass = (seconds: number): Promise<void> => fixture.pass(seconds * 1000);
 
-    /** By a clock that is right. */
+    /** Returns a time of an accurate clock. */
     const inSeconds = (seconds: number): string =>
       new Date(fixture.clock.now().getTime() - fixture.clock.skewMs + seconds * 1000).toISOString();
 
-    /** Another operator takes over from one whose clock is right. */
+    /** Replaces an operator with an accurate clock by another one. */
     async function takeOver(): Promise<void> {
       await fixture.stopOperators();
       fixture.clock.skewMs = skewMs;
@@ -44,8 +44,8 @@ for (const [what, skewMs] of [
     }
 
     /**
-     * Returns once the operator has done what was due: a session that was launched after that has come and
-     * gone.
+     * Returns once the operator has done all pending work: a session launched afterwards has started and
+     * ended.
      */
     async function everythingDue(): Promise<void> {
       const { metadata } = await running({ userId: `barrier-${++barriers}` });

@@ -16,8 +16,8 @@ describe("A session on a node with its files and a dead agent", function () {
   afterEach(() => fixture.clear());
 
   /**
-   * The session once its pod waits for the save and its agent counts as silent, which it does before the
-   * download deadline.
+   * Returns the session once its pod waits for the save and its agent counts as silent, which happens before
+   * the download deadline.
    */
   async function launch(nodes: number): Promise<Stored<GameSession>> {
     fixture = await OperatorFixture.start({ nodes, environment: { HEARTBEAT_STALE_SECONDS: "35" } });
@@ -64,7 +64,7 @@ describe("A session on a node with its files and a dead agent", function () {
       metadata: { name, namespace },
     } = await launch(1);
     await fixture.pass(25_000);
-    // A session of a silent node is looked at every five seconds.
+    // A session of a silent node is reconciled every five seconds.
     await fixture.pass(6_000);
     await fixture.responses();
     fixture.components.behaviour.nodesWithoutAgent.clear();

@@ -26,11 +26,13 @@ describe("drainRelease", function () {
     transport = await drainTransport(fixture.namespace);
   });
   afterEach(async () => {
-    await fixture.clear(); // First: nodes are the whole cluster's, and there may be no transport.
+    await fixture.clear(); // First, because nodes are cluster-wide and there may be no transport.
     await transport.close();
   });
 
-  /** Drains as the chart's job does, with its rights; the fixture's namespace is both of the release's. */
+  /**
+   * Drains like the chart's Job, with its rights. The fixture's namespace serves as both of the release's.
+   */
   async function drain(
     drainSeconds: number,
     {
@@ -127,7 +129,7 @@ describe("drainRelease", function () {
     await launchesAgain();
   });
 
-  /** A server still refuses sessions until it has heard that the quota is gone. */
+  /** An API server refuses sessions until it has observed the quota's deletion. */
   const launchesAgain = (): Promise<unknown> =>
     eventually(() => fixture.launch(), { what: "new sessions to be let in" });
 
@@ -302,7 +304,7 @@ describe("Deletion of the sessions namespace", function () {
         metadata: { name, namespace },
       } = await fixture.launch();
       await fixture.session(name, ({ status }) => status?.phase === "Running", "running session");
-      // The order in which Kubernetes empties a namespace: its pods, and then all the rest at once.
+      // The order in which Kubernetes empties a namespace: its pods first, then everything else at once.
       await fixture.pods.delete({ name, namespace });
       await fixture.session(
         name,
@@ -317,7 +319,7 @@ describe("Deletion of the sessions namespace", function () {
       await fixture.sessions.delete({ name, namespace });
       await eventually(
         async () => {
-          // The operator's patience counts from when it saw the stop.
+          // The operator's deadline counts from when it saw the stop.
           await fixture.pass(700_000);
           await fixture.components.report(fixture.nodeNames[0] ?? "");
           return (await fixture.sessions.find({ name, namespace })) === undefined;
@@ -348,7 +350,7 @@ async function drainTransport(namespace: string): Promise<KubeTransport> {
   );
 }
 
-/** Does what the controller manager does with a new quota: from then on the API server applies it. */
+/** Does what the controller manager does with a new quota, which the API server then enforces. */
 async function activateQuota(namespace: string): Promise<true> {
   const { admin } = await sharedKubeApiServer();
   const hard = { "count/gamesessions.joypod.dev": "0" };

@@ -41,7 +41,7 @@ describe("GameCache controller", function () {
     });
   }
 
-  /** What each node is asked to hold, in the order of the nodes. */
+  /** Returns each node's desired content, in the order of the nodes. */
   async function desired(
     isRight: (all: DesiredContent[][]) => boolean,
     what: string,
@@ -108,7 +108,7 @@ describe("GameCache controller", function () {
 
   it("writes download progress at most every two seconds", async () => {
     fixture = await OperatorFixture.start();
-    /** When each write of the cache's status was carried out, by the operator's clock. */
+    /** The times of all writes of the cache's status, by the operator's clock. */
     const writtenMs: number[] = [];
     const transport = new CountedTransport(fixture.kubeconfigPath, ({ path }) => {
       const isStatus = path.includes(`/gamecaches/${slug}/status`);

@@ -150,7 +150,7 @@ describe("GameNode controller", function () {
   it("counts sessions with a bounded rate of writes", async () => {
     fixture = await OperatorFixture.start();
     name = fixture.nodeNames[0] ?? "";
-    /** When each write of the node's status was carried out, by the operator's clock. */
+    /** The times of all writes of the node's status, by the operator's clock. */
     const writtenMs: number[] = [];
     const transport = new CountedTransport(fixture.kubeconfigPath, ({ path }) => {
       const isStatus = path.includes(`/gamenodes/${name}/status`);
@@ -223,7 +223,7 @@ describe("GameNode controller", function () {
     expect(waiting.status?.conditions?.find(({ type }) => type === "Scheduled")?.message).to.contain(
       `${name}: MountedNoexec: ${noexec.message}`,
     );
-    // A healed node comes back by itself.
+    // A repaired node becomes schedulable again automatically.
     await fixture.components.report(name, {}, [
       { ...noexec, status: "True", reason: "Executable", message: "" },
     ]);
@@ -420,7 +420,7 @@ describe("GameNode controller", function () {
       );
       await fixture.stopOperator(former);
       await stale.lead();
-      // To place it there takes the node, so that the operator is past it.
+      // Placing it requires the node, so the operator has finished that step.
       const later = await fixture.launch({ userId: "user2" });
       await fixture.session(
         later.metadata.name,

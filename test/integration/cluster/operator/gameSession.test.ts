@@ -25,7 +25,7 @@ describe("GameSession controller", function () {
 
   afterEach(() => fixture.clear());
 
-  /** Events are written behind the status, so they may be a moment late. */
+  /** Events are written after the status, so they may arrive a moment later. */
   async function hasEvents(name: string, ...reasons: string[]): Promise<void> {
     await eventually(
       async () => {
@@ -112,7 +112,7 @@ describe("GameSession controller", function () {
       metadata: { name, namespace },
     } = await fixture.launch();
     await fixture.session(name, ({ status }) => status?.nodeName === node, "placed session");
-    // What was placed is looked at once more, as one that waits for a place is.
+    // A placed session is reconciled again, like one that waits for a place.
     await fixture.pass(5_000);
     await fixture.responses();
     await fixture.components.report(node, { entries: [aCacheEntry()] });
@@ -278,7 +278,7 @@ describe("GameSession controller", function () {
     }
   });
 
-  /** The keys in the pods' environment, as their streamers check the operator's tickets. */
+  /** Returns the keys in the pods' environment with which their streamers verify the operator's tickets. */
   async function operatorKeys(): Promise<{ session: string; key: string }[]> {
     const { items } = await fixture.pods.list({ namespace: fixture.namespace });
     return items.map(({ metadata: { name }, spec }) => ({

@@ -90,8 +90,7 @@ describe("GameSession controller at a session's end", function () {
   });
 
   /**
-   * Stops the session, and returns the time that its pod is given; its kubelet ends the pod no sooner than
-   * that is read.
+   * Stops the session and returns its pod's grace period. The kubelet ends the pod only after it was read.
    */
   async function graceAtStop({
     metadata: { name, namespace },
@@ -154,7 +153,7 @@ describe("GameSession controller at a session's end", function () {
     await fixture.stopOperator(operator);
     await fixture.pass(3_600_000);
     await fixture.startOperator();
-    // It has looked at all sessions when it has brought up another one.
+    // The operator has processed all sessions once it has started another one.
     const later = await fixture.launch({
       idleTimeoutSeconds: 600,
       userId: "user2",
@@ -209,7 +208,7 @@ describe("GameSession controller after a refused write of a session's end", func
       const registry = new Registry();
       const operator = await fixture.standByOperator(api.transport(), { registry });
       await operator.lead();
-      // Its first write is the last one: it ends before it is placed.
+      // The first write is the last one: the session ends before it is placed.
       const {
         metadata: { name },
       } = await fixture.launch({ network: "Internet" });

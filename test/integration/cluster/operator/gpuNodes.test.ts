@@ -21,7 +21,7 @@ describe("GPUs of game nodes", function () {
     await fixture.startOperator();
   }
 
-  /** What the node's device plugin would tell the kubelet. */
+  /** Reports devices as the node's device plugin would to the kubelet. */
   async function offer(number: number, count: number): Promise<void> {
     const devices = { [resource]: String(count) };
     await fixture.nodes.mergePatchStatus(

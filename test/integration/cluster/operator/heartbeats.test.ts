@@ -10,12 +10,12 @@ import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { watchOf } from "#test/support/cluster/seenRequests.ts";
 import { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
-/** As long as an agent may be silent, and a little longer. */
+/** A little longer than an agent may be silent. */
 const staleMs = 36_000;
 
 /**
- * A clock whose timers come early, as Node's do by up to a millisecond, and that moves on with each look, as
- * a busy machine's does.
+ * A clock whose timers fire early, as Node's do by up to a millisecond, and that advances with each reading,
+ * as on a busy machine.
  */
 class HastyClock extends JumpClock {
   earlyMs = 0;
@@ -134,7 +134,7 @@ describe("Heartbeats of node agents", function () {
     name = first;
     for (const node of fixture.nodeNames)
       await eventually(() => leaseOf(node), { what: `the Lease of ${node}` });
-    // Without another agent's heartbeats the operator could not know whether it would have been told of one.
+    // Without another agent's heartbeats the operator could not know whether its watch works.
     const silent = (): Promise<unknown> =>
       eventually(
         async () => {
@@ -207,7 +207,7 @@ describe("Heartbeats of node agents", function () {
       await fixture.pass(staleMs / 3);
       await fixture.components.renew(name);
     }
-    // The other node's agent falls silent: by then the operator has looked at these heartbeats.
+    // When the other node's agent counts as silent, the operator has processed these heartbeats.
     await ready(fixture.nodeNames[1] ?? "", "AgentSilent");
     expect((await fixture.gameNodes.get({ name })).metadata.resourceVersion).to.equal(resourceVersion);
   });

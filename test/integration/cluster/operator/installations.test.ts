@@ -70,7 +70,7 @@ describe("Several installations in one cluster", function () {
     expect((await fixture.nodes.get({ name: node })).metadata.labels?.[nodeAgentLabel]).to.equal("true");
     expect(isRunning(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal(true);
 
-    // A successor looks at all nodes anew.
+    // A successor reconciles all nodes again.
     await fixture.stopOperators();
     await fixture.startOperator();
     await fixture.pass(600_000);
@@ -141,7 +141,7 @@ describe("Several installations in one cluster", function () {
     expect(taken.note).to.contain(
       "kubectl delete gamenodes -l '!joypod.dev/installation'; kubectl label nodes -l joypod.dev/node-agent=true joypod.dev/node-agent-",
     );
-    // As these commands do, of this node alone.
+    // These are the documented commands, limited to this node.
     await staging.gameNodes.delete({ name: node });
     await staging.nodes.mergePatch({ name: node }, { metadata: { labels: { [nodeAgentLabel]: null } } });
     await eventually(

@@ -81,7 +81,7 @@ describe("Sessions with internet access", function () {
     );
     expect(await fixture.pods.find({ name, namespace }), "pod before the response").to.equal(undefined);
     expect(await metricOf(started)).to.equal(undefined);
-    // Whoever plays the kubelet looks at the pods when they change.
+    // The simulated kubelet processes pods when they change.
     fixture.components.behaviour.probes = enforced;
     for (const { metadata } of await probePods())
       await fixture.pods.mergePatch(metadata, { metadata: { annotations: { seen: "true" } } });
@@ -184,7 +184,7 @@ describe("Sessions with internet access", function () {
       },
       { what: "two probe pods" },
     );
-    // The API server adds tolerations of its own, for effect NoExecute.
+    // The API server adds its own tolerations, with effect NoExecute.
     expect(probe?.spec?.tolerations?.filter(({ effect }) => effect !== "NoExecute")).to.deep.equal([
       { key: "pool", operator: "Equal", value: "new", effect: "NoSchedule" },
     ]);

@@ -16,7 +16,7 @@ describe("A node that joins", function () {
   let known: string;
   let joining: string;
 
-  /** A node that holds both pinned games, and one that has just joined and holds none. */
+  /** One node with both pinned games, and one that has just joined and has none. */
   beforeEach(async () => {
     fixture = await OperatorFixture.start();
     known = fixture.nodeNames[0] ?? "";
@@ -40,7 +40,7 @@ describe("A node that joins", function () {
       async () => {
         const gameNode = await fixture.gameNodes.get({ name });
         const found = findCondition(gameNode.status?.conditions, "Filled");
-        // Writes of progress are spaced.
+        // Writes of progress are rate-limited.
         await fixture.pass(2000);
         return found?.status === status && message.test(found.message) && gameNode;
       },
@@ -49,7 +49,7 @@ describe("A node that joins", function () {
   }
 
   async function placed(): Promise<string> {
-    // Of a game that no node holds.
+    // A session of a game that no node holds.
     const { metadata } = await fixture.launch({ contentDigest: "d".repeat(64) });
     const session = await fixture.session(
       metadata.name,

@@ -15,7 +15,7 @@ const isDeletion = ({ method, path }: SeenRequest): boolean =>
 const isRunning = (session: GameSession): boolean => publicStatusOf(session) === "running";
 const podReadyOf = ({ status }: GameSession) => status?.conditions?.find(({ type }) => type === "PodReady");
 
-/** Returns the session once its condition says that the API server does not make its pod. */
+/** Returns the session once its condition reports that the API server does not create its pod. */
 function sessionWithoutPod(fixture: OperatorFixture, name: string): Promise<Stored<GameSession>> {
   return fixture.session(
     name,
@@ -158,7 +158,7 @@ describe("A session whose pod the API server refuses to delete", function () {
     api = freshApi;
   });
 
-  /** A session that is played, whose object stays when it has ended. */
+  /** Returns a running session whose object stays after its end. */
   async function aRunningSession(): Promise<{ name: string; namespace: string }> {
     await fixture.startOperator({ kubeconfig: api.kubeconfig() });
     fixture.components.behaviour.isRecorderUnavailable = true;

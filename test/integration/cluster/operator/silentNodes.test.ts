@@ -22,8 +22,8 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
   afterEach(() => fixture.clear());
 
   /**
-   * The session once time has ended it: within a minute, and another one in which the operator may not have
-   * seen the stop yet.
+   * Returns the session once deadlines have ended it: within a minute, plus one in which the operator may not
+   * have seen the stop yet.
    */
   async function endedByTime(name: string): Promise<Stored<GameSession>> {
     let seconds = 0;
@@ -39,7 +39,7 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
     );
   }
 
-  /** The session once it says, within ten seconds of a stop that waits, that it is being stopped. */
+  /** Returns the session once it shows, within ten seconds of a waiting stop, that it is being stopped. */
   async function shownAsStopping(name: string): Promise<Stored<GameSession>> {
     let seconds = 0;
     return eventually(
@@ -180,10 +180,7 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
       (session) => isRunning(session) && session.status?.nodeName === node,
       "running session",
     );
-    /**
-     * Lets the operator do what it would have done until now: that is done when a session that is launched
-     * now runs.
-     */
+    /** Lets the operator complete its pending work, which is done when a session launched now is running. */
     const letWork = async (userId: string): Promise<void> => {
       const later = await fixture.launch({ userId });
       await fixture.session(later.metadata.name, isRunning, "session that is launched later");
@@ -228,7 +225,7 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
       },
       { what: "the others to be heard" },
     );
-    // They had been cut off together, so that this one may come back as well.
+    // They were cut off together, so this one may return as well.
     await fixture.pass(6_000);
     await letWork("user3");
     expect(publicStatusOf(await fixture.sessions.get({ name, namespace: fixture.namespace }))).to.equal(
@@ -277,11 +274,12 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
         ),
       );
     await fixture.startOperator();
-    // Two of each kind: no node is without a session.
+    // Two of each kind, so that no node is without a session.
     const [played, stopped] = [await launch(2, "plays"), await launch(2, "stops")];
     for (const name of [...played, ...stopped]) await fixture.session(name, isRunning, "running session");
     for (const node of nodeNames) behaviour.nodesWithoutKubelet.add(node);
-    const started = await launch(2, "starts", 600); // More than the clock is put forward until they may start.
+    // Longer than the clock is advanced before they may start.
+    const started = await launch(2, "starts", 600);
     for (const name of started)
       await eventually(async () => (await podOf(name)) !== undefined, { what: `the pod of ${name}` });
     for (const name of stopped) {
@@ -311,7 +309,8 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
       (lost, isSchedulable) => lost === "BrakeHolds" && !isSchedulable,
       "the brake to hold for all nodes",
     );
-    // Whoever stops is free within a minute, for want of the last save and not of the node.
+    // A stopping session's player is free within a minute because of the missing last save, not because of
+    // the node.
     for (const name of stopped)
       expect((await endedByTime(name)).status?.failure?.reason).to.equal("SaveNotStored");
     await everyNode((lost) => lost === "BrakeHolds", "the brake to hold on");
@@ -327,7 +326,7 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
       await fixture.components.report(node);
     }
     await everyNode((lost, isSchedulable) => lost === "Heard" && isSchedulable, "all nodes to be heard");
-    // Kubelets and agents look at what there is.
+    // Kubelets and agents resume with the existing pods.
     for (const name of all)
       await fixture.pods.mergePatch({ name, namespace }, { metadata: { annotations: { seen: "true" } } });
     for (const name of [...started, ...played]) await fixture.session(name, isRunning, "running session");
@@ -386,7 +385,7 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
     await fixture.session(name, isRunning, "running session");
     await fixture.createCache("the-question");
     await fixture.setNodeReady(node, false);
-    // As the cluster's node controller does with all pods of such a node.
+    // The cluster's node controller does this with all pods of such a node.
     await fixture.pods.mergePatchStatus(
       { name, namespace },
       {
@@ -407,7 +406,7 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
       await fixture.components.report(node, {
         entries: [aCacheEntry({ state: "Downloading", progressPercent })],
       });
-      // Progress and heartbeat come in one report: where the one shows, the other was heard.
+      // Progress and heartbeat are in one report, so visible progress means a received heartbeat.
       await eventually(
         async () => {
           const cache = await fixture.caches.get({ name: "the-question", namespace });
@@ -494,7 +493,7 @@ describe("GameSession controller with a silent kubelet, node agent or object sto
         "True",
       );
       expect(publicStatusOf(finished)).to.equal("stopped");
-      // Events are written behind the status, so they may be a moment late.
+      // Events are written after the status, so they may arrive a moment later.
       await eventually(async () => (await fixture.eventsOf(name)).includes("SaveNotStored"), {
         what: "the event SaveNotStored",
       });

@@ -18,7 +18,7 @@ function aManifest(digest: string, clock: JumpClock, overrides: Partial<Manifest
   };
 }
 
-/** Those of a disk that is never looked at. */
+/** Returns versions of a disk that is never read. */
 function someVersions(clock: JumpClock): UnpackedVersions {
   const paths = nodePaths("/nowhere");
   return new UnpackedVersions(

@@ -12,7 +12,7 @@ describe("UnwrittenRecords", () => {
       ...silentLogger,
       warn: (_fields: object, sentence: string) => void warnings.push(sentence),
     };
-    // What is written to this device fails as on a full disk.
+    // Writes to this device fail as on a full disk.
     const records = new UnwrittenRecords(
       (record) => writeFile(isFull ? "/dev/full" : "/dev/null", JSON.stringify(record)),
       logger,

@@ -47,7 +47,7 @@ describe("showClusterFigures", () => {
   const node = (name: string, status: GameNodeStatus = {}): void =>
     void cluster.gameNodes.upsert(aGameNode(name, { status }));
 
-  /** The lines of a metric. */
+  /** Returns the lines of a metric. */
   async function shown(name: string): Promise<string[]> {
     return (await registry.metrics())
       .split("\n")
@@ -124,7 +124,8 @@ describe("showClusterFigures", () => {
   });
 
   /**
-   * The status of a session that ended a minute after its launch by the clock of the operator that led then.
+   * Returns the status of a session that ended a minute after its launch, by the clock of the leader at that
+   * time.
    */
   const over = (persisted: "True" | "False"): GameSessionStatus =>
     aRunningStatus({

@@ -16,7 +16,7 @@ const offering = (allocatable: Record<string, string>) => aNode("node1", { alloc
 
 describe("gpuSlotsOf and gpuSharingOf", () => {
   /**
-   * What sessions take, what the node offers, the slots that follow, and what condition GpuNotShared says.
+   * A session's devices, the node's devices, the resulting slots, and the result of condition GpuNotShared.
    */
   const cases: [string, Partial<GpuConfig>, Record<string, string>, number, string][] = [
     ["one unshared device for the game", { game: one }, { "nvidia.com/gpu": "1" }, 1, "True OneContainer"],

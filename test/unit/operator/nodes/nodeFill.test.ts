@@ -17,7 +17,7 @@ const pinned = [first, second].map((digest): DesiredContent => ({
 }));
 const fillDeadlineMs = 900_000;
 
-/** What the operator says of a new node at one time after the other, with what it said before. */
+/** Tracks condition Filled of a new node over time, based on its previous value. */
 class NewNode {
   conditions: Condition[] = [];
 

@@ -51,7 +51,7 @@ describe("Heartbeats", () => {
   describe("with a dead watch", () => {
     const behind = { lease: 0, status: 0 };
 
-    /** The heartbeats, 36 s after the agent's last one. */
+    /** Returns the heartbeats 36 s after the agent's last one. */
     async function later(isRenewed: boolean): Promise<Heartbeats> {
       const clock = new FakeClock();
       const heartbeats = new Heartbeats(clock, 35_000, (place) => behind[place]);

@@ -23,7 +23,7 @@ describe("NodeLosses", () => {
     follow();
   });
 
-  /** A process that knows nothing but what the cluster shows. */
+  /** Simulates a new process, which knows only what the cluster shows. */
   function follow(brakePercent = 50): void {
     heartbeats = new Heartbeats(clock, staleMs);
     for (const gameNode of cluster.gameNodes.list()) heartbeats.observe(gameNode);
@@ -67,7 +67,7 @@ describe("NodeLosses", () => {
     heartbeats.observe(gameNode);
   }
 
-  /** The operator writes what it concluded, the agent says nothing. */
+  /** Writes the operator's conclusion, without a report of the agent. */
   function declareLost(name: string): void {
     const { heartbeat } = cluster.gameNodes.get(name)?.status ?? {};
     cluster.gameNodes.upsert(
@@ -84,7 +84,7 @@ describe("NodeLosses", () => {
 
   const healths = (names: readonly string[]): string[] => names.map((name) => losses.healthOf(name));
 
-  /** Both signals of these are gone, those of the others are not. */
+  /** Removes both signals of these nodes, but not of the others. */
   async function cutOff(names: readonly string[], others: readonly string[]): Promise<void> {
     await clock.advance(staleMs);
     for (const name of names) kubelet(name, false);
@@ -115,7 +115,7 @@ describe("NodeLosses", () => {
 
   it("does not declare the first of many nodes lost when their signals disappear one after another", async () => {
     const names = namesOf(6);
-    // As agents do, each ten seconds.
+    // Agents report every ten seconds.
     for (const name of names) {
       nodes([name]);
       await clock.advance(2_000);

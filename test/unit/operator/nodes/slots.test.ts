@@ -4,7 +4,7 @@ import { unschedulableReason } from "#operator/nodes/slots.ts";
 import { aNode } from "#test/factories/gameNode.ts";
 
 describe("unschedulableReason", () => {
-  /** A toleration, a taint as key, value and effect, and whether session pods with it come onto the node. */
+  /** Tolerations, a taint as key, value and effect, and whether session pods may be placed on the node. */
   const cases: [Toleration[], [string, string | undefined, string], boolean][] = [
     [[], ["games", undefined, "NoSchedule"], false],
     [[], ["games", undefined, "PreferNoSchedule"], true],

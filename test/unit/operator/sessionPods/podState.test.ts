@@ -79,7 +79,7 @@ describe("streamerFault", () => {
       { running: { startedAt: createdAt } },
       { restartCount: 1, lastState: failed(finishedAt) },
     );
-  /** The game's end is 65 seconds after the session's creation. */
+  /** The game ends 65 seconds after the session's creation. */
   const cases: [string, ContainerStatus, string | undefined][] = [
     ["undefined if the streamer failed long before the game ended", restarted(after(5)), undefined],
     [

@@ -104,7 +104,7 @@ describe("statusOf (GameCache)", () => {
     const status = statusOf(aGameCache(), nodes, after(0));
     expect(status.nodes).to.have.length(1000);
     expect(status.nodes?.[0]?.reason).to.match(/^ArchiveRefused: a\//);
-    // etcd takes 1.5 MiB, and Kubernetes adds which field is whose.
+    // etcd's limit is 1.5 MiB, and Kubernetes adds the managed fields.
     expect(JSON.stringify(status).length).to.be.below(2 ** 20);
   });
 

@@ -12,10 +12,10 @@ import { aSessionPod } from "#test/factories/sessionPod.ts";
 import { FakeClock, settle } from "#test/support/clocks/fakeClock.ts";
 
 const waiting = 2_000;
-/** So many nodes, and sessions and pods that end. */
+/** Number of nodes, and of sessions and pods that end. */
 const others = 100;
 const workers = 10;
-/** Of the operator's own: changes that come within it are answered together. */
+/** The controller's spacing: changes within this time are handled together. */
 const spacingMs = 100;
 
 describe("GameSession controller with two thousand sessions waiting for a place", () => {
@@ -23,7 +23,7 @@ describe("GameSession controller with two thousand sessions waiting for a place"
   let cluster: Cluster;
   let controller: Controller;
   let passes: string[];
-  /** How many keys of sessions without a place were looked up. */
+  /** Number of keys of sessions without a place that were looked up. */
   let listed: number;
 
   beforeEach(() => {
@@ -81,7 +81,7 @@ describe("GameSession controller with two thousand sessions waiting for a place"
     passes.length = 0;
     await clock.advance(600_000);
     expect(new Set(passes).size).to.equal(waiting + others);
-    // A worker that is free at once may have begun before the session's pod is come to.
+    // An idle worker may have started before the session's pod is processed.
     expect(passes).to.have.length.at.most(waiting + others + workers);
     expect(listed, "keys looked up").to.equal(0);
   });
@@ -108,7 +108,7 @@ describe("GameSession controller with two thousand sessions waiting for a place"
   }
 });
 
-/** A session that has ended and is there for a while. */
+/** Returns a finished session that still exists. */
 function ended(number: number, resourceVersion = "1") {
   return aGameSession({
     metadata: { name: `ended-${number}`, resourceVersion },

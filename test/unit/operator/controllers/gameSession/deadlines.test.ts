@@ -26,7 +26,7 @@ describe("deadlinesOf with clocks ten minutes apart", () => {
       moments = new Moments();
     });
 
-    /** As another clock says it. */
+    /** Returns the current time of the other clock. */
     const elsewhere = (): string => new Date(clock.now().getTime() + skewMs).toISOString();
 
     function isPastNow(session: Stored<GameSession>, deadline: keyof Deadlines): boolean {
@@ -49,7 +49,7 @@ describe("deadlinesOf with clocks ten minutes apart", () => {
       );
     }
 
-    /** The session is seen now, and the deadline passes after so many seconds, neither earlier nor later. */
+    /** Expects that the deadline of a session first seen now passes after exactly this many seconds. */
     async function expectAfter(
       seconds: number,
       session: Stored<GameSession>,

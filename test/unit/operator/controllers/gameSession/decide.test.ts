@@ -8,7 +8,7 @@ import { aSessionWorld, type ObservedSession } from "#test/factories/sessionWorl
 const expiresAt = after(99_999).toISOString();
 const stopped = { desiredState: "Stopped", stopReason: "UserRequested" } as const;
 const contentReady = [aCondition("Scheduled"), aCondition("ContentReady"), aCondition("SaveRestored")];
-/** A streamer that failed so many seconds after the session's creation, and was started again. */
+/** Returns a streamer that failed this many seconds after the session's creation and was restarted. */
 const restartedStreamer = (failedAfter: number) => {
   const message = JSON.stringify({
     state: "ended",

@@ -20,7 +20,7 @@ const allTypes = [
   "Finished",
 ];
 
-/** A status as it is after the first pass: every condition is there. */
+/** Returns a status as after the first pass, with every condition. */
 const settled = (status = aRunningStatus()) => {
   const known = status.conditions ?? [];
   return {

@@ -16,7 +16,7 @@ const streamerAccount = JSON.stringify({
   wallSeconds: 1,
 });
 
-/** A node of four processors. */
+/** A node with four CPUs. */
 const node: Node = {
   apiVersion: "v1",
   kind: "Node",
@@ -112,7 +112,7 @@ describe("usageOf", () => {
 
   describe("with an impossible report of the game", () => {
     const claim = aTerminationReport({ cpuSeconds: 1e15, peakMemoryBytes: 2 ** 52 });
-    /** Its container ran for a minute; the kubelet may have cut off most of a second. */
+    /** Returns the usage of a container that ran for a minute. The kubelet may truncate almost a second. */
     function claimed(of: Node | undefined, limits?: Record<string, string>) {
       const status = {
         ...ended(),

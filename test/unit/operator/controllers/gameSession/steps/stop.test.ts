@@ -13,7 +13,7 @@ import { aSessionPod, containerStatus, ended, running } from "#test/factories/se
 
 type PodStatus = typeof running;
 
-/** The kubelet has yet to report the game's start. */
+/** The kubelet has not reported the game's start yet. */
 const starting: PodStatus = {
   phase: "Pending",
   initContainerStatuses: [containerStatus("streamer", { running: { startedAt: createdAt } })],
