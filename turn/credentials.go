@@ -49,7 +49,7 @@ func admitUsers(secret []byte, quota *quota, now func() time.Time) turn.AuthHand
 // quota limits the allocations per user and in total, and the channels per user.
 type quota struct {
 	mutex    sync.Mutex
-	ofUser   map[string]int
+	perUser  map[string]int
 	channels map[string]int
 	all      int64
 	max      int64
@@ -57,13 +57,13 @@ type quota struct {
 }
 
 func newQuota(max int64, counts *counts) *quota {
-	return &quota{ofUser: map[string]int{}, channels: map[string]int{}, max: max, counts: counts}
+	return &quota{perUser: map[string]int{}, channels: map[string]int{}, max: max, counts: counts}
 }
 
 func (q *quota) allows(user string) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.all < q.max && q.ofUser[user] < allocationsOfUserMax {
+	if q.all < q.max && q.perUser[user] < allocationsOfUserMax {
 		return true
 	}
 	q.counts.refusedAllocations.Add(1)
@@ -73,7 +73,7 @@ func (q *quota) allows(user string) bool {
 func (q *quota) opened(user string) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	q.ofUser[user]++
+	q.perUser[user]++
 	q.all++
 	q.counts.allocations.Store(q.all)
 	q.counts.allocationsTotal.Add(1)
@@ -84,8 +84,8 @@ func (q *quota) closed(user string) {
 	defer q.mutex.Unlock()
 	q.all--
 	q.counts.allocations.Store(q.all)
-	if q.ofUser[user]--; q.ofUser[user] <= 0 {
-		delete(q.ofUser, user)
+	if q.perUser[user]--; q.perUser[user] <= 0 {
+		delete(q.perUser, user)
 	}
 }
 

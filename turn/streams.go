@@ -159,18 +159,18 @@ func (c *sealedConnection) Read(into []byte) (int, error) {
 // secureConnection does the TLS handshake on the first read, which fails if the handshake fails or times out.
 type secureConnection struct {
 	*tls.Conn
-	sealed   *sealedConnection
-	isShaken bool
+	sealed       *sealedConnection
+	hasHandshake bool
 }
 
 func (c *secureConnection) Read(into []byte) (int, error) {
-	if !c.isShaken {
+	if !c.hasHandshake {
 		inTime, done := context.WithTimeout(context.Background(), firstBytesMax)
 		defer done()
 		if err := c.HandshakeContext(inTime); err != nil {
 			return 0, err
 		}
-		c.isShaken = true
+		c.hasHandshake = true
 	}
 	size, err := c.Conn.Read(into)
 	if size > 0 {

@@ -10,7 +10,7 @@ import { systemClock } from "#runtime/scheduling/clock.ts";
 import { orExit } from "#runtime/program/program.ts";
 import { readConfig } from "../config.ts";
 import { removePods } from "../sessionPods/shortLivedPods.ts";
-import { isRight, nodeReport, nodeTestSelector, testNode } from "./testNode.ts";
+import { hasPassed, nodeReport, nodeTestSelector, testNode } from "./testNode.ts";
 
 /** Nodes are independent, but one registry may serve the pulls of all. */
 const nodesAtOnce = 20;
@@ -37,7 +37,7 @@ try {
       queue.add(async () => {
         const result = await testNode(name, deps);
         process.stdout.write(nodeReport(name, result));
-        return isRight(result);
+        return hasPassed(result);
       }),
     ),
   );

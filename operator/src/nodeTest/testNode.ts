@@ -151,7 +151,7 @@ const obstacles: Record<RenderingObstacle, string> = {
 };
 
 /** Returns whether sessions on the node get everything that the chart's values promise. */
-export function isRight(result: NodeResult): boolean {
+export function hasPassed(result: NodeResult): boolean {
   if (!("findings" in result)) return false;
   const { obstacle, encoders, encodesInSoftware } = result.findings;
   return obstacle === undefined && encoders.length > 0 && encodesInSoftware === undefined;

@@ -85,7 +85,7 @@ export function createNodeReconciler(deps: NodeDeps) {
     const node = deps.cluster.nodes.get(name);
     const known = deps.cluster.gameNodes.get(name);
     if (known && ownershipConflict(known, deps.installation) !== undefined)
-      return leaveAlone(node, known, deps);
+      return reportForeignNode(node, known, deps);
     // Read before anything is observed. A heartbeat that expires during this pass was observed as fresh and
     // needs another pass.
     const staleInMs = deps.heartbeats.staleInMs(name);
@@ -108,7 +108,8 @@ export function createNodeReconciler(deps: NodeDeps) {
       return undefined;
     }
     const gameNode = await applyDesired(node, deps, signal);
-    if (ownershipConflict(gameNode, deps.installation) !== undefined) return leaveAlone(node, gameNode, deps);
+    if (ownershipConflict(gameNode, deps.installation) !== undefined)
+      return reportForeignNode(node, gameNode, deps);
     // Pinned games no longer matter to a node that was filled once.
     const pinned = isConditionTrue(gameNode.status?.conditions, "Filled") ? [] : deps.fillPlan.pinnedOn(name);
     const waitMs = await reportStatus({ ...world, gameNode, pinned }, action, deps, signal);
@@ -121,7 +122,7 @@ export function createNodeReconciler(deps: NodeDeps) {
 }
 
 /** Reports on the Node that another installation owns it. */
-function leaveAlone(
+function reportForeignNode(
   node: Stored<Node> | undefined,
   gameNode: Stored<GameNode>,
   { events, installation }: NodeDeps,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { NodeFindings } from "#contracts/nodeTest.ts";
 import { RenderingObstacle } from "#contracts/stream.ts";
-import { isRight, nodeReport } from "#operator/nodeTest/testNode.ts";
+import { hasPassed, nodeReport } from "#operator/nodeTest/testNode.ts";
 
 const findings: NodeFindings = {
   renderer: "AMD Radeon 780M",
@@ -27,12 +27,12 @@ describe("nodeReport", () => {
         "",
       ].join("\n"),
     );
-    expect(isRight({ findings })).to.equal(true);
+    expect(hasPassed({ findings })).to.equal(true);
   });
 
   for (const obstacle of RenderingObstacle.options) {
     it(`fails if a GPU was promised and there is ${obstacle}`, () => {
-      expect(isRight({ findings: { ...findings, obstacle } })).to.equal(false);
+      expect(hasPassed({ findings: { ...findings, obstacle } })).to.equal(false);
       expect(nodeReport("node1", { findings: { ...findings, obstacle } })).to.match(
         /^node1: sessions should use a GPU but render in software, because .{20}/,
       );
@@ -45,7 +45,7 @@ describe("nodeReport", () => {
       encoders: [{ codec: "h264", name: "x264enc" }],
       encodesInSoftware: true,
     };
-    expect(isRight({ findings: inSoftware })).to.equal(false);
+    expect(hasPassed({ findings: inSoftware })).to.equal(false);
     expect(nodeReport("node1", { findings: inSoftware })).to.match(
       /^node1: sessions render with AMD Radeon 780M and encode in software, because .*gpu\.driverCapabilities in docs\/gpu\.md, and enable_guc .*\n/,
     );
@@ -55,11 +55,11 @@ describe("nodeReport", () => {
   });
 
   it("fails if no encoder works or there are no findings", () => {
-    expect(isRight({ findings: { ...findings, encoders: [] } })).to.equal(false);
+    expect(hasPassed({ findings: { ...findings, encoders: [] } })).to.equal(false);
     expect(nodeReport("node1", { findings: { ...findings, encoders: [] } }))
       .to.contain("no session can start here")
       .and.contain("Encoders    none");
-    expect(isRight({ failure: "It has no room." })).to.equal(false);
+    expect(hasPassed({ failure: "It has no room." })).to.equal(false);
     expect(nodeReport("node1", { failure: "It has no room." })).to.equal(
       "node1: could not be tested. It has no room.\n",
     );
