@@ -50,8 +50,7 @@ export interface OtherPod extends KubeObject {
 }
 
 /** Pods of other namespaces. Everything but their resources is dropped on reading. */
-// Pods of other namespaces. Everything but their resources is dropped on reading. The API server's response
-// is trusted, as for pods that are kept whole.
+// The API server's response is trusted, as for pods that are kept whole.
 export const otherPods: ResourceType<OtherPod> = { ...pods, parse: (value) => toOtherPod(value as Pod) };
 
 /** Selects the pods outside a namespace that occupy resources of a node. */
