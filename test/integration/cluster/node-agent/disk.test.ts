@@ -24,7 +24,7 @@ import { TreeRemover } from "#node-agent/disk/treeRemover.ts";
 
 const lockModule = new URL("../../../../node-agent/src/disk/rootLock.ts", import.meta.url).href;
 
-describe("Node agent disk", function () {
+describe("Node agent (disk)", function () {
   this.timeout(60_000);
   let folder: string;
   let remover: TreeRemover;

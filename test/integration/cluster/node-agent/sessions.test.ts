@@ -25,7 +25,7 @@ import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fi
 import { retryMs } from "#node-agent/sessions/steps/step.ts";
 import { sha256Of } from "#test/support/stores/storedArchive.ts";
 
-describe("Node agent sessions", function () {
+describe("Node agent (sessions)", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
