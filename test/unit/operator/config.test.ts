@@ -303,7 +303,7 @@ describe("readConfig (operator)", () => {
     [
       "tolerations that are not JSON",
       { ...required, GPU_TOLERATIONS: "games:NoSchedule" },
-      /write a list[^]*GPU_TOLERATIONS/,
+      /Write a list[^]*GPU_TOLERATIONS/,
     ],
     [
       "a toleration without key but with an operator other than Exists",
