@@ -255,7 +255,9 @@ export class Assignments {
       .list()
       .flatMap(({ metadata: { name }, status }) => {
         const unschedulable = status?.capacity?.unschedulable;
-        return unschedulable === undefined ? [] : [`${name}: ${unschedulable.reason}: ${unschedulable.message}`];
+        return unschedulable === undefined
+          ? []
+          : [`${name}: ${unschedulable.reason}: ${unschedulable.message}`];
       })
       .sort();
   }
