@@ -1,17 +1,19 @@
 # shellcheck shell=bash
-# The container engine, and the path that this machine takes to its images and its cluster. Source it after lib.sh.
+# Chooses the container engine and the mode: how this machine gets its images and its cluster. Source
+# it after lib.sh.
 #
-# On the ordinary path everything is public: Docker, or podman where there is no Docker, pulls kind's node image and Debian's base image.
-# From source (tools/offline) is for machines that reach no image registry: podman, and images made of Debian packages and of
-# programs built from pinned Go modules.
+# In the default mode, Docker (or podman if Docker does not answer) pulls kind's node image and Debian's base
+# image. In from-source mode (tools/offline), for machines that reach no image registry, podman builds the
+# images from Debian packages and from programs that are compiled from pinned Go modules.
 #
-# The rule: JOYPOD_FROM_SOURCE=yes or no decides. Without it a cluster keeps the path that it was made by, and otherwise the ordinary
-# path is taken where an engine answers and has the node image or pulls the base image. What was found holds for a day, or until a
-# cluster is removed.
+# JOYPOD_FROM_SOURCE=yes or no sets the mode. Without it, an existing cluster keeps the mode it was created
+# with. Otherwise the default mode is used if an engine answers and either has the node image or can pull the
+# base image. The result is cached for a day, or until a cluster is deleted.
 
-# kind's public node image of the Kubernetes minor that tools/programs pins, as kind's own release names it.
+# kind's public node image for the Kubernetes minor version that tools/programs pins, from
+# kind's release notes.
 publicNodeImage=kindest/node:v1.35.8@sha256:07b2536e30b803ed61d1677a79df6115f798ce64c80f9e22f6ed45afd09323c0
-# What the images are made on.
+# The base image of all Joypod images.
 baseImage=docker.io/library/debian:trixie-slim
 foundPath=$joypodCache/path.env
 export publicNodeImage baseImage foundPath
@@ -22,7 +24,8 @@ reachesRegistry() {
   "$1" image inspect "$publicNodeImage" >/dev/null 2>&1 || timeout 120 "$1" pull --quiet "$baseImage" >/dev/null 2>&1
 }
 
-# findPath engine…: takes the ordinary path with the first engine that answers and reaches its registry, else that from source.
+# findPath engine…: chooses the default mode with the first engine that answers and reaches its registry, or
+# from-source mode if there is no such engine.
 findPath() {
   local engine
   for engine in "$@"; do
@@ -31,11 +34,11 @@ findPath() {
       return 0
     fi
   done
-  [ "$*" != docker ] || die "Docker does not answer or reaches no image registry; without JOYPOD_ENGINE=docker the images are made from source."
+  [ "$*" != docker ] || die "Docker does not answer or reaches no image registry. Start Docker, or unset JOYPOD_ENGINE to build the images from source."
   containerEngine=podman fromSource=yes
 }
 
-# The engine of the ordinary path when nothing is to be found out.
+# ordinaryEngine engine…: chooses the default mode with the first engine that answers, and checks no registry.
 ordinaryEngine() {
   local engine
   for engine in "$@"; do
@@ -44,10 +47,10 @@ ordinaryEngine() {
       return 0
     fi
   done
-  die "neither Docker nor podman answers, which JOYPOD_FROM_SOURCE=no needs; start one of them."
+  die "neither Docker nor podman answers. JOYPOD_FROM_SOURCE=no needs one of them; start it."
 }
 
-# Finds the path among the given engines, or reads what was found within the last day.
+# rememberedPath engine…: like findPath, but reuses a result of the last 24 hours.
 rememberedPath() {
   if [ -z "${JOYPOD_ENGINE:-}" ] && [ -n "$(find "$foundPath" -mmin -1440 2>/dev/null)" ]; then
     # shellcheck disable=SC1090
@@ -61,7 +64,8 @@ rememberedPath() {
   fi
 }
 
-# choosePath: sets containerEngine (docker or podman; JOYPOD_ENGINE allows only that one) and fromSource (yes or no) by the rule above.
+# choosePath: sets containerEngine (docker or podman; JOYPOD_ENGINE restricts the choice) and fromSource (yes
+# or no), as described at the top of this file.
 choosePath() {
   local engines=(docker podman)
   if [ -n "${JOYPOD_ENGINE:-}" ]; then engines=("$JOYPOD_ENGINE"); fi
@@ -74,10 +78,10 @@ choosePath() {
   export containerEngine fromSource
 }
 
-# keepPath: everything that the script starts takes the chosen path, also where none of it has left a trace yet.
+# keepPath: makes all scripts that this one starts use the chosen engine and mode.
 keepPath() { export JOYPOD_ENGINE=$containerEngine JOYPOD_FROM_SOURCE=$fromSource; }
 
-# prepareEngine: makes the chosen engine ready to run.
+# prepareEngine: installs podman in from-source mode. Otherwise checks that the engine answers.
 prepareEngine() {
   if [ "$fromSource" = yes ]; then
     # shellcheck source=tools/offline/engine.sh
@@ -88,7 +92,7 @@ prepareEngine() {
   fi
 }
 
-# useEngine [docker|podman]: the engine and its path for work that belongs to no cluster.
+# useEngine [docker|podman]: chooses and prepares the engine for work that belongs to no cluster.
 useEngine() {
   JOYPOD_ENGINE=${1:-${JOYPOD_ENGINE:-}}
   choosePath
@@ -97,7 +101,7 @@ useEngine() {
 
 imageExists() { "$containerEngine" image inspect "$1" >/dev/null 2>&1; }
 
-# ensureBaseImage: has the base image of all our images at hand.
+# ensureBaseImage: pulls or builds the base image if it is missing.
 ensureBaseImage() {
   if [ "$fromSource" = yes ]; then
     "$repositoryRoot/tools/offline/baseImage.sh" trixie
@@ -106,8 +110,9 @@ ensureBaseImage() {
   fi
 }
 
-# What this machine needs to reach its package registries, handed to builds as secrets and never left in an image:
-# ca (a private CA bundle), npmrc (registries and their credentials) and apt (proxies).
+# Writes what builds need to reach this machine's package registries: ca (a private CA bundle), npmrc
+# (registries and their credentials) and apt (proxies). Builds get them as secrets, so they never end up in an
+# image.
 writeBuildSecrets() {
   local fresh name ca=${SSL_CERT_FILE:-${NODE_EXTRA_CA_CERTS:-}} npmrc=${NPM_CONFIG_USERCONFIG:-$HOME/.npmrc}
   buildSecrets=$joypodCache/build-secrets
@@ -125,7 +130,7 @@ writeBuildSecrets() {
   if command -v apt-config >/dev/null 2>&1; then
     apt-config dump 2>/dev/null | grep -iE '^Acquire::(http|https)::(Proxy|Verify-Peer|Verify-Host)' >>"$fresh/apt" || true
   fi
-  # One by one, because another build may be reading the ones that are there.
+  # Replaced one by one, because another build may be reading the existing files.
   for name in ca npmrc apt; do
     if [ -s "$fresh/$name" ]; then
       chmod 644 "$fresh/$name"
@@ -137,7 +142,7 @@ writeBuildSecrets() {
   rm -rf "$fresh"
 }
 
-# buildImage reference dockerfile context [extra build options]: the same with every engine.
+# buildImage reference dockerfile context [extra build options]: builds an image with the chosen engine.
 buildImage() {
   local reference=$1 dockerfile=$2 context=$3 secret build
   local options=(--network host -t "$reference" -f "$dockerfile")
@@ -147,7 +152,7 @@ buildImage() {
     [ -f "$secret" ] && options+=(--secret "id=$(basename "$secret"),src=$secret")
   done
   case $containerEngine-$fromSource in
-    # Attestations would make an index of the image, which nodes cannot be given.
+    # Attestations would turn the image into an index, which cannot be loaded into nodes.
     docker-no) build=(env DOCKER_BUILDKIT=1 docker build --provenance=false --sbom=false) ;;
     podman-no) build=(podman build --layers) ;;
     *) build=(buildah bud --layers) ;;
@@ -155,8 +160,8 @@ buildImage() {
   nice -n 10 "${build[@]}" "${options[@]}" "$@" "$context"
 }
 
-# removeOldTags reference: keeps the image and the two newest other tags of its name; those that a container uses stay as well. An image that
-# is built of kept layers alone is as old as it was, and so may be the oldest.
+# removeOldTags reference: keeps the image, the two newest other tags of its name, and those that a container
+# uses. An image that was built entirely from cached layers keeps its old date, so it may be the oldest.
 removeOldTags() {
   local reference
   "$containerEngine" images --format '{{.Repository}}:{{.Tag}}' --filter "reference=${1%:*}" 2>/dev/null | awk -v built="$1" '$0 != built && ++others > 2' |

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ensureDebian.sh package…: installs the Debian packages that are missing, as programs: the services that come with them are neither started nor
-# enabled. Needs root on Debian or Ubuntu; elsewhere it says in one sentence what to install.
+# ensureDebian.sh package…: installs missing Debian packages without starting or enabling their services.
+# Needs root on Debian or Ubuntu. On other systems it fails and says what to install.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -9,7 +9,7 @@ isInstalled() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" =
 isDebian() { command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1; }
 
 install() {
-  # A run that was killed may have left packages half configured; another apt may hold the lock for a moment.
+  # A killed run may have left packages half configured, and another apt may hold the lock for a moment.
   DEBIAN_FRONTEND=noninteractive dpkg --configure -a
   DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 install -y --no-install-recommends "$@"
 }
@@ -20,7 +20,7 @@ refreshAndInstall() {
   install "$@"
 }
 
-# What the system asks before a package starts its service (Debian's policy-rc.d).
+# Debian runs this script before a package starts its service; exit code 101 forbids it.
 servicePolicy=/usr/sbin/policy-rc.d
 ownPolicy='# Written by joypod for one installation.'
 
@@ -28,7 +28,7 @@ ownPolicy='# Written by joypod for one installation.'
 installPrograms() {
   local before
   before=$(installedPackages)
-  # A run that was killed may have left it.
+  # A killed run may have left our policy script.
   if grep -qsxF "$ownPolicy" "$servicePolicy"; then rm "$servicePolicy"; fi
   if [ ! -e "$servicePolicy" ]; then
     trap 'rm -f "$servicePolicy"' EXIT
@@ -47,16 +47,16 @@ disableServices() {
   command -v systemctl >/dev/null 2>&1 || return 0
   while read -r package; do
     mapfile -t units < <(dpkg-query -L "$package" | sed -nE 's#^(/usr)?/lib/systemd/system/([^/@]+\.service)$#\2#p')
-    # One that stays enabled is no reason to go without its program.
+    # Best effort: a service that stays enabled must not fail the installation.
     if [ "${#units[@]}" -gt 0 ]; then systemctl disable "${units[@]}" || true; fi
   done
 }
 
 if ! isDebian; then
-  die "these programs are needed here and are installed by themselves only on Debian or Ubuntu; install what the packages $* hold."
+  die "programs are missing and can be installed automatically only on Debian and Ubuntu. Install the programs of these Debian packages: $*."
 fi
 missing=()
 for package in "$@"; do isInstalled "$package" || missing+=("$package"); done
 [ "${#missing[@]}" -gt 0 ] || exit 0
-[ "$(id -u)" -eq 0 ] || die "install the missing packages as root: apt-get install ${missing[*]}"
+[ "$(id -u)" -eq 0 ] || die "packages are missing. Install them as root: apt-get install ${missing[*]}"
 withLock debian step "Installing Debian packages: ${missing[*]}" debian installPrograms "${missing[@]}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# fmt.sh [--check]: formats every source file. With --check it changes nothing and fails when a file is not formatted.
-# TypeScript, JavaScript, JSON, CSS, HTML, YAML and Markdown: oxfmt. Go: gofmt. C: clang-format. Shell: shfmt.
+# fmt.sh [--check]: formats every source file. With --check it changes nothing and fails when a file is not
+# formatted. TypeScript, JavaScript, JSON, CSS, HTML, YAML and Markdown: oxfmt. Go: gofmt. C: clang-format.
+# Shell: shfmt.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$repositoryRoot"

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What every shell script under tools/ shares: the cache folder, progress lines, locks and clear failures. Source it.
+# Shared by all shell scripts under tools/: the cache folder, progress lines, locks and error messages. Source
+# it.
 
 repositoryRoot=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 joypodCache=${JOYPOD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/joypod}
@@ -9,37 +10,39 @@ export repositoryRoot joypodCache joypodLogs
 # shellcheck source=tools/progress.sh
 . "$repositoryRoot/tools/progress.sh"
 
-# say sentence: on a terminal in place of the line that shows what runs.
+# say sentence: prints the sentence to standard error. On a terminal it replaces the progress line.
 say() {
   if isTerminal; then printf '\r\033[K%s\n' "$*" >&2; else printf '%s\n' "$*" >&2; fi
 }
 
-# die sentence: stops with one sentence that says what to do.
+# die sentence: prints the sentence, which should tell the user what to do, and exits with 1.
 die() {
   say "joypod: $*"
   exit 1
 }
 
-# needCommand command sentence: stops with the sentence when the command is not there.
+# needCommand command sentence: exits with the sentence if the command is not installed.
 needCommand() {
   command -v "$1" >/dev/null 2>&1 || die "$2"
 }
 
-# step title logName command…: runs the command with its output in a log and says how long it takes and how much of that is left. When the
-# command fails, prints the tail of the log and its path, and ends the script; an interrupt ends the command, too. Call it as a plain
-# statement: behind || or && a shell forgets errexit inside the command, too.
+# step title logName command…: runs the command with its output in a log file, and shows the elapsed and the
+# remaining time. If the command fails, prints the end of the log and its path, and exits. An interrupt also
+# ends the command. Call it as a plain statement: after || or &&, the shell ignores errexit inside the
+# command.
 step() {
   local title=$1 name=$2 log=$joypodLogs/$2.log started=$SECONDS code=0 worker ticker expected ownTrap=
   shift 2
   expected=$(expectedSeconds "$name")
   say "$title …${expected:+ (about $(spoken "$expected"))}"
-  # The command is in the background, so it does not hear an interrupt from the keyboard. What inBackground has set ends it, too.
+  # A background command does not receive keyboard interrupts, so this trap ends it. Inside inBackground, the
+  # trap that inBackground has set does so.
   worker='' ticker=''
   if [ -z "$(trap -p INT)" ]; then
     ownTrap=yes
     trap 'endProcess "$worker"; endProcess "$ticker"; say "Interrupted: $title was ended."; exit 130' INT TERM
   fi
-  # What the command leaves running must not hold the lock of this run.
+  # Processes that the command leaves running must not keep this run's lock.
   (
     trap - INT TERM
     if [ -n "${lockDescriptor:-}" ]; then exec {lockDescriptor}>&-; fi
@@ -60,20 +63,21 @@ step() {
     say "  $title: done in $(spoken $((SECONDS - started)))"
     return 0
   fi
-  say "  $title: FAILED after $(spoken $((SECONDS - started))); the end of $log:"
+  say "  $title: FAILED after $(spoken $((SECONDS - started))). End of $log:"
   tail -n 40 "$log" >&2
-  die "$title failed; the whole log is in $log."
+  die "$title failed. The full log is in $log."
 }
 
-# withLock name command…: one run at a time; the lock goes with this process. Call it as a plain statement (see step).
+# withLock name command…: runs the command while holding the named lock, which is released if this process
+# ends. Call it as a plain statement (see step).
 withLock() {
   local lock=$joypodCache/locks/$1 descriptor
   shift
   mkdir -p "$joypodCache/locks"
   exec {descriptor}>"$lock"
   if ! flock -n "$descriptor"; then
-    say "Waiting for other work that holds $lock …"
-    flock -w 3600 "$descriptor" || die "something has held $lock for an hour; end it and try again."
+    say "Waiting for another process that holds $lock …"
+    flock -w 3600 "$descriptor" || die "another process has held $lock for an hour. End it and try again."
   fi
   lockDescriptor=$descriptor
   "$@"
@@ -81,10 +85,10 @@ withLock() {
   unset lockDescriptor
 }
 
-# inBackground command…: runs the command beside the script, which waits for it in awaitBackground.
+# inBackground command…: starts the command in the background. awaitBackground waits for it.
 backgroundProcesses=()
 inBackground() {
-  # What runs in the background of a script does not hear an interrupt from the keyboard.
+  # Background processes of a script do not receive keyboard interrupts.
   trap 'endBackground; exit 130' INT TERM
   (
     backgroundProcesses=()
@@ -93,7 +97,7 @@ inBackground() {
   backgroundProcesses+=("$!")
 }
 
-# awaitBackground: waits for all that runs in the background. When one fails, ends the others and the script.
+# awaitBackground: waits for all background commands. If one fails, ends the others and exits.
 awaitBackground() {
   local _
   for _ in "${backgroundProcesses[@]}"; do
@@ -111,7 +115,7 @@ endBackground() {
   for process in "${backgroundProcesses[@]}"; do endProcess "$process"; done
 }
 
-# endProcess id: ends a process of ours and everything that it started.
+# endProcess id: ends a process that we started, and all its descendants.
 endProcess() {
   local child children
   children=$(cat "/proc/$1/task/$1/children" 2>/dev/null || true)
@@ -119,11 +123,11 @@ endProcess() {
   for child in $children; do endProcess "$child"; done
 }
 
-# hashOf file-or-folder…: twelve hex digits over names, modes and contents of what is given.
+# hashOf file-or-folder…: prints 12 hex digits of a hash over the names, modes and contents of the files.
 hashOf() {
   local path
   for path in "$@"; do
-    [ -e "$path" ] || die "$path is missing, so nothing can be built from it."
+    [ -e "$path" ] || die "$path is missing, but the build needs it."
     find "$path" -type f -printf '%p %m\n' | LC_ALL=C sort
   done | while IFS= read -r line; do
     # The mode comes last: there may be spaces in the path.

@@ -1,5 +1,5 @@
-// Exits with 0 when node_modules holds every package of package-lock.json at its version. Plain JavaScript
-// without dependencies: it runs on whatever Node the machine has, before ours is installed.
+// Exits with 0 if node_modules has every package of package-lock.json in the locked version. Plain JavaScript
+// without dependencies, because it runs on the machine's Node.js before ours is installed.
 import { existsSync, readFileSync } from "node:fs";
 
 const wanted = read("package-lock.json");
@@ -9,7 +9,7 @@ if (wanted === undefined || installed === undefined) process.exit(1);
 for (const [path, entry] of Object.entries(wanted.packages)) {
   if (path === "" || entry.link) continue;
   const present = installed.packages[path];
-  // Optional packages of other platforms are left out by npm.
+  // npm does not install optional packages for other platforms.
   if (present === undefined ? !entry.optional && !entry.peer : present.version !== entry.version)
     process.exit(1);
 }

@@ -1,22 +1,24 @@
 # shellcheck shell=bash
-# How long the steps of tools take, and how that is told: what a step took last time is kept in the cache folder, and says how much of it is left.
-# On a terminal one line shows all that runs and is updated in place; elsewhere each step says every 20 s that it is alive. With CI set to
-# true only beginnings and ends are told. lib.sh sources this.
+# Progress and estimates of steps. The duration of each step's last run is kept in the cache folder and used
+# as the estimate. On a terminal, one line shows all running steps and is updated in place. Otherwise each
+# step prints a line every 20 s. With CI=true, only the start and the end of a step are printed. Sourced by
+# lib.sh.
 
 joypodDurations=${joypodCache:?}/durations
 joypodProgress=$joypodCache/progress
-# Steps of one run, whichever of its scripts they are in, share one line.
+# All steps of a run share one progress line, even across scripts.
 export JOYPOD_RUN=${JOYPOD_RUN:-$$}
 
 isTerminal() { [ -t 2 ] && [ "${CI:-}" != true ]; }
 
-# spoken seconds: a time in words, such as "2 min 5 s".
+# spoken seconds: prints a duration in words, such as "2 min 5 s".
 spoken() {
   local minutes=$(($1 / 60)) seconds=$(($1 % 60))
   if [ "$minutes" -eq 0 ]; then echo "$seconds s"; elif [ "$seconds" -eq 0 ]; then echo "$minutes min"; else echo "$minutes min $seconds s"; fi
 }
 
-# expectedSeconds step: what the step took last time, or takes on 2 cores where it never ran; empty when nobody knows.
+# expectedSeconds step: prints how long the step took last time. If it never ran here, prints how long it
+# takes on 2 cores, or nothing if unknown.
 expectedSeconds() {
   local kept
   if read -r kept 2>/dev/null <"$joypodDurations/$1" && [[ $kept =~ ^[0-9]+$ ]]; then
@@ -35,29 +37,29 @@ expectedSeconds() {
   esac
 }
 
-# rememberSeconds step seconds: for the next time.
+# rememberSeconds step seconds: stores the duration as the estimate for the next run.
 rememberSeconds() {
   mkdir -p "$joypodDurations" && echo "$2" >"$joypodDurations/.$1.$BASHPID" && mv "$joypodDurations/.$1.$BASHPID" "$joypodDurations/$1"
 }
 
-# leftOf expected passed: the words for how much is left.
+# leftOf expected passed: prints how much time is left, to append to a progress line.
 leftOf() {
   if [ -z "$1" ]; then return 0; fi
-  if [ "$2" -lt "$1" ]; then echo ", about $(spoken $(($1 - $2))) left"; else echo ", longer than the $(spoken "$1") of last time"; fi
+  if [ "$2" -lt "$1" ]; then echo ", about $(spoken $(($1 - $2))) left"; else echo ", longer than last time ($(spoken "$1"))"; fi
 }
 
-# Shows what runs in one line of the terminal, cut to its width.
+# Shows all running steps in one line, cut to the width of the terminal.
 drawProgress() {
   local file line='' text
   for file in "$joypodProgress/$JOYPOD_RUN".*; do
-    # A file without its process was left by a run that was killed.
+    # If the process no longer exists, a killed run left the file.
     if kill -0 "${file##*.}" 2>/dev/null && read -r text 2>/dev/null <"$file"; then line+="${line:+ · }$text"; fi
   done
   text=$(tput cols 2>/dev/null || echo 80)
   printf '\r\033[K%s' "${line:0:text-1}" >&2
 }
 
-# tellProgress worker title expected: until the worker ends, says how long it has run and how much is left.
+# tellProgress worker title expected: shows the elapsed and the remaining time until the worker ends.
 tellProgress() {
   local worker=$1 title=$2 expected=$3 started=$SECONDS passed file
   if [ "${CI:-}" = true ]; then return 0; fi

@@ -1,6 +1,6 @@
-// Bundles api, operator, node-agent, the chart's jobs and the `joypod` command
-// line into api/dist/programs, as their image runs them: with neither TypeScript nor the tens of megabytes of
-// packages that are imported and never used, which a process would hold in memory and read at its start.
+// Bundles api, operator, node-agent, the chart's jobs and the `joypod` command line into api/dist/programs for
+// the control plane's image. Bundling removes TypeScript and tens of megabytes of unused packages, which would
+// cost memory and startup time.
 import { join } from "node:path";
 import { build } from "vite";
 
@@ -14,10 +14,10 @@ await build({
   build: {
     ssr: true,
     target: "node24",
-    // As deep as the source, which looks for api/prisma from there.
+    // The same depth as the source, which finds api/prisma by a relative path.
     outDir: "api/dist/programs",
     emptyOutDir: true,
-    // Stack traces stay readable without maps, whose reading would cost more memory than short names save.
+    // Keeps stack traces readable without source maps, which would need more memory than minifying saves.
     minify: false,
     rolldownOptions: {
       input: {
@@ -33,7 +33,7 @@ await build({
         nodeTest: "operator/src/nodeTest/main.ts",
         drain: "operator/src/drain/main.ts",
       },
-      // Its index imports thousands of models; we use the reader of kubeconfigs.
+      // The package's index imports thousands of models, but only its kubeconfig reader is used.
       treeshake: {
         moduleSideEffects: [{ test: /\/node_modules\/@kubernetes\/client-node\//, sideEffects: false }],
       },

@@ -1,5 +1,5 @@
-// Bundles `kubectl joypod` with its packages into one file, kubectl/dist/kubectl-joypod, which runs wherever
-// Node.js 24 does and kubectl finds it in the PATH. An argument names another folder for it.
+// Bundles `kubectl joypod` with its packages into one file, kubectl/dist/kubectl-joypod, which needs only
+// Node.js 24. kubectl runs it if it is in the PATH. An optional argument is another target folder.
 import { chmod, mkdtemp, rename, rm, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { build } from "vite";
@@ -7,10 +7,10 @@ import { build } from "vite";
 const root = join(import.meta.dirname, "../..");
 const folder = resolve(process.argv[2] ?? join(root, "kubectl/dist"));
 const name = "kubectl-joypod";
-/** Before all of the code, some of which an older Node has no words for. */
+/** Runs before the bundled code, whose syntax an older Node.js may not support. */
 const banner = `#!/usr/bin/env node
 if (Number(process.versions.node.split(".")[0]) < 24) {
-  console.error(\`kubectl joypod needs Node.js 24 or later; this is \${process.versions.node}.\`);
+  console.error(\`kubectl joypod needs Node.js 24 or later, but this is \${process.versions.node}.\`);
   process.exit(1);
 }`;
 
@@ -29,7 +29,7 @@ await build({
     minify: false,
     rolldownOptions: {
       input: { [name]: "kubectl/src/main.ts" },
-      // Its index imports thousands of models; we use the reader of kubeconfigs.
+      // The package's index imports thousands of models, but only its kubeconfig reader is used.
       treeshake: {
         moduleSideEffects: [{ test: /\/node_modules\/@kubernetes\/client-node\//, sideEffects: false }],
       },

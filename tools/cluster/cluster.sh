@@ -1,26 +1,26 @@
 # shellcheck shell=bash
-# What the cluster scripts share: the cluster's name, its state folder, its engine and path. Source it after lib.sh, containers.sh and
-# programs.sh.
+# Shared by the cluster scripts: the cluster's name, state folder, engine and mode. Source it after lib.sh,
+# containers.sh and programs.sh.
 
 clusterName=${JOYPOD_CLUSTER:-joypod}
 case $clusterName in
-  *[!a-z0-9-]* | -* | '') die "JOYPOD_CLUSTER must be lower-case letters, digits and dashes; it is \"$clusterName\"." ;;
+  *[!a-z0-9-]* | -* | '') die "JOYPOD_CLUSTER must consist of lower-case letters, digits and dashes, but is \"$clusterName\"." ;;
 esac
 clusterState=$joypodCache/clusters/$clusterName
-# The cluster of a context is another one: its folder is none of a cluster made here, whose name has no dot.
+# A context's folder has a dot in its name, so it never collides with the folder of a cluster made here.
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then clusterState=$joypodCache/clusters/context.$(sha256sum <<<"$JOYPOD_KUBE_CONTEXT" | cut -c1-12); fi
 clusterKubeconfig=$clusterState/kubeconfig
 clusterNetwork=kind-$clusterName
-# One game node is enough for what looks at the installation alone.
 wantedGameNodes=${JOYPOD_GAME_NODES:-2}
 gameNodes=$wantedGameNodes
 case $gameNodes in
   [1-9]) ;;
-  *) die "JOYPOD_GAME_NODES must be a number from 1 to 9; it is \"$gameNodes\"." ;;
+  *) die "JOYPOD_GAME_NODES must be a number from 1 to 9, but is \"$gameNodes\"." ;;
 esac
 export clusterName clusterState clusterKubeconfig clusterNetwork gameNodes wantedGameNodes
 
-# State is a small env file: ENGINE and FROM_SOURCE (the path that it was made by), WEB_PORT, GAME_NODES and, once the cluster is complete, READY=yes.
+# The state is an env file: ENGINE and FROM_SOURCE (engine and mode it was created with), WEB_PORT, GAME_NODES
+# and, once the cluster is complete, READY=yes.
 readState() {
   ENGINE='' FROM_SOURCE='' WEB_PORT='' GAME_NODES='' READY=''
   if [ -f "$clusterState/state.env" ]; then
@@ -36,7 +36,7 @@ writeState() {
   mv "$clusterState/state.env.$$" "$clusterState/state.env"
 }
 
-# chooseClusterPath: the engine and the path of the cluster; of one that is to be made, those that this machine takes.
+# chooseClusterPath: sets the engine and mode to those of the existing cluster, or chooses them for a new one.
 chooseClusterPath() {
   readState
   if [ -n "$ENGINE" ] && [ -n "$FROM_SOURCE" ]; then
@@ -54,7 +54,8 @@ useClusterEngine() {
   prepareEngine
 }
 
-# useEngineOfImages: what builds the images: the cluster's engine, or any that is there for a cluster that was not made here.
+# useEngineOfImages: prepares the engine that builds the images: the cluster's, or any engine for an external
+# cluster.
 useEngineOfImages() {
   if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then useEngine; else useClusterEngine; fi
 }
@@ -62,7 +63,8 @@ useEngineOfImages() {
 kindDo() { "$(programPath kind)" "$@" --name "$clusterName"; }
 kubectlDo() { "$(programPath kubectl)" --kubeconfig "$clusterKubeconfig" "$@"; }
 
-# Names of the cluster's node containers, running or not. Fails when the engine does not say, which does not mean that there are none.
+# Prints the names of the cluster's node containers, running or not. Fails if the engine does not list them,
+# because that does not mean that there are none.
 nodeContainers() {
   "$containerEngine" ps --all --filter "label=io.x-k8s.kind.cluster=$clusterName" --format '{{.Names}}' | sort
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# delete.sh [--keep-state]: removes the cluster JOYPOD_CLUSTER with its containers, volumes and network, whatever state a
-# killed run left them in. With --keep-state the chosen web port and the generated credentials stay.
+# delete.sh [--keep-state]: removes the cluster JOYPOD_CLUSTER with its containers, volumes and network, even
+# if a killed run left it incomplete. With --keep-state, the web port and the generated credentials are kept.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../programs/programs.sh"
 . "$here/cluster.sh"
 
-# A run that was killed leaves its kind behind, which would go on making containers.
+# A killed run may leave a kind process that continues to create containers.
 endOrphanedKind() {
   local pid deadline=$((SECONDS + 20))
   if [ ! -f "$clusterState/kind.pid" ]; then return 0; fi
@@ -22,8 +22,8 @@ endOrphanedKind() {
 
 removeContainers() {
   local nodes node volumes
-  nodes=$(nodeContainers) || die "$containerEngine does not say which containers the cluster $clusterName has; see that it works, and try again."
-  # Nothing in them is to be kept, and podman would wait ten seconds for each to end by itself.
+  nodes=$(nodeContainers) || die "$containerEngine cannot list the containers of the cluster $clusterName. Check that $containerEngine works, and try again."
+  # The containers have no data to save, and podman would wait 10 s for each to stop.
   xargs -r "$containerEngine" kill <<<"$nodes" >/dev/null 2>&1 || true
   for node in $nodes; do
     volumes=$("$containerEngine" inspect --format '{{range .Mounts}}{{if eq .Type "volume"}}{{.Name}} {{end}}{{end}}' "$node" 2>/dev/null || true)
@@ -36,14 +36,14 @@ removeContainers() {
 remove() {
   endOrphanedKind
   removeContainers
-  # A kind that was killed may have started a podman that finished its container just now.
+  # The killed kind may have started a podman that created a container during the removal.
   if [ -n "$(nodeContainers)" ]; then removeContainers; fi
   "$containerEngine" network rm "$clusterNetwork" >/dev/null 2>&1 || true
   rm -f "$clusterKubeconfig" "$clusterState/kind.yaml"
 }
 
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then
-  say "The cluster of context $JOYPOD_KUBE_CONTEXT was not made here and stays."
+  say "The cluster of context $JOYPOD_KUBE_CONTEXT was not created by Joypod, so it is not removed."
   exit 0
 fi
 useClusterEngine

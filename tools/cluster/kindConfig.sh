@@ -1,9 +1,11 @@
 # shellcheck shell=bash
-# The shape of the cluster: one control-plane node whose NodePort 30080 is the platform's door on localhost, and game nodes.
-# Failures show within seconds: heartbeats every 2 s, NotReady after 8 s (4 s was seen to flap on a loaded machine).
+# The kind configuration: one control-plane node, whose NodePort 30080 serves the platform on localhost, and
+# game nodes. Failures are detected within seconds: heartbeats every 2 s, NotReady after 8 s (4 s flapped on a
+# loaded machine).
 
-# kindConfig webPort fromSource(yes|no) gameNodes: prints the configuration. From source the pods have a network of ours, and Debian's containerd
-# looks for what it needs of a registry only where it is told to; the public node image's looks there by itself.
+# kindConfig webPort fromSource(yes|no) gameNodes: prints the configuration. In from-source mode, network.sh
+# sets up pod networking, and Debian's containerd needs the folder of registry settings, which is preset in
+# the public node image.
 kindConfig() {
   cat <<CONFIG
 kind: Cluster

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# stop.sh: stops the nodes of the cluster JOYPOD_CLUSTER; up.sh starts them again with their data.
+# stop.sh: stops the nodes of the cluster JOYPOD_CLUSTER. up.sh starts them again with their data.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -19,14 +19,14 @@ stopNodes() {
 stopCluster() {
   useClusterEngine
   if [ -z "$(nodeContainers)" ]; then
-    say "There is no cluster $clusterName."
+    say "The cluster $clusterName does not exist."
   else
     step "Stopping the cluster $clusterName" "cluster-$clusterName" stopNodes
   fi
 }
 
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then
-  say "The cluster of context $JOYPOD_KUBE_CONTEXT was not made here and keeps running."
+  say "The cluster of context $JOYPOD_KUBE_CONTEXT was not created by Joypod, so it keeps running."
   exit 0
 fi
 withLock "cluster-$clusterName" stopCluster

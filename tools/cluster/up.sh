@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# up.sh: brings up the cluster JOYPOD_CLUSTER (default joypod), or leaves it as it is when it is healthy. One that was complete
-# starts again with its data, or stays as it is when it cannot; one that is half made is removed and made anew. With JOYPOD_KUBE_CONTEXT it only
-# checks that the context answers.
+# up.sh: starts the cluster JOYPOD_CLUSTER (default joypod). Does nothing if it is healthy. A complete cluster
+# is started again with its data, and left unchanged if that fails. An incomplete cluster is removed and
+# created again. With JOYPOD_KUBE_CONTEXT, only checks that the cluster of that context answers.
 # The last lines on standard output are KUBECONFIG=… and, for clusters made here, WEB_PORT=….
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ useGivenContext() {
   ensurePrograms kubectl helm
   if ! "$(programPath kubectl)" config view --minify --flatten --context "$JOYPOD_KUBE_CONTEXT" >"$written" 2>/dev/null; then
     rm -f "$written"
-    die "JOYPOD_KUBE_CONTEXT names the context $JOYPOD_KUBE_CONTEXT, which your kubeconfig does not have."
+    die "your kubeconfig has no context $JOYPOD_KUBE_CONTEXT. Set JOYPOD_KUBE_CONTEXT to an existing one."
   fi
   mv "$written" "$clusterKubeconfig"
   kubectlDo config use-context "$JOYPOD_KUBE_CONTEXT" >/dev/null
@@ -28,7 +28,8 @@ useGivenContext() {
 
 isRunning() { [ "$("$containerEngine" inspect --format '{{.State.Status}}' "$1")" = running ]; }
 
-# isComplete: the cluster was made to its end, and all its nodes are there, in whatever state.
+# isComplete: succeeds if the cluster was created completely and all its node containers
+# exist, running or not.
 isComplete() {
   [ "$READY" = yes ] && [ -f "$clusterKubeconfig" ] && [ "$(wc -w <<<"$nodes")" -eq $((gameNodes + 1)) ]
 }
@@ -38,13 +39,13 @@ isHealthy() {
   isComplete || return 1
   for node in $nodes; do isRunning "$node" || return 1; done
   kubectlDo --request-timeout=10s get --raw /readyz >/dev/null 2>&1 || return 1
-  # Nodes that a test or a sleeping machine left NotReady get a little time.
+  # Nodes may be NotReady for a short time after a test, or after the machine was suspended.
   kubectlDo wait --for=condition=Ready nodes --all --timeout=30s >/dev/null 2>&1 &&
     [ "$(kubectlDo get nodes -o name | wc -l)" -eq $((gameNodes + 1)) ]
 }
 
-# Nodes that were stopped (make down, a reboot) start again with their data; the routes and rules that we make do not survive that. Of what
-# runs already, nothing changes.
+# Starts stopped nodes (make down, a reboot) again with their data, and restores the routes and rules that do
+# not survive a stop. Nodes that are running do not change.
 resume() {
   local node
   for node in $nodes; do "$containerEngine" start "$node"; done
@@ -56,16 +57,16 @@ resume() {
 awaitApi() {
   local deadline=$((SECONDS + 90))
   until kubectlDo --request-timeout=5s get --raw /readyz >/dev/null 2>&1; do
-    if [ "$SECONDS" -gt "$deadline" ]; then die "the API server does not answer after 90 s."; fi
+    if [ "$SECONDS" -gt "$deadline" ]; then die "the API server did not answer within 90 s."; fi
     sleep 1
   done
 }
 
-# startAgain: a cluster that cannot start keeps its data.
+# startAgain: starts a complete cluster. If it does not become healthy, exits without removing anything.
 startAgain() {
   isRunning "$clusterName-control-plane" || portIsFree "$WEB_PORT" ||
-    die "port $WEB_PORT, at which the cluster $clusterName is reached, is taken; free it, or remove the cluster with its data: make clean-cluster."
-  trap 'say "joypod: the cluster $clusterName is not healthy and stays as it is; try again, or remove it with its data: make clean-cluster."' EXIT
+    die "port $WEB_PORT of the cluster $clusterName is in use. Free it, or remove the cluster with its data: make clean-cluster."
+  trap 'say "joypod: the cluster $clusterName is not healthy and was left unchanged. Try again, or remove it with its data: make clean-cluster."' EXIT
   step "Starting the cluster $clusterName again" "resume-$clusterName" resume
   isHealthy || exit 1
   trap - EXIT
@@ -74,7 +75,7 @@ startAgain() {
 chooseWebPort() {
   if [ -n "${JOYPOD_WEB_PORT:-}" ]; then
     WEB_PORT=$JOYPOD_WEB_PORT
-    portIsFree "$WEB_PORT" || die "port $WEB_PORT is taken; set JOYPOD_WEB_PORT to a free one."
+    portIsFree "$WEB_PORT" || die "port $WEB_PORT is in use. Set JOYPOD_WEB_PORT to a free port."
   elif [ -z "$WEB_PORT" ] || ! portIsFree "$WEB_PORT"; then
     WEB_PORT=8080
     if [ "$clusterName" != joypod ] || ! portIsFree 8080; then WEB_PORT=$(freePort); fi
@@ -83,10 +84,10 @@ chooseWebPort() {
 
 createCluster() {
   local image=$1
-  # One at a time, or two clusters that are made at once would choose the same addresses.
+  # The lock keeps two clusters that are created at the same time from choosing the same addresses.
   if [ "$fromSource" = yes ]; then withLock networks createNetwork; fi
   kindConfig "$WEB_PORT" "$fromSource" "$gameNodes" >"$clusterState/kind.yaml"
-  # Not by kindDo, whose shell would be what is ended in its place.
+  # Not through kindDo: $! would be its shell, not kind.
   "$(programPath kind)" create cluster --config "$clusterState/kind.yaml" --image "$image" --kubeconfig "$clusterKubeconfig" --name "$clusterName" &
   echo $! >"$clusterState/kind.pid"
   wait $!
@@ -100,16 +101,16 @@ createCluster() {
 bringUp() {
   local image=$publicNodeImage
   useClusterEngine
-  # Of a cluster that is there, its own number counts.
+  # An existing cluster keeps its number of game nodes.
   if [ "$READY" = yes ]; then gameNodes=${GAME_NODES:-$gameNodes}; fi
   if [ "$fromSource" = yes ]; then
     # shellcheck source=tools/offline/network.sh
     . "$here/../offline/network.sh"
   fi
   if [ "$READY" = yes ]; then ensurePrograms kubectl; fi
-  nodes=$(nodeContainers) || die "$containerEngine does not say which containers the cluster $clusterName has; see that it works, and try again."
+  nodes=$(nodeContainers) || die "$containerEngine cannot list the containers of the cluster $clusterName. Check that $containerEngine works, and try again."
   if isHealthy; then
-    # Its nodes may have been started by something else, or by a run that was interrupted.
+    # Something else, or an interrupted run, may have started the nodes without their routes.
     if [ "$fromSource" = yes ]; then connectPods; fi
     return 0
   fi
@@ -119,7 +120,7 @@ bringUp() {
   fi
   if [ "$fromSource" = yes ]; then image=$("$here/../offline/nodeImage.sh"); fi
   ensurePrograms kind kubectl
-  if [ -n "$nodes" ]; then say "The cluster $clusterName is not complete; making it anew."; fi
+  if [ -n "$nodes" ]; then say "The cluster $clusterName is incomplete. Creating it again."; fi
   "$here/delete.sh" --keep-state
   gameNodes=$wantedGameNodes GAME_NODES=$wantedGameNodes
   chooseWebPort

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# build.sh [value…]: builds the images of tools/images/table.txt (all of them without arguments) whose inputs changed, tagged by the
-# content of their inputs, and writes their references to <cache>/clusters/<cluster>/images.yaml, which Helm reads as values.
-# With JOYPOD_KUBE_CONTEXT the images go to the registry that JOYPOD_IMAGE_REPOSITORY names, and the list to the context's own folder.
-# JOYPOD_PROGRAM_ARCHITECTURE (amd64 or arm64) makes them for another architecture than the machine's, of which no program runs here: only
-# images that tools/release/release.sh calls portable can be made so.
+# build.sh [value…]: builds the images of tools/images/table.txt (default: all) whose inputs changed. The tag
+# is a hash of the inputs. Writes the references to <cache>/clusters/<cluster>/images.yaml, which Helm reads
+# as values; with arguments, prints them instead. With JOYPOD_KUBE_CONTEXT, pushes the images to
+# JOYPOD_IMAGE_REPOSITORY and writes the references to the context's folder. JOYPOD_PROGRAM_ARCHITECTURE
+# (amd64 or arm64) builds for another architecture. Its programs cannot run here, so this works only for the
+# images that are portable in tools/release/release.sh.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -18,7 +19,7 @@ rowOf() { awk -v value="$1" '$1 == value' "$table"; }
 
 inputsOf() { rowOf "$1" | awk '{for (i = 5; i <= NF; i++) print $i}'; }
 
-# Twelve hex digits over everything that goes into the image.
+# contentOf value: prints 12 hex digits of a hash over all inputs of the image.
 contentOf() {
   local value=$1 input
   {
@@ -37,7 +38,7 @@ contentOf() {
 
 referenceOf() { printf '%s/%s%s:%s\n' "$repository" "$(rowOf "$1" | awk '{print $2}')" "${otherArchitecture:+-$otherArchitecture}" "$(contentOf "$1")"; }
 
-# What images of the other architecture run on.
+# Prints the reference of the base image for the other architecture.
 crossBase() {
   local inputs
   inputs=$({
@@ -64,7 +65,7 @@ ensureInputs() {
   done < <(inputsOf "$1")
 }
 
-# A context with the inputs alone, so that nothing else of the folder can reach an image.
+# layOut value context: copies only the inputs into the build context, so that no other file gets into the image.
 layOut() {
   local value=$1 context=$2 input
   while read -r input; do
@@ -81,7 +82,7 @@ ensureImage() {
   dockerfile=$(rowOf "$value" | awk '{print $3}')
   target=$(rowOf "$value" | awk '{print $4}')
   if [ "$target" != - ]; then options=(--target "$target"); fi
-  # An image on nothing has no base to choose.
+  # Images FROM scratch have no base to choose.
   if [ -n "$otherArchitecture" ] && grep -q '^ARG BASE=' "$repositoryRoot/$dockerfile"; then
     options+=(--build-arg "BASE=$(crossBase)" --build-arg "TARGET_ARCHITECTURE=$otherArchitecture")
   fi
@@ -111,7 +112,7 @@ mkdir -p "$clusterState"
 written=$clusterState/images.yaml.$$
 echo 'images:' >"$written"
 for value in "${values[@]}"; do
-  [ -n "$(rowOf "$value")" ] || die "no image is called $value; the names are in tools/images/table.txt."
+  [ -n "$(rowOf "$value")" ] || die "there is no image $value. The names are in tools/images/table.txt."
   reference=$(referenceOf "$value")
   withLock "image-$value" ensureImage "$value" "$reference"
   if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then pushImage "$reference"; fi

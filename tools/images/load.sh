@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# load.sh: puts the images of <cache>/clusters/<cluster>/images.yaml on the cluster's nodes, only where they are missing.
-# Sessions run on game nodes alone: the control-plane node is tainted, and gets what tools/platform/placement.yaml lets run there.
+# load.sh: loads the images of <cache>/clusters/<cluster>/images.yaml into the cluster's nodes that lack them.
+# The images of sessions are loaded only into game nodes, because the control-plane node is tainted and runs
+# no sessions.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -9,14 +10,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../cluster/cluster.sh"
 . "$here/../offline/importImage.sh"
 
-# The list is read to its end before it is searched: a writer cut off by grep would look like a failure.
+# Reads the whole list before searching it: if grep closed the pipe early, the failed writer would look like
+# an error.
 isMissing() {
   local present
   present=$("$containerEngine" exec "$1" ctr --namespace k8s.io images ls --quiet)
   ! grep -qxF "$2" <<<"$present"
 }
 
-# Removes what earlier runs loaded under other tags, but for images that a container still uses.
+# Removes older tags of the image, except those that a container still uses.
 removeOld() {
   local node=$1 reference=$2 old used
   used=$("$containerEngine" exec "$node" ctr --namespace k8s.io containers ls | awk 'NR > 1 {print $2}')
@@ -27,7 +29,7 @@ removeOld() {
   done
 }
 
-# kind names what it loads by digest, too, which would keep it when its own name is removed.
+# kind adds a second name with the digest (import-…), which would keep an image after its tag is removed.
 loadWithKind() {
   local reference=$1 archive=$joypodCache/contexts/load.tar node nodes
   shift
@@ -48,7 +50,7 @@ loadInto() {
   for node in "$@"; do removeOld "$node" "$reference"; done
 }
 
-# nodesOf value: the nodes on which pods with the image of that value may run.
+# nodesOf value: prints the nodes that can run pods with this image.
 nodesOf() {
   case $1 in
     streamer: | game:) nodeContainers | grep -v -- -control-plane ;;
@@ -73,5 +75,5 @@ loadAll() {
 if [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then exit 0; fi
 useClusterEngine
 if [ "$fromSource" = no ]; then ensurePrograms kind; fi
-[ -f "$clusterState/images.yaml" ] || die "no images were built for the cluster $clusterName; run: make images"
+[ -f "$clusterState/images.yaml" ] || die "no images were built for the cluster $clusterName. Run: make images"
 withLock "load" loadAll

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# baseImage.sh suite: makes docker.io/library/debian:<suite>-slim from the suite's packages with mmdebstrap, when it is not there.
+# baseImage.sh suite: builds docker.io/library/debian:<suite>-slim from Debian packages with mmdebstrap if it
+# is missing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -23,7 +24,7 @@ ensureBase() {
   rm -rf "$joypodCache/contexts/base-$suite".*
   mkdir -p "$joypodCache/contexts"
   context=$(mktemp -d "$joypodCache/contexts/base-$suite.XXXXXX")
-  step "Making debian:$suite-slim from Debian packages" "base-$suite" bootstrap "$context"
+  step "Building debian:$suite-slim from Debian packages" "base-$suite" bootstrap "$context"
   rm -rf "$context"
 }
 

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
-# Debian's podman and buildah, installed here and with a configuration of our own. Sourced by tools/containers.sh.
+# Installs Debian's podman and buildah, with a separate configuration. Sourced by tools/containers.sh.
 
-# limitUpTo flag most: the shell's hard limit, but no more than that; without CAP_SYS_RESOURCE nothing can be given more than
-# its parent has, and buildah lowers its own limits to 32768.
+# limitUpTo flag most: prints the shell's hard limit, but at most the given number. Without CAP_SYS_RESOURCE,
+# a process cannot have higher limits than its parent, and buildah lowers its own to 32768.
 limitUpTo() {
   local hard
   hard=$(ulimit -H "$1")
   if [ "$hard" = unlimited ] || [ "$hard" -gt "$2" ]; then echo "$2"; else echo "$hard"; fi
 }
 
-# The machine's own podman configuration stays as it is: this one is ours, given by CONTAINERS_CONF.
+# Writes a podman configuration and selects it with CONTAINERS_CONF. The machine's configuration does not
+# change.
 writePodmanConfiguration() {
   local file=$joypodCache/podman/containers.conf runtime='' files processes
   mkdir -p "$(dirname "$file")"
@@ -31,7 +32,7 @@ CONF
 }
 
 usePodman() {
-  [ "$(id -u)" -eq 0 ] || die "no container engine here reaches an image registry, and making the images from source needs root; start Docker or run as root."
+  [ "$(id -u)" -eq 0 ] || die "no container engine reaches an image registry, and building the images from source needs root. Start Docker, or run as root."
   "$repositoryRoot/tools/ensureDebian.sh" podman netavark aardvark-dns runc buildah mmdebstrap iproute2 iptables
   mkdir -p /lib/modules
   writePodmanConfiguration

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Puts an image on nodes, and sends them only the layers that they lack: a change of our code is a few layers on top of many that a
-# node has. Takes half as long as `kind load`, which sends each image whole. Sourced by tools/images/load.sh.
+# Loads an image into nodes, and sends only the layers that they lack: a code change affects only the top
+# layers. Takes half as long as `kind load`, which sends whole images. Sourced by tools/images/load.sh.
 
 importLacking() {
   local node=$1 folder=$2 digest paths=(oci-layout index.json) present

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# Networks of a cluster made from source: the bridge that its nodes share, and pod networking without a daemon (ptp, portmap and one
-# route per node). In the public node image kind's own network plugin does this. Source it after cluster.sh.
+# Networks of a cluster in from-source mode: the bridge between its nodes, and pod networking without a daemon
+# (ptp, portmap and one route per node). In the public node image, kindnet does this. Source it after
+# cluster.sh.
 
-# A /24 that overlaps no podman network and no route of the host.
+# Prints a /24 subnet that overlaps no podman network and no route of the host.
 freeSubnet() {
   local third taken
   taken=$(
@@ -15,7 +16,7 @@ freeSubnet() {
       return 0
     fi
   done
-  die "no free subnet is left in 10.77.0.0/16; remove old networks: podman network prune"
+  die "10.77.0.0/16 has no free subnet. Remove unused networks: podman network prune"
 }
 
 createNetwork() {
@@ -24,7 +25,7 @@ createNetwork() {
   fi
 }
 
-# The network configuration of one node, whose pods are in the given range.
+# networkConfig range: prints the CNI configuration of a node with this pod range.
 networkConfig() {
   cat <<CONFLIST
 {
@@ -42,7 +43,8 @@ networkConfig() {
 CONFLIST
 }
 
-# Waits for the controller manager to give every node its range; prints "node range address" lines.
+# Waits until the controller manager has assigned a pod range to every node. Prints "node range address"
+# lines.
 podRanges() {
   local node range deadline=$((SECONDS + 60))
   for node in $(nodeContainers); do
@@ -56,8 +58,9 @@ podRanges() {
   done
 }
 
-# Routes to the other nodes' pods, and masquerading of what pods ask outside. UDP other than DNS keeps its address: media leaves
-# through the port mapping of its pod, and a second translation would change its port.
+# Prints a script with routes to the other nodes' pods, and rules that masquerade outgoing TCP and DNS. Other
+# UDP is not masqueraded: media leaves through the port mapping of its pod, and a second translation would
+# change its port.
 nodeRules() {
   local node=$1 ranges=$2 other range address
   echo 'set -eu'

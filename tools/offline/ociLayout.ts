@@ -1,6 +1,6 @@
-// Turns what `docker save` or `podman save` unpacked into a folder into an OCI layout with uncompressed
-// layers, whose digests are what a containerd node already has from other images and earlier builds. Prints
-// one blob digest per line. Arguments: folder, reference.
+// Converts an unpacked `docker save` or `podman save` archive into an OCI layout with uncompressed layers, so
+// that layers have the same digests as those a containerd node has from other images and earlier builds.
+// Prints one blob digest per line. Arguments: folder, reference.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,12 +31,12 @@ const {
 const config = addBlob(types.config, configText);
 const layers = saved.Layers.map((path, index) => {
   const diffId = layerDigests[index];
-  if (diffId === undefined) throw new Error(`${reference} has more layers than its configuration names.`);
-  // Newer Dockers save an OCI layout already, whose layers may be compressed and then have a digest of their
-  // own.
+  if (diffId === undefined) throw new Error(`${reference} has more layers than its configuration lists.`);
+  // Newer Docker versions save an OCI layout, whose layers may be compressed; their digest then differs from
+  // the diff ID.
   const digest = /^blobs\/(sha256)\/([0-9a-f]{64})$/.exec(path)?.slice(1).join(":") ?? diffId;
   const blob = join(blobs, digest.replace("sha256:", ""));
-  // The same layer, empty ones above all, may come twice.
+  // The same layer may occur twice, in particular an empty one.
   if (!exists(blob)) renameSync(join(folder, path), blob);
   return {
     mediaType: digest === diffId ? types.layer : `${types.layer}+gzip`,

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# schemathesis.sh argument…: runs Schemathesis, which makes requests of an OpenAPI document, from a Python environment of its own in the cache.
+# schemathesis.sh argument…: runs Schemathesis, which generates requests from an OpenAPI document, in a cached
+# Python environment.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 

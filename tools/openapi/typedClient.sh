@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# typedClient.sh document folder: writes a typed client of an OpenAPI document into the folder with openapi-ts, whose npm packages are kept in the cache.
+# typedClient.sh document folder: generates a typed client for an OpenAPI document with openapi-ts, whose npm
+# packages are cached.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 

@@ -3,8 +3,8 @@
 
 helmDo() { "$(programPath helm)" --kubeconfig "$clusterKubeconfig" --namespace joypod "$@"; }
 
-# ensureRestricted namespace: makes the namespace when it is missing, and labels it so that no pod with a right over its node gets in.
-# Agents that an earlier release put there go on until the upgrade has moved them.
+# ensureRestricted namespace: creates the namespace if it is missing, and enforces the restricted pod security
+# standard. Node agents of an earlier release in this namespace keep running until the upgrade moves them.
 ensureRestricted() {
   local labels=() use
   for use in enforce warn audit; do labels+=("pod-security.kubernetes.io/$use=restricted"); done
@@ -12,15 +12,15 @@ ensureRestricted() {
   kubectlDo label namespace "$1" --overwrite "${labels[@]}"
 }
 
-# The extended resource that game nodes offer; empty, for software rendering, when none does. Where a device plugin was taken away its kubelet still
-# names the resource, of which there are 0 then.
+# Prints the extended resource that game nodes offer, or nothing, which means software rendering. After a
+# device plugin is removed, the kubelet still reports the resource with a count of 0.
 gpuResource() {
   local counts
   counts=$(kubectlDo get nodes -o 'jsonpath={.items[*].status.allocatable.nvidia\.com/gpu}')
   if [[ $counts == *[1-9]* ]]; then echo nvidia.com/gpu; fi
 }
 
-# A helm that was killed leaves its revision pending, and every later one would refuse to go on.
+# A killed helm leaves its revision pending, and every later helm refuses to continue.
 forgetPendingRevisions() {
   local status
   for status in pending-install pending-upgrade pending-rollback; do
@@ -39,7 +39,7 @@ upgrade() {
     --set "api.baseUrl=$1" --set api.service.type=NodePort --set api.service.nodePort=30080 "${options[@]}"
 }
 
-# What an admin would look at first.
+# Prints pods, events and logs of the release for troubleshooting.
 describeRelease() {
   local namespace
   for namespace in joypod joypod-nodes; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# up.sh: the whole platform in the cluster JOYPOD_CLUSTER (default joypod) or in the context JOYPOD_KUBE_CONTEXT: cluster, images,
-# chart, demo player, partner and games. What is right already stays as it is.
+# up.sh: sets up the platform in the cluster JOYPOD_CLUSTER (default joypod) or in the context
+# JOYPOD_KUBE_CONTEXT: cluster, images, chart, demo player, demo partner and demo games. Repeated runs are
+# idempotent.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
@@ -11,10 +12,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 read -ra games <<<"${JOYPOD_DEMO_GAMES:-thequestion supertux}"
 
-# The game image packs the games, so its nodes and its archives agree about the libraries it has.
+# The games are packed in the game image, so the archives match the libraries on the nodes.
 buildGames() { "$repositoryRoot/games/build.sh" "${games[@]}"; }
 
-# packGames: packs the games that are not packed yet, and sets packed to a pair game=archive each.
+# packGames: packs the games that are not packed yet, and sets packed to an array of game=archive.
 packGames() {
   local archives game
   archives=$(buildGames)
@@ -22,10 +23,10 @@ packGames() {
   for game in "${games[@]}"; do packed+=("$game=$(grep "/$game-" <<<"$archives")"); done
 }
 
-# The platform works without the games' pictures: when they cannot be made, a line says so and the script goes on.
+# Pictures are best effort: if one cannot be made, the game gets a generated card.
 prepareGames() {
   packGames
-  "$repositoryRoot/games/picture.sh" "${packed[@]}" >/dev/null || say "A demo game gets no picture this time; its card in the catalogue is drawn."
+  "$repositoryRoot/games/picture.sh" "${packed[@]}" >/dev/null || say "Could not make the picture of a demo game. The catalogue shows a generated card."
 }
 
 buildImages() {
@@ -40,8 +41,8 @@ prepareCluster() {
   "$here/../images/load.sh"
 }
 
-# Each takes what it needs of the others by their locks: the node image and the image of MinIO wait for their programs, and the games for
-# their image.
+# These jobs wait for each other through locks: the node image and the MinIO image need their programs, and
+# the games need the game image.
 prepareAll() {
   if [ -z "${JOYPOD_KUBE_CONTEXT:-}" ]; then inBackground ensurePrograms kind; fi
   inBackground ensurePrograms kubectl minio helm
@@ -54,7 +55,7 @@ baseUrl() {
   if [ -n "${JOYPOD_BASE_URL:-}" ]; then
     echo "$JOYPOD_BASE_URL"
   elif [ -n "${JOYPOD_KUBE_CONTEXT:-}" ]; then
-    die "set JOYPOD_BASE_URL to the address at which browsers reach NodePort 30080 of your cluster."
+    die "set JOYPOD_BASE_URL to the URL at which browsers reach NodePort 30080 of your cluster."
   else
     readState
     echo "http://localhost:$WEB_PORT"

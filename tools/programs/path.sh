@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# path.sh program: prints the path of a program at its pinned version, and builds it first when it is not cached. Tests run these.
+# path.sh program: prints the path of a program at its pinned version. Builds it if it is not cached. Used by
+# tests.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/programs.sh"

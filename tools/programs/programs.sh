@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# Paths of the programs that tools and tests run. On the ordinary path kind, kubectl and helm are those of the machine, where it has
-# them; everything else is built from pinned Go modules by tools/programs. Source it after lib.sh and, to have the programs
-# of the machine, after containers.sh and useEngine.
+# Paths of the programs that tools and tests run. In the default mode, kind, kubectl and helm are the
+# installed ones if there are any. All other programs are built from pinned Go modules. Source it after
+# lib.sh. To use installed programs, also source containers.sh and call useEngine first.
 
 programTable=$repositoryRoot/tools/programs/table.txt
 programModules=$repositoryRoot/tools/programs/modules
 
-# moduleSource module: the folder of its go.mod. The relay is a program of ours; what tests alone run is among what they share.
+# moduleSource module: prints the folder of the module's go.mod. The TURN relay is in turn; modules that only
+# tests use are in test/support.
 moduleSource() {
   if [ "$1" = turn ]; then
     printf '%s/turn\n' "$repositoryRoot"
@@ -17,7 +18,7 @@ moduleSource() {
   fi
 }
 
-# requiredVersion module goModule: the version that the go.mod of the folder pins.
+# requiredVersion module goModule: prints the version of goModule that the module's go.mod pins.
 requiredVersion() {
   awk -v of="$2" '($1 == "require" && $2 == of) {print $3} ($1 == of && $2 ~ /^v/) {print $2}' "$(moduleSource "$1")/go.mod" | head -n 1
 }
@@ -25,15 +26,15 @@ requiredVersion() {
 kubernetesVersion=$(requiredVersion cluster k8s.io/kubernetes)
 export kubernetesVersion
 
-# programCell program column: a cell of the table.
+# programCell program column: prints a cell of the table.
 programCell() {
   local cell
   cell=$(awk -v name="$1" -v column="$2" '$1 == name {print $column}' "$programTable")
-  [ -n "$cell" ] || die "no program is called $1; the names are in tools/programs/table.txt."
+  [ -n "$cell" ] || die "there is no program $1. The names are in tools/programs/table.txt."
   printf '%s\n' "$cell"
 }
 
-# programVersion program: the version of its Go module; a program of ours has the hash of its sources.
+# programVersion program: prints the version of its Go module, or a hash of its sources for a Joypod program.
 programVersion() {
   local module package of
   module=$(programCell "$1" 2)
@@ -42,20 +43,20 @@ programVersion() {
   if [ "$of" = - ]; then hashOf "$(moduleSource "$module")/${package#./}"; else requiredVersion "$module" "$of"; fi
 }
 
-# moduleFolder module: where the programs of the module are, or will be once they are built; JOYPOD_PROGRAM_ARCHITECTURE asks for those of
-# another architecture than the machine's.
+# moduleFolder module: prints the folder for the module's built programs, which may not exist yet. With
+# JOYPOD_PROGRAM_ARCHITECTURE, the folder is for that architecture.
 moduleFolder() {
   printf '%s/programs/%s-%s%s\n' "$joypodCache" "$1" "$(hashOf "$(moduleSource "$1")")" "${JOYPOD_PROGRAM_ARCHITECTURE:+-$JOYPOD_PROGRAM_ARCHITECTURE}"
 }
 
-# builtPath program: where the program built from its Go module is, or will be.
+# builtPath program: prints the path of the program built from its Go module, which may not exist yet.
 builtPath() {
   local module
   module=$(programCell "$1" 2)
   printf '%s/%s\n' "$(moduleFolder "$module")" "$1"
 }
 
-# isOfMachine program: whether the machine's own program is taken.
+# isOfMachine program: succeeds if the installed program is used.
 isOfMachine() {
   case $1 in
     kind | kubectl | helm) [ "${fromSource:-}" = no ] && command -v "$1" >/dev/null 2>&1 ;;
@@ -63,12 +64,12 @@ isOfMachine() {
   esac
 }
 
-# programPath program: what to run.
+# programPath program: prints the path to run.
 programPath() {
   if isOfMachine "$1"; then command -v "$1"; else builtPath "$1"; fi
 }
 
-# ensurePrograms program…: builds those that are neither the machine's nor built yet.
+# ensurePrograms program…: builds the programs that are neither installed nor built yet.
 ensurePrograms() {
   local program missing=()
   for program in "$@"; do isOfMachine "$program" || missing+=("$program"); done

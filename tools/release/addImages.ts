@@ -1,14 +1,14 @@
 import { mediaTypes, type Descriptor, type OciLayout } from "./ociLayout.ts";
 import type { SavedImage, SavedImages } from "./savedImages.ts";
 
-/** What images say of themselves, as the OCI image specification names it. */
+/** Values of the OCI image annotations. */
 export interface Origin {
   version: string;
   revision: string;
   created: string;
 }
 
-/** Puts an image for one architecture into the layout; returns its manifest, which has no name yet. */
+/** Adds an image for one architecture to the layout, and returns the descriptor of its unnamed manifest. */
 export function addImage(
   layout: OciLayout,
   name: string,
@@ -19,7 +19,7 @@ export function addImage(
 ): Descriptor {
   const labels = annotationsOf(name, origin);
   const container = typeof config["config"] === "object" ? config["config"] : {};
-  // The engine takes every image for one of the machine that built it.
+  // The engine labels every image with the architecture of the machine that built it.
   const written = { ...config, architecture, os: "linux", config: { ...container, Labels: labels } };
   const manifest = {
     schemaVersion: 2,
@@ -31,7 +31,7 @@ export function addImage(
   return { ...layout.addJson(mediaTypes.manifest, manifest), platform: { os: "linux", architecture } };
 }
 
-/** Puts the index of an image's platforms into the layout, as `name:version`; returns its digest. */
+/** Adds the index of an image's platforms to the layout as `name:version`, and returns its digest. */
 export function addIndex(
   layout: OciLayout,
   name: string,

@@ -5,10 +5,10 @@ import { z } from "zod";
 const run = promisify(execFile);
 const Document = z.object({ components: z.array(z.looseObject({ name: z.string() })) });
 
-/** A part of an image, as CycloneDX lists it. */
+/** A CycloneDX component of an image. */
 export type Component = z.infer<typeof Document>["components"][number];
 
-/** Returns the bill of one image for one architecture. */
+/** Returns the bill of materials of an image for one architecture. */
 export function billOf({
   name,
   architecture,
@@ -39,7 +39,10 @@ export function billOf({
   };
 }
 
-/** The packages of Debian that dpkg's list, or that of an image without dpkg, names as installed. */
+/**
+ * Returns the installed Debian packages in a dpkg status file, or in the status.d files of an image without
+ * dpkg.
+ */
 export function debianComponents(status: string): Component[] {
   const fields = status
     .split(/\n(?=Package: )/)
@@ -63,7 +66,7 @@ export function debianComponents(status: string): Component[] {
     });
 }
 
-/** The modules that a Go program was built from, as the program itself says. */
+/** Returns the modules that a Go program was built from, as recorded in the program. */
 export async function goComponents(program: string): Promise<Component[]> {
   const { stdout } = await run("go", ["version", "-m", program]);
   return [...stdout.matchAll(/^\t(?:dep|=>)\t(\S+)\t(\S+)/gm)].map(([, name = "", version = ""]) => ({
@@ -74,7 +77,7 @@ export async function goComponents(program: string): Promise<Component[]> {
   }));
 }
 
-/** The packages of npm that `npm sbom` lists. */
+/** Returns the npm packages in a document of `npm sbom`. */
 export function npmComponents(document: string): Component[] {
   return Document.parse(JSON.parse(document)).components;
 }

@@ -9,15 +9,13 @@ import { mediaTypes, type OciLayout } from "./ociLayout.ts";
 
 const run = promisify(execFile);
 
-/**
- * Where the chart is in a registry, below the images' path: the last part is the chart's own name, as Helm
- * wants it.
- */
+/** The chart's repository below that of the images. Helm requires the last part to be the chart's name. */
 export const chartName = "charts/joypod";
 
 /**
- * Returns the chart's values with each image pinned by its digest under the repository. Throws when the
- * values do not name an image of the table.
+ * Returns the chart's values with each image pinned to the repository and its digest.
+ *
+ * @throws If the values do not name an image of the table.
  */
 export function pinImages(
   values: string,
@@ -33,8 +31,8 @@ export function pinImages(
 }
 
 /**
- * Packs the chart with the images of the layout, which are or will be in the repository, and puts it into the
- * layout; returns the archive's path.
+ * Packs the chart with references to the layout's images in the repository, which need not exist there yet.
+ * Adds the chart to the layout and returns the path of the archive.
  */
 export async function packChart({
   root,
@@ -83,7 +81,7 @@ export async function packChart({
   }
 }
 
-/** Puts a packed chart into the layout, as Helm itself would push it. */
+/** Adds a packed chart to the layout in the form in which Helm pushes it. */
 async function addChart(
   layout: OciLayout,
   archive: string,

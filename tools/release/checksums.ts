@@ -4,7 +4,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** Writes SHA256SUMS of everything in the folder, as `sha256sum --check` reads it. */
+/** Writes SHA256SUMS of all files in the folder, in the format of `sha256sum --check`. */
 export async function writeChecksums(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries

@@ -2,10 +2,7 @@ import { chmod, readFile, readdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 
-/**
- * A command line as one file: its entry among the programs of tools/bundle, and what it reads beside the
- * bundled code.
- */
+/** A command line in one file: its entry point among the bundled programs, and the other files it needs. */
 export interface CommandRow {
   name: string;
   entry: string;
@@ -24,9 +21,8 @@ export const commandTable: readonly CommandRow[] = [
 const programs = "api/dist/programs";
 
 /**
- * Writes the command as one executable file, which needs Node 24 and nothing else. Its files are in it,
- * compressed, and lie in the user's cache after its first start, because threads, WebAssembly and migrations
- * are read as files.
+ * Writes the command as one executable file that needs only Node 24. Threads, WebAssembly and migrations must
+ * be files, so the first start unpacks the compressed contents into the user's cache.
  */
 export async function packCommand(
   root: string,
@@ -58,7 +54,7 @@ export async function packCommand(
   return target;
 }
 
-/** The file with the bundled code that it imports. */
+/** Returns the file and all bundled files that it imports, directly or indirectly. */
 async function withImports(root: string, path: string, seen = new Set<string>()): Promise<string[]> {
   if (seen.has(path)) return [];
   seen.add(path);

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** An image of ours: its value in the chart, its name in a registry, the Go programs in it. */
+/** A Joypod image: its value in the chart, its name in a registry, and the Go programs in it. */
 export interface ImageRow {
   value: string;
   name: string;
   programs: string[];
 }
 
-/** The images of tools/images/table.txt. */
+/** Returns the images of tools/images/table.txt. */
 export function readImageTable(root: string): ImageRow[] {
   const lines = readFileSync(join(root, "tools/images/table.txt"), "utf8").split("\n");
   return lines

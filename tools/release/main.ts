@@ -1,6 +1,6 @@
-// main.ts: writes a release into a folder, from images that are built already; tools/release/release.sh calls
-// it. Environment: RELEASE_FOLDER, RELEASE_REPOSITORY (registry/path of the images), RELEASE_IMAGES
-// (architecture=values file, separated by spaces), RELEASE_PROGRAMS (program=path), ENGINE, HELM, CACHE.
+// main.ts: writes a release from built images to a folder. Called by tools/release/release.sh. Environment:
+// RELEASE_FOLDER, RELEASE_REPOSITORY (registry/path of the images), RELEASE_IMAGES (architecture=values file,
+// separated by spaces), RELEASE_PROGRAMS (program=path), ENGINE, HELM, CACHE.
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ const env = z
   .parse(process.env);
 const Images = z.object({ images: z.record(z.string(), z.string()) });
 
-/** What the npm packages of an image stand in: the names of tools/supplyChain/sbom.sh. */
+/** Documents of tools/supplyChain/sbom.sh with the npm packages of each image. */
 const npmBills: Readonly<Record<string, string>> = { "control-plane": "control-plane", streamer: "streamer" };
 
 const root = join(import.meta.dirname, "../..");
@@ -84,7 +84,7 @@ await writeFile(join(folder, "CHANGELOG.md"), await changelogSection(root, versi
 await writeFile(join(folder, "PLATFORMS.md"), platforms());
 await writeChecksums(folder);
 
-/** The image for each architecture that it was built for, and their index. */
+/** Adds the image for each architecture that it was built for, and their index. */
 async function releaseImage({ value, name, programs }: ImageRow): Promise<void> {
   const manifests: Descriptor[] = [];
   for (const [architecture, byValue] of references) {
@@ -95,7 +95,7 @@ async function releaseImage({ value, name, programs }: ImageRow): Promise<void> 
     manifests.push(addImage(layout, name, architecture, image, saved, origin));
     await writeBill(name, architecture, image, programs);
   }
-  if (manifests.length === 0) throw new Error(`The image ${name} was built for no platform.`);
+  if (manifests.length === 0) throw new Error(`The image ${name} was not built for any platform.`);
   addIndex(layout, name, manifests, origin);
 }
 
@@ -111,7 +111,7 @@ async function writeBill(
     found.push(...npmComponents(await readFile(join(root, "dist/sbom", `${npmBill}.cdx.json`), "utf8")));
   for (const program of programs) {
     const path = new Map(env.RELEASE_PROGRAMS).get(program);
-    if (path === undefined) throw new Error(`No program ${program} was built.`);
+    if (path === undefined) throw new Error(`The program ${program} was not built.`);
     found.push(...(await goComponents(path)));
   }
   for (const component of found) components.set(String(component["purl"]), component);
@@ -122,7 +122,7 @@ async function writeBill(
   );
 }
 
-/** Says in words what there is for which platform. */
+/** Returns a Markdown table of the images and their platforms. */
 function platforms(): string {
   const rows = images.map(({ value, name }) => {
     const has = [...references]
@@ -131,8 +131,8 @@ function platforms(): string {
     return `| ${name} | ${has.join(", ")} |`;
   });
   return (
-    `# Platforms of Joypod ${version}\n\n| Image | Platforms |\n|---|---|\n${rows.join("\n")}\n\nAn image lacks a platform where programs of that platform would have to run while it is built: those of a session (its streamer` +
-    " notes at that time what GStreamer and Node find on it), Postgres and Redis (whose Debian packages set themselves up). Game nodes are therefore of the platform that" +
-    " game and streamer have; the control plane's nodes may be of either.\n"
+    `# Platforms of Joypod ${version}\n\n| Image | Platforms |\n|---|---|\n${rows.join("\n")}\n\nAn image is missing for a platform if its build has to run programs of that platform. This concerns game and streamer (the build caches` +
+    " what GStreamer and Node find in the image), Postgres and Redis (whose Debian packages run setup scripts). Game nodes must have the platform of" +
+    " game and streamer. The control plane's nodes may have either platform.\n"
   );
 }

@@ -1,4 +1,4 @@
-// names.ts LAYOUT: prints what an OCI layout has, a name a line, charts last.
+// names.ts LAYOUT: prints the names in an OCI layout, one per line, charts last.
 import { namesIn, OciLayout } from "./ociLayout.ts";
 
 const [folder] = process.argv.slice(2);

@@ -4,15 +4,15 @@ import type { Component } from "./billOfMaterials.ts";
 
 const licenceFile = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
 
-/** Where the sources of npm packages and Go modules are. */
+/** Folders with the sources of npm packages and Go modules. */
 export interface Sources {
   npm: readonly string[];
   go: string;
 }
 
 /**
- * Returns the licences of the parts that are not Debian's, whose own stand in the images under
- * /usr/share/doc; says of which no text was found.
+ * Returns the licence texts of npm packages and Go modules, and lists those without a licence file. Licences
+ * of Debian packages are in the images under /usr/share/doc.
  */
 export async function thirdPartyNotices(components: readonly Component[], sources: Sources): Promise<string> {
   const parts = new Map(
@@ -28,11 +28,8 @@ export async function thirdPartyNotices(components: readonly Component[], source
     else sections.push(`${"=".repeat(80)}\n${purl}\n${"=".repeat(80)}\n\n${text.trim()}\n`);
   }
   const head =
-    "Parts of the images and command lines that others wrote, by package, with their licences.\nThose of Debian's packages are in the images, in /usr/share/doc/*/copyright.\n";
-  const missing =
-    without.length === 0
-      ? ""
-      : `\nWithout a licence file of their own in what was at hand: ${without.join(", ")}\n`;
+    "Third-party software in the images and command lines, by package, with licences.\nLicences of Debian packages are in the images, in /usr/share/doc/*/copyright.\n";
+  const missing = without.length === 0 ? "" : `\nNo licence file was found for: ${without.join(", ")}\n`;
   return `${head}${missing}\n${sections.join("\n")}`;
 }
 
@@ -53,8 +50,8 @@ async function licenceOf(purl: string, component: Component, { npm, go }: Source
 }
 
 /**
- * A module's path as Go's cache of modules writes it: an upper-case letter becomes an exclamation mark and
- * the small one.
+ * Returns the module path as in Go's module cache, with "!" and the lower-case letter for each upper-case
+ * one.
  */
 function escaped(path: string): string {
   return path.replaceAll(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);

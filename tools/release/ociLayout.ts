@@ -13,7 +13,7 @@ const Descriptor = z.object({
 });
 const Index = z.object({ manifests: z.array(Descriptor) });
 
-/** What stands for a blob in manifests. */
+/** Refers to a blob in manifests. */
 export type Descriptor = z.infer<typeof Descriptor>;
 
 /** Media types of the OCI image specification, and Helm's for charts. */
@@ -28,7 +28,7 @@ export const mediaTypes = {
 
 const referenceName = "org.opencontainers.image.ref.name";
 
-/** A folder of blobs by digest with an index of names, as tools for registries read and write it. */
+/** An OCI image layout: a folder of blobs by digest, with an index of names. */
 export class OciLayout {
   readonly #folder: string;
 
@@ -48,7 +48,7 @@ export class OciLayout {
     return { mediaType, digest, size: content.length };
   }
 
-  /** Adds a file whose digest is known, by a link where the file system allows it. */
+  /** Adds a file with a known digest, as a hard link if possible. */
   addFile(mediaType: string, digest: string, file: string): Descriptor {
     const path = this.#pathOf(digest);
     const size = statSync(file).size;
@@ -56,7 +56,7 @@ export class OciLayout {
     return { mediaType, digest, size };
   }
 
-  /** Names the manifest or index, in place of what had the name before. */
+  /** Assigns the name to the manifest or index, and removes it from any other. */
   name(descriptor: Descriptor, name: string): void {
     const others = this.references().filter(({ annotations }) => annotations?.[referenceName] !== name);
     const manifests = [
@@ -69,14 +69,14 @@ export class OciLayout {
     );
   }
 
-  /** What has a name. */
+  /** Returns all named manifests and indexes. */
   references(): Descriptor[] {
     const file = join(this.#folder, "index.json");
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return [];
     return Index.parse(JSON.parse(readFileSync(file, "utf8"))).manifests;
   }
 
-  /** The digest of what has the name; throws when nothing has. */
+  /** Returns the digest of the manifest or index with the name. @throws If there is none. */
   digestOf(name: string): string {
     const found = this.references().find(({ annotations }) => annotations?.[referenceName] === name);
     if (found === undefined) throw new Error(`${this.#folder} has no ${name}.`);
@@ -88,7 +88,7 @@ export class OciLayout {
   }
 }
 
-/** Names of what a layout has. */
+/** Returns the names in a layout. */
 export function namesIn(layout: OciLayout): string[] {
   return layout.references().flatMap(({ annotations }) => annotations?.[referenceName] ?? []);
 }
@@ -97,7 +97,7 @@ function linkOrCopy(file: string, path: string): void {
   try {
     linkSync(file, path);
   } catch {
-    // Another file system, or one that is there already but cut off.
+    // Another file system, or a truncated file exists already.
     copyFileSync(file, path);
   }
 }

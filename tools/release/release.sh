@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# release.sh: writes the release of package.json's version into RELEASE_FOLDER (default dist/release): images and chart as an OCI layout, the
-# chart's archive, the command lines, bills of materials, notices, changelog, checksums. VERSION, where it is set, must be that version.
-# With REGISTRY (host/path) the chart names its images there, and publish.sh puts all of it there.
-# RELEASE_ARCHITECTURES (default "amd64 arm64") says for what.
+# release.sh: writes a release of package.json's version to RELEASE_FOLDER (default dist/release): images and
+# chart as an OCI layout, the chart's archive, command lines, bills of materials, notices, changelog and
+# checksums. VERSION, if set, must be that version. With REGISTRY (host/path), the chart names its images
+# there and publish.sh pushes the release. RELEASE_ARCHITECTURES (default "amd64 arm64") lists the
+# architectures.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 unset JOYPOD_KUBE_CONTEXT
@@ -11,14 +12,14 @@ unset JOYPOD_KUBE_CONTEXT
 . "$here/../programs/programs.sh"
 . "$here/../cluster/cluster.sh"
 
-# Images of which no program runs while they are built.
+# Images whose build runs none of their programs, so they can be built for another architecture.
 portable=(controlPlane minio turn)
 
 machineArchitecture() {
   case $(uname -m) in
     x86_64) echo amd64 ;;
     aarch64 | arm64) echo arm64 ;;
-    *) die "images are built on amd64 and arm64 machines only." ;;
+    *) die "images can be built only on amd64 and arm64 machines." ;;
   esac
 }
 
@@ -34,7 +35,7 @@ buildImages() {
   done
 }
 
-# write: everything but the pushing, into a folder that takes its place when it is whole.
+# write: writes the release to a temporary folder, and moves it into place once it is complete.
 write() {
   local architecture images=()
   for architecture in $architectures; do images+=("$architecture=$work/$architecture.yaml"); done
@@ -44,7 +45,7 @@ write() {
   rm -rf "$folder"
   mkdir -p "$(dirname "$folder")"
   mv "$work/release" "$folder"
-  # What no release of the last two weeks had.
+  # Cached layers that no release of the last two weeks used.
   find "$joypodCache/release" -maxdepth 2 -type f -mtime +14 -delete
 }
 
@@ -53,11 +54,11 @@ version=$(node -p 'require(process.argv[1]).version' "$repositoryRoot/package.js
 architectures=${RELEASE_ARCHITECTURES:-amd64 arm64}
 folder=${RELEASE_FOLDER:-$repositoryRoot/dist/release}
 if [ "${VERSION:-$version}" != "$version" ]; then
-  die "package.json says version $version; write $VERSION everywhere with \`node tools/release/setVersion.ts $VERSION\`, commit it, and release that."
+  die "package.json has version $version, not $VERSION. Run \`node tools/release/setVersion.ts $VERSION\`, commit the change, and try again."
 fi
-# What is there is replaced: it has to be a release.
+# The folder is replaced, so it must be empty or a release.
 if [ -n "$(ls -A "$folder" 2>/dev/null)" ] && [ ! -f "$folder/SHA256SUMS" ]; then
-  die "RELEASE_FOLDER $folder holds something that is no release, and would be replaced: name another folder, or empty it."
+  die "RELEASE_FOLDER $folder is not a release, so it is not replaced. Set another folder, or empty this one."
 fi
 useEngineOfImages
 keepPath

@@ -1,5 +1,5 @@
-// repackChart.ts FOLDER REPOSITORY: makes a release's chart name its images in another repository; its images
-// stay as they are. Environment: HELM.
+// repackChart.ts FOLDER REPOSITORY: packs a release's chart again with its images in another repository. The
+// images do not change. Environment: HELM.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

@@ -31,22 +31,20 @@ const Kept = z.object({
   strangers: z.array(z.string()),
 });
 
-/**
- * An image as the release has it: its configuration, its compressed layers, Debian's list of its packages.
- */
+/** An image for a release: its configuration, compressed layers and dpkg status. */
 export type SavedImage = z.infer<typeof Kept>;
 
-/** ELF's numbers of processors, by Debian's words. */
+/** ELF machine numbers by Debian architecture. */
 const elfMagic = 0x7f454c46;
 const machines: Readonly<Record<string, number>> = { amd64: 62, arm64: 183 };
 
-/** How compressed layers begin. */
+/** The first bytes of compressed layers. */
 const gzipMagic = "1f8b";
 const zstdMagic = "28b52ffd";
 
 /**
- * Takes images out of the container engine, and keeps what it made of them by the images' ids, so that the
- * next release compresses only what is new.
+ * Saves images from the container engine, and caches the result by image id, so that the next release
+ * compresses only new layers.
  */
 export class SavedImages {
   readonly #engine: string;
@@ -57,21 +55,21 @@ export class SavedImages {
     this.#folder = folder;
   }
 
-  /** Where a compressed layer is. */
+  /** Returns the path of a compressed layer. */
   layerFile(digest: string): string {
     return join(this.#folder, "layers", digest.slice("sha256:".length));
   }
 
-  /** The image of this architecture. Throws when a program in it is of another one. */
+  /** Returns the image for this architecture. @throws If a program in it is for another architecture. */
   async get(reference: string, architecture: string): Promise<SavedImage> {
     const { stdout } = await run(this.#engine, ["image", "inspect", "--format", "{{.Id}}", reference]);
-    // The name says that the layers were held to the configuration: earlier releases kept, by the id alone,
-    // layers that were compressed twice.
+    // "checked" means that the layers were compared with the configuration. Earlier releases cached layers that
+    // were compressed twice, in files named by id only.
     const file = join(this.#folder, `${stdout.trim().replace("sha256:", "")}-${architecture}-checked.json`);
     const saved = (await this.#kept(file)) ?? (await this.#save(reference, architecture, file));
     if (saved.strangers.length > 0) {
       throw new Error(
-        `${reference} is meant for ${architecture}, and these files of it are not: ${saved.strangers.slice(0, 5).join(", ")}.`,
+        `${reference} is for ${architecture}, but contains files for another architecture: ${saved.strangers.slice(0, 5).join(", ")}.`,
       );
     }
     return saved;
@@ -96,14 +94,16 @@ export class SavedImages {
       const [saved] = Saved.parse(JSON.parse(await readFile(join(work, "manifest.json"), "utf8")));
       const config = ImageConfig.parse(JSON.parse(await readFile(join(work, saved.Config), "utf8")));
       if (saved.Layers.length !== config.rootfs.diff_ids.length)
-        throw new Error(`${reference} has another number of layers than its configuration says.`);
+        throw new Error(`${reference} does not have as many layers as its configuration lists.`);
       const files: string[] = [];
       const layers: { digest: string }[] = [];
       for (const [index, layer] of saved.Layers.entries()) {
         const plain = await plainLayer(join(work, layer), join(work, `plain-${index}`));
         const digest = `sha256:${await sha256Of(plain)}`;
         if (digest !== config.rootfs.diff_ids[index])
-          throw new Error(`Layer ${index + 1} of ${reference} is not what its configuration says.`);
+          throw new Error(
+            `Layer ${index + 1} of ${reference} does not match the digest in the configuration.`,
+          );
         files.push(plain);
         layers.push({ digest: await this.#compress(plain, digest, work) });
       }
@@ -120,7 +120,7 @@ export class SavedImages {
     }
   }
 
-  /** Compresses the layer that has this digest, unless it was before; returns the digest of what came out. */
+  /** Returns the digest of the compressed layer. Compresses it unless that is cached. */
   async #compress(layer: string, plainDigest: string, work: string): Promise<string> {
     const known = join(this.#folder, "layers", `of-${plainDigest.slice("sha256:".length)}`);
     const digest = await readFile(known, "utf8").catch(() => undefined);
@@ -142,22 +142,22 @@ export class SavedImages {
 }
 
 /**
- * By the shell's pipe: a pipe of Node's is a socket, which tar leaves at the archive's end, while the engine
- * may still write what fills up its last record.
+ * Unpacks the saved image. Uses a shell pipe, because Node's pipes are sockets: tar closes its end after the
+ * archive's last entry, while the engine may still write the padding of the last record.
  */
 async function unpackImage(engine: string, reference: string, folder: string): Promise<void> {
   await run("bash", ["-o", "pipefail", "-c", '"$0" save "$1" | tar -x -C "$2"', engine, reference, folder]);
 }
 
 /**
- * Returns the file of the layer's plain archive: the layer itself, or `target` where the engine saved it
- * compressed, as Docker's containerd image store does.
+ * Returns the path of the uncompressed layer: `layer`, or `target` if the engine saved it compressed, like
+ * Docker's containerd image store.
  */
 async function plainLayer(layer: string, target: string): Promise<string> {
   const head = (await headOf(layer, 4)).toString("hex");
   if (head === zstdMagic)
     throw new Error(
-      "The engine saved a layer compressed with zstd, of which the release knows nothing; build the image with gzip.",
+      "The engine saved a layer compressed with zstd, which is not supported. Build the image with gzip.",
     );
   if (!head.startsWith(gzipMagic)) return layer;
   await pipeline(createReadStream(layer), createGunzip(), createWriteStream(target));
@@ -170,7 +170,7 @@ async function sha256Of(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** What dpkg's newest status of the layers says, or the single files that an image without dpkg has. */
+/** Returns the dpkg status of the newest layer that has one, or the status.d files of an image without dpkg. */
 async function debianPackages(layers: readonly string[]): Promise<string> {
   let status = "";
   for (const layer of layers) {
@@ -185,10 +185,10 @@ async function debianPackages(layers: readonly string[]): Promise<string> {
   return status;
 }
 
-/** Returns the programs and libraries that are for other processors. */
+/** Returns the paths of programs and libraries for other architectures. */
 async function strangersIn(layers: readonly string[], architecture: string, work: string): Promise<string[]> {
   const machine = machines[architecture];
-  if (machine === undefined) throw new Error(`The release knows no architecture ${architecture}.`);
+  if (machine === undefined) throw new Error(`Releases do not support the architecture ${architecture}.`);
   const found: string[] = [];
   for (const layer of layers) {
     const root = await mkdtemp(join(work, "layer."));
@@ -205,13 +205,13 @@ async function strangersIn(layers: readonly string[], architecture: string, work
   return found;
 }
 
-/** The processor that an ELF file is for, by ELF's number; undefined for other files. */
+/** Returns the machine number of an ELF file, or undefined for other files. */
 async function machineOf(file: string): Promise<number | undefined> {
   const head = await headOf(file, 20);
   return head.length === 20 && head.readUInt32BE(0) === elfMagic ? head.readUInt16LE(18) : undefined;
 }
 
-/** The first bytes of a file, as many as it has of them. */
+/** Returns up to `bytes` bytes from the start of a file. */
 async function headOf(file: string, bytes: number): Promise<Buffer> {
   const handle = await open(file);
   try {

@@ -1,5 +1,5 @@
-// setVersion.ts VERSION: writes the version into package.json and everything that says the same: the lock,
-// the chart, its images' tags.
+// setVersion.ts VERSION: writes the version to package.json, package-lock.json, the chart and the tags of its
+// images.
 import { join } from "node:path";
 import { setVersion } from "./version.ts";
 import { messageOf } from "#runtime/errors.ts";

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// @NAME@ @VERSION@, of Joypod (Apache-2.0). What it is made of stands compressed at the end of this file.
+// @NAME@ @VERSION@, part of Joypod (Apache-2.0). Its files are compressed at the end of this file.
 "use strict";
 if (Number(process.versions.node.split(".")[0]) < 24) {
-  console.error(`@NAME@ needs Node.js 24 or later; this is ${process.versions.node}.`);
+  console.error(`@NAME@ needs Node.js 24 or later, but this is ${process.versions.node}.`);
   process.exit(1);
 }
-// Without an ending to its name, Node takes this file for a module of either kind, by the folder that it lies
-// in.
+// The file name has no extension, so its folder decides whether Node loads it as CommonJS or as an ES module.
+// getBuiltinModule works in both.
 const { createHash } = process.getBuiltinModule("node:crypto");
 const { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } =
   process.getBuiltinModule("node:fs");
@@ -15,7 +15,7 @@ const { dirname, join } = process.getBuiltinModule("node:path");
 const { pathToFileURL } = process.getBuiltinModule("node:url");
 const { brotliDecompressSync } = process.getBuiltinModule("node:zlib");
 
-/** The folder that has the files of this version; it appears whole, by one rename. */
+/** Returns the folder with the files of this version. Created atomically by a rename. */
 function unpacked(contents) {
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "joypod-commands");
   const folder = join(cache, createHash("sha256").update(contents).digest("hex").slice(0, 32));
@@ -33,7 +33,7 @@ function unpacked(contents) {
   try {
     renameSync(fresh, folder);
   } catch (error) {
-    // Another one was quicker.
+    // Another process created it first.
     rmSync(fresh, { recursive: true, force: true });
     if (!existsSync(folder)) throw error;
   }
@@ -45,7 +45,7 @@ try {
   folder = unpacked("@CONTENTS@");
 } catch (error) {
   console.error(
-    `@NAME@ could not unpack itself (${error.message}); set XDG_CACHE_HOME to a folder that can be written.`,
+    `@NAME@ could not unpack its files (${error.message}). Set XDG_CACHE_HOME to a writable folder.`,
   );
   process.exit(1);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const semanticVersion = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 
-/** Where the version stands beside package.json, each as the pattern around it: all of them say the same. */
+/** Files that contain the version, with the pattern around it. */
 const places = [
   { file: "package.json", pattern: /^( {2}"version": ")([^"]+)(")/m },
   { file: "package-lock.json", pattern: /^( {2}"version": ")([^"]+)(")/m },
@@ -12,17 +12,17 @@ const places = [
   { file: "charts/joypod/Chart.yaml", pattern: /^(appVersion: ")([^"]+)(")$/m },
 ];
 
-/** The images that the chart names in its values: `name: repository/name:version`. */
+/** An image in the chart's values: `name: repository/name:version`. */
 const imageLine = /^( {2}[A-Za-z]+: joypod\/[a-z-]+:)(\S+)$/gm;
 const valuesFile = "charts/joypod/values.yaml";
 
-/** Returns the version of package.json, which is the project's. */
+/** Returns the version in package.json. */
 export function projectVersion(root: string): string {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   return version;
 }
 
-/** Returns where another version than that of package.json stands, as sentences. */
+/** Returns a sentence for each place whose version differs from that in package.json. */
 export function disagreements(root: string): string[] {
   const version = projectVersion(root);
   const found = places.map(({ file, pattern }) => ({
@@ -36,12 +36,13 @@ export function disagreements(root: string): string[] {
   if (images.length === 0) return [`${valuesFile} names no images.`];
   return [...found, ...images]
     .filter((place) => place.found !== version)
-    .map((place) => `${place.file} says ${place.found ?? "nothing"} where package.json says ${version}.`);
+    .map((place) => `${place.file} has version ${place.found ?? "none"}, but package.json has ${version}.`);
 }
 
-/** Writes the version wherever it stands. Throws for what is no semantic version. */
+/** Writes the version to all files that contain it. @throws If it is not a semantic version. */
 export function setVersion(root: string, version: string): void {
-  if (!semanticVersion.test(version)) throw new Error(`"${version}" is no version; give one like 1.2.3.`);
+  if (!semanticVersion.test(version))
+    throw new Error(`"${version}" is not a semantic version, such as 1.2.3.`);
   for (const { file, pattern } of places)
     rewrite(join(root, file), (text) => text.replace(pattern, `$1${version}$3`));
   rewrite(join(root, valuesFile), (text) => text.replace(imageLine, `$1${version}`));

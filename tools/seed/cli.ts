@@ -3,10 +3,10 @@ import { z } from "zod";
 
 const PartnerKey = z.object({ key: z.string().min(1) });
 
-/** Of `joypod user create` when there is one of that address, which kubectl passes on. */
+/** Exit code of `joypod user create` if the address is taken. kubectl passes it on. */
 const existsExitCode = 3;
 
-/** The `joypod` command inside the API's container. */
+/** Runs the `joypod` command in the API's container. */
 export class JoypodCli {
   readonly #kubectl: string;
   readonly #kubeconfig: string;
@@ -16,7 +16,7 @@ export class JoypodCli {
     this.#kubeconfig = kubeconfig;
   }
 
-  /** Returns false when there is a user of that address. */
+  /** Creates a user. Returns false if the address is taken. */
   async createUser(email: string, name: string, password: string): Promise<boolean> {
     try {
       await this.#run(
@@ -30,7 +30,7 @@ export class JoypodCli {
     }
   }
 
-  /** Creates players with bcrypt hashes that are there already. */
+  /** Creates players with existing bcrypt hashes. */
   async importUsers(users: readonly { email: string; name: string; passwordHash: string }[]): Promise<void> {
     await this.#run(["user", "import", "--json"], users.map((user) => `${JSON.stringify(user)}\n`).join(""));
   }
@@ -39,13 +39,13 @@ export class JoypodCli {
     await this.#run(["partner", "create", "--name", name, "--json"]);
   }
 
-  /** A new key of the partner, shown this once. */
+  /** Creates a key for the partner and returns it. It cannot be read again later. */
   async createPartnerKey(partner: string): Promise<string> {
     const output = await this.#run(["partner", "key", "create", "--partner", partner, "--json"]);
     return PartnerKey.parse(JSON.parse(output)).key;
   }
 
-  /** Standard output of the command; fails with what it wrote on standard error. */
+  /** Returns the standard output of the command. @throws With its standard error if it fails. */
   #run(command: string[], input = ""): Promise<string> {
     const args = [
       "--kubeconfig",
@@ -72,7 +72,7 @@ export class JoypodCli {
             ),
           );
       });
-      child.stdin?.on("error", () => undefined); // A command that ended early says why on standard error.
+      child.stdin?.on("error", () => undefined); // If the command ends early, its standard error has the reason.
       child.stdin?.end(input);
     });
   }

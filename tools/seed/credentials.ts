@@ -9,14 +9,14 @@ const Credentials = z.object({
 });
 export type Credentials = z.infer<typeof Credentials>;
 
-/** Where the key of the demo partner lies. */
+/** Returns the path of the demo partner's key. */
 export function partnerKeyFile(stateFolder: string): string {
   return join(stateFolder, "partner.key");
 }
 
 /**
- * The demo player and partner of this cluster; made up at random the first time and kept readable by their
- * owner alone.
+ * Returns the cluster's demo player and partner. Generates them once and stores them readable only by the
+ * owner.
  */
 export function readOrMakeCredentials(stateFolder: string): Credentials {
   const file = join(stateFolder, "credentials.json");
@@ -38,11 +38,11 @@ function parseKept(file: string, text: string): Credentials {
   try {
     return Credentials.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error(`${file} is damaged: remove it, and another player is made.`, { cause });
+    throw new Error(`${file} is damaged. Remove it to create another demo player.`, { cause });
   }
 }
 
-/** The file's content; undefined when there is no such file. */
+/** Returns the content of the file, or undefined if it does not exist. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
@@ -52,7 +52,7 @@ export function readIfThere(file: string): string | undefined {
   }
 }
 
-/** Replaces the file as a whole, so that a killed run leaves the old one or the new one. */
+/** Replaces the file atomically, so that a killed run leaves the old or the new version. */
 export function writePrivately(file: string, text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);

@@ -7,17 +7,14 @@ import { RegisterGameRequest } from "#contracts/http/partners.ts";
 import { readIfThere, writePrivately } from "./credentials.ts";
 import type { PartnerClient } from "./partner.ts";
 
-/** Paths of a demo game's registration, its archive and, where it has one, its picture. */
+/** Paths of a demo game's registration, archive and optional picture. */
 export interface DemoGame {
   metadata: string;
   archive: string;
   picture: string | undefined;
 }
 
-/**
- * Registers the game, or brings it back, and uploads archive and picture, unless these very ones are the
- * game's already. Resolves to its title.
- */
+/** Registers or restores the game, and uploads its archive and picture if they changed. Returns its title. */
 export async function ensureGame(
   partner: PartnerClient,
   stateFolder: string,
@@ -25,7 +22,7 @@ export async function ensureGame(
   say: (line: string) => void,
 ): Promise<string> {
   const game = RegisterGameRequest.parse(JSON.parse(readFileSync(metadata, "utf8")));
-  if (game.slug === undefined) throw new Error(`${metadata} names no slug.`);
+  if (game.slug === undefined) throw new Error(`${metadata} has no slug.`);
   const found = await partner.restore(game.slug);
   if (found === undefined) await partner.register(game);
   const uploaded = join(stateFolder, `uploaded-${game.slug}`);
@@ -34,7 +31,7 @@ export async function ensureGame(
     say(`Uploading ${game.title} …`);
     const { checksum: stored } = await partner.upload(game.slug, archive);
     if (stored !== checksum)
-      throw new Error(`The platform stored ${stored} of ${archive}, which is ${checksum}.`);
+      throw new Error(`The platform stored ${archive} with checksum ${stored} instead of ${checksum}.`);
     writePrivately(uploaded, `${checksum}\n`);
   }
   if (picture !== undefined)
@@ -46,7 +43,7 @@ export async function ensureGame(
   return game.title;
 }
 
-/** Uploads the picture unless it was uploaded before and is still there. */
+/** Uploads the picture unless the game already has it. */
 async function ensurePicture(
   partner: PartnerClient,
   stateFolder: string,
@@ -61,8 +58,8 @@ async function ensurePicture(
 }
 
 /**
- * Waits until every game node holds the game; a slow node is no failure, it only makes the first launch there
- * slower.
+ * Waits up to 2 min until every game node has the game. A slow node is not an error; only the first launch
+ * there takes longer.
  */
 async function awaitCopies(
   partner: PartnerClient,
@@ -76,7 +73,7 @@ async function awaitCopies(
     if (totalServers > 0 && pendingSync === 0) return;
     if (Date.now() > deadline) {
       say(
-        `${title} is on ${totalServers - pendingSync} of ${totalServers} game nodes so far; the others follow.`,
+        `${title} is on ${totalServers - pendingSync} of ${totalServers} game nodes so far. The other nodes are still copying it.`,
       );
       return;
     }

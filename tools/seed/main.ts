@@ -1,6 +1,6 @@
-// Fills a fresh platform with a demo player, a demo partner and the demo games, through the same doors as
-// everybody else, and says where everything is. Arguments: --base-url, --state (folder), --kubectl (path),
-// --game metadata.json=archive.tar.gz or metadata.json=archive.tar.gz=picture.jpg (repeated).
+// Creates a demo player, a demo partner and the demo games through the HTTP interface and the `joypod`
+// command, and prints how to reach them. Arguments: --base-url, --state (folder), --kubectl (path), --game
+// metadata.json=archive.tar.gz or metadata.json=archive.tar.gz=picture.jpg (repeatable).
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -13,7 +13,7 @@ import { ensurePlayer } from "./player.ts";
 try {
   await seed();
 } catch (error) {
-  console.error(`The platform could not be filled: ${sentenceOf(error)}`);
+  console.error(`The demo player and games could not be created: ${sentenceOf(error)}`);
   process.exitCode = 1;
 }
 
@@ -37,7 +37,7 @@ Joypod is up.
   Games         ${titles.join(", ")}
   KUBECONFIG    ${kubeconfig}
 
-A cluster that \`make up\` made from source enforces no NetworkPolicies: there, the seccomp filter alone keeps games off the network.`);
+If \`make up\` built the cluster from source, it does not enforce NetworkPolicies. Only the seccomp filter keeps games off the network.`);
 }
 
 function readOptions(): { baseUrl: string; state: string; kubectl: string; games: DemoGame[] } {
@@ -52,7 +52,7 @@ function readOptions(): { baseUrl: string; state: string; kubectl: string; games
   });
   const { "base-url": baseUrl, state, kubectl } = values;
   if (baseUrl === undefined || state === undefined || kubectl === undefined)
-    throw new Error("--base-url, --state and --kubectl are needed.");
+    throw new Error("--base-url, --state and --kubectl are required.");
   const games = values.game.map((pair) => {
     const [metadata, archive, picture] = pair.split("=");
     if (metadata === undefined || archive === undefined)
@@ -64,7 +64,7 @@ function readOptions(): { baseUrl: string; state: string; kubectl: string; games
   return { baseUrl, state, kubectl, games };
 }
 
-/** The NodePort answers a moment after the chart says it is ready. */
+/** Waits until the platform is ready: the NodePort answers shortly after the chart is installed. */
 async function awaitReady(baseUrl: string): Promise<void> {
   const deadline = Date.now() + 120_000;
   let last = "";
@@ -78,16 +78,14 @@ async function awaitReady(baseUrl: string): Promise<void> {
     }
     await delay(500);
   }
-  throw new Error(`${baseUrl}/readyz was not ready within two minutes; the last response was: ${last}`);
+  throw new Error(`${baseUrl}/readyz was not ready within two minutes. Last response: ${last}`);
 }
 
 function say(line: string): void {
   console.error(line);
 }
 
-/**
- * What went wrong in words, with what lies behind a request that failed, which fetch itself does not tell.
- */
+/** Returns the message of the error. For a failed request, returns its cause, which fetch's message lacks. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message === "fetch failed" && error.cause instanceof Error

@@ -13,7 +13,7 @@ import { partnerKeyFile, readIfThere, writePrivately, type Credentials } from ".
 
 type Body = NonNullable<RequestInit["body"]>;
 
-/** The partner interface with one partner's key. */
+/** A client of the partner interface with one partner's key. */
 export class PartnerClient {
   readonly #base: string;
   readonly #key: string;
@@ -32,8 +32,8 @@ export class PartnerClient {
   }
 
   /**
-   * The game, brought back if it was deleted; undefined when this partner never had one of that slug, or
-   * deleted it long ago.
+   * Returns the game, and restores it if it was deleted. Returns undefined if the partner has no such game,
+   * or deleted it too long ago.
    */
   async restore(slug: string): Promise<PartnerGameDetail | undefined> {
     const response = await this.#send("POST", `/games/${slug}/restore`);
@@ -54,7 +54,7 @@ export class PartnerClient {
     await this.#json(response, 201);
   }
 
-  /** Streams the archive; resolves once it is validated and stored. */
+  /** Uploads the archive. Resolves once it is validated and stored. */
   async upload(slug: string, archive: string): Promise<UploadResponse> {
     const headers = { "content-type": "application/gzip", "content-length": String(statSync(archive).size) };
     const body = Readable.toWeb(createReadStream(archive));
@@ -62,7 +62,7 @@ export class PartnerClient {
     return UploadResponse.parse(await this.#json(response, 200));
   }
 
-  /** Uploads a JPEG as the game's picture; the same one again changes nothing. */
+  /** Uploads a JPEG as the game's picture. Idempotent. */
   async uploadPicture(slug: string, picture: string): Promise<void> {
     const response = await this.#send(
       "PUT",
@@ -89,7 +89,7 @@ export class PartnerClient {
       headers: { ...headers, authorization: `Bearer ${this.#key}` },
       signal: AbortSignal.timeout(timeoutMs),
     };
-    // A streamed body needs half duplex: the response comes when all of it was read.
+    // fetch requires half duplex for streamed bodies.
     return fetch(this.#base + path, body === undefined ? init : { ...init, body, duplex: "half" });
   }
 
@@ -101,7 +101,7 @@ export class PartnerClient {
   }
 }
 
-/** The sentence of an error of the platform; the beginning of any other text. */
+/** Returns the message of a platform error, or the first 500 characters of any other text. */
 function messageOf(text: string): string {
   try {
     return ErrorBody.parse(JSON.parse(text)).message ?? text.slice(0, 500);
@@ -110,7 +110,10 @@ function messageOf(text: string): string {
   }
 }
 
-/** A client whose key works: the kept one, else a new one, for a partner that is made when there is none. */
+/**
+ * Returns a client with the stored key, or with a new key if that is not valid. Creates the partner if
+ * needed.
+ */
 export async function ensurePartner(
   cli: JoypodCli,
   baseUrl: string,
@@ -124,11 +127,11 @@ export async function ensurePartner(
     if (await client.isAccepted()) return client;
   }
   const key = await cli.createPartnerKey(partner.name).catch(async (cause: unknown) => {
-    // No key without a partner: this is the first run, unless making the partner fails too.
+    // Usually the partner does not exist yet, because this is the first run.
     await cli.createPartner(partner.name).catch((error: unknown) => {
       throw new AggregateError(
         [cause, error],
-        `There is no key for the partner ${partner.name}: ${String(cause)}; ${String(error)}`,
+        `Could not create a key for the partner ${partner.name}: ${String(cause)}; ${String(error)}`,
       );
     });
     return cli.createPartnerKey(partner.name);

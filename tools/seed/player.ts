@@ -2,8 +2,8 @@ import type { JoypodCli } from "./cli.ts";
 import type { Credentials } from "./credentials.ts";
 
 /**
- * Makes the demo player unless they can sign in already; returns the password, or why it is not known: they
- * may have changed it.
+ * Creates the demo player unless they can sign in. Returns the password, or a note if it was changed and is
+ * therefore unknown.
  */
 export async function ensurePlayer(
   cli: JoypodCli,
@@ -12,18 +12,18 @@ export async function ensurePlayer(
 ): Promise<string> {
   if (await canSignIn(baseUrl, player)) return player.password;
   if (!(await cli.createUser(player.email, player.name, player.password)))
-    return "(another one than at first: it was changed on the account page)";
+    return "(unknown: it was changed on the account page)";
   if (!(await canSignIn(baseUrl, player)))
     throw new Error(`${player.email} was created but cannot sign in at ${baseUrl}.`);
   return player.password;
 }
 
-/** Signs in as a browser would: a token with its cookie, then the form. */
+/** Signs in like a browser: gets a token with its cookie, then submits the form. */
 async function canSignIn(baseUrl: string, { email, password }: Credentials["player"]): Promise<boolean> {
   const csrf = await fetch(`${baseUrl}/api/auth/csrf`, { signal: AbortSignal.timeout(10_000) });
   if (!csrf.ok)
     throw new Error(
-      `${baseUrl} answered ${csrf.status} to GET /api/auth/csrf, which Joypod does not: something else may have its port.`,
+      `${baseUrl} answered ${csrf.status} to GET /api/auth/csrf. Another program may be using the port.`,
     );
   const { csrfToken } = (await csrf.json()) as { csrfToken: string };
   const response = await fetch(`${baseUrl}/api/auth/callback/credentials`, {

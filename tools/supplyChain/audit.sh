@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# audit.sh: checks npm packages and Go programs for known vulnerabilities. The last lines say which check was skipped
-# because its database did not answer.
+# audit.sh: checks npm packages and Go programs for known vulnerabilities. The last lines say which check was
+# skipped because its database did not answer.
 set -euo pipefail
 here=$(dirname "$0")
 

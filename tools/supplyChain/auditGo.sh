@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# auditGo.sh [program…]: runs govulncheck on the Go programs that the images contain (default: all of them), and fails
-# if one calls a vulnerable function. JOYPOD_VULN_DB is the URL of the vulnerability database, for example
-# file:///srv/vulndb for a copy (default https://vuln.go.dev). Exits with 75 if a remote database does not answer.
+# auditGo.sh [program…]: runs govulncheck on the Go programs that the images contain (default: all of them),
+# and fails if one calls a vulnerable function. JOYPOD_VULN_DB is the URL of the vulnerability database, for
+# example file:///srv/vulndb for a copy (default https://vuln.go.dev). Exits with 75 if a remote database does
+# not answer.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../programs/programs.sh"
@@ -15,8 +16,8 @@ answers() {
 
 programs=("$@")
 [ $# -gt 0 ] || mapfile -t programs < <(grep -v '^#' "$repositoryRoot/tools/images/table.txt" | grep -oE '\bprograms/[A-Za-z]+' | cut -d/ -f2 | sort -u)
-needCommand go "the Go toolchain is missing; install Go 1.24 or later (https://go.dev/dl)."
-needCommand node "Node.js is missing; install version 20 or later with npm."
+needCommand go "the Go toolchain is missing. Install Go 1.24 or later (https://go.dev/dl)."
+needCommand node "Node.js is missing. Install version 20 or later with npm."
 case $database in
   file://*) ;;
   *)
@@ -33,4 +34,4 @@ for program in "${programs[@]}"; do
   say "govulncheck of $program:"
   (cd "$(moduleSource "$(programCell "$program" 2)")" && GOTOOLCHAIN=auto GOFLAGS=-mod=readonly "$govulncheck" -db "$database" "$package") || vulnerable=yes
 done
-if [ "$vulnerable" = yes ]; then die "Go programs have known vulnerabilities; see above, and raise the versions in their go.mod."; fi
+if [ "$vulnerable" = yes ]; then die "Go programs have known vulnerabilities (see above). Raise the versions in their go.mod."; fi

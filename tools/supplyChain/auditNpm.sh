@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# auditNpm.sh: asks the npm registry for known vulnerabilities in the packages that the images install. Fails on
-# high and critical ones. Exits with 75 if the registry does not answer, for example behind a mirror.
+# auditNpm.sh: asks the npm registry for known vulnerabilities in the packages that the images install. Fails
+# on high and critical ones. Exits with 75 if the registry does not answer, for example behind a mirror.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,8 +13,8 @@ report() {
   (cd "$repositoryRoot/$1" && timeout 90 npm audit --package-lock-only --omit=dev --json --fetch-retries=1 --fetch-timeout=20000 2>/dev/null) || true
 }
 
-needCommand node "Node.js is missing; install version 20 or later with npm."
-needCommand npm "npm is missing; install it with Node.js."
+needCommand node "Node.js is missing. Install version 20 or later with npm."
+needCommand npm "npm is missing. Install it with Node.js."
 vulnerable=no skipped=no
 for folder in "${folders[@]}"; do
   code=0
@@ -25,7 +25,7 @@ for folder in "${folders[@]}"; do
     *) vulnerable=yes ;;
   esac
 done
-if [ "$vulnerable" = yes ]; then die "npm packages have known vulnerabilities; see above, and raise their versions."; fi
+if [ "$vulnerable" = yes ]; then die "npm packages have known vulnerabilities (see above). Raise their versions."; fi
 if [ "$skipped" = yes ]; then
   say "npm audit skipped: the registry gave no report."
   exit 75

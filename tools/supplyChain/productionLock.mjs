@@ -1,6 +1,5 @@
-// productionLock.mjs FOLDER TARGET: writes FOLDER's package.json and package-lock.json to TARGET without what
-// only development needs. npm's own bill of materials without development packages leaves out those that are
-// needed for both.
+// productionLock.mjs FOLDER TARGET: writes FOLDER's package.json and package-lock.json without development
+// packages to TARGET. `npm sbom --omit dev` would also leave out packages that production needs too.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# sbom.sh: writes what the images install from npm as CycloneDX documents into dist/sbom, one for each lock file, and prints their paths.
+# sbom.sh: writes CycloneDX documents of the npm packages that the images install to dist/sbom, one for each
+# lock file, and prints their paths.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 
 target=$repositoryRoot/dist/sbom
 
-# document folder name: the bill of one lock file. npm calls it by the folder that it runs in.
+# document folder name: writes the document of one lock file. npm names it after the folder that it runs in.
 document() {
   mkdir "$work/$2"
   node "$repositoryRoot/tools/supplyChain/productionLock.mjs" "$repositoryRoot/$1" "$work/$2"
@@ -14,7 +15,7 @@ document() {
   printf '%s\n' "$target/$2.cdx.json"
 }
 
-needCommand npm "npm is missing; install Node.js 20 or later with npm."
+needCommand npm "npm is missing. Install Node.js 20 or later with npm."
 mkdir -p "$target"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

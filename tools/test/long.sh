@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# long.sh: runs the tests that `make test` leaves out: first test/soak and test/long, which need no cluster, then
-# test/e2e-long on a cluster (JOYPOD_CLUSTER, default joypod-test). Removes the cluster at the end unless JOYPOD_KEEP
-# is set. A part that fails does not stop the others.
+# long.sh: runs the tests that `make test` leaves out: first test/soak and test/long, which need no cluster,
+# then test/e2e-long on a cluster (JOYPOD_CLUSTER, default joypod-test). Removes the cluster at the end unless
+# JOYPOD_KEEP is set. A part that fails does not stop the others.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# prepare.sh [--images]: installs the Debian packages and builds the programs that tests run. With --images it also
-# builds the images and removes the cluster that an earlier run left behind, unless JOYPOD_KEEP is set.
+# prepare.sh [--images]: installs the Debian packages and builds the programs that tests run. With --images it
+# also builds the images and removes the cluster that an earlier run left behind, unless JOYPOD_KEEP is set.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"

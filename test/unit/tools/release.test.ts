@@ -40,9 +40,9 @@ describe("a release", () => {
       readFileSync(chart, "utf8").replace('appVersion: "7.8.9-rc.1"', 'appVersion: "7.8.8"'),
     );
     expect(disagreements(folder)).to.deep.equal([
-      "charts/joypod/Chart.yaml says 7.8.8 where package.json says 7.8.9-rc.1.",
+      "charts/joypod/Chart.yaml has version 7.8.8, but package.json has 7.8.9-rc.1.",
     ]);
-    expect(() => setVersion(folder, "latest")).to.throw('"latest" is no version');
+    expect(() => setVersion(folder, "latest")).to.throw('"latest" is not a semantic version');
   });
 
   it("pins every image of the chart by what the layout has, and lacks none", () => {

@@ -110,9 +110,7 @@ describe("the scripts of the cluster", function () {
   it("leave a context's kubeconfig as it was when the context is not there any more", async () => {
     const path = await bringUp({ JOYPOD_KUBE_CONTEXT: "work" });
     write("bin/kubectl", "#!/bin/bash\nexit 1\n", 0o755);
-    expect(await failure({ JOYPOD_KUBE_CONTEXT: "work" })).to.contain(
-      "JOYPOD_KUBE_CONTEXT names the context work, which your kubeconfig does not have.",
-    );
+    expect(await failure({ JOYPOD_KUBE_CONTEXT: "work" })).to.contain("your kubeconfig has no context work.");
     expect(readFileSync(path, "utf8")).to.equal("the kubeconfig of work\n");
     expect(readdirSync(dirname(path))).to.deep.equal(["kubeconfig"]);
   });
@@ -146,14 +144,14 @@ describe("the scripts of the cluster", function () {
     addCluster(await freePort(), "running");
     write("bin/kubectl", `#!/bin/bash\ncase $* in *'get --raw /readyz'*) exit 0 ;; esac\nexit 1\n`, 0o755);
     expect(await failure()).to.contain(
-      "the cluster joypod is not healthy and stays as it is; try again, or remove it with its data: make clean-cluster.",
+      "the cluster joypod is not healthy and was left unchanged. Try again, or remove it with its data: make clean-cluster.",
     );
     expectItIsKept();
   });
 
   for (const [what, state, sentence] of [
     ["does not answer", "down", "the container engine docker does not answer; start it."],
-    ["does not say what runs", "broken", "docker does not say which containers the cluster joypod has"],
+    ["does not say what runs", "broken", "docker cannot list the containers of the cluster joypod"],
   ] as const) {
     it(`keep a cluster whose engine ${what}, whether it is to come up or to be removed`, async () => {
       addCluster(8080, "running");
@@ -171,7 +169,7 @@ describe("the scripts of the cluster", function () {
       "cache/clusters/joypod/state.env",
       "ENGINE=docker\nFROM_SOURCE=no\nWEB_PORT=\nGAME_NODES=1\nREADY=no\n",
     );
-    expect(await failure()).to.contain("The cluster joypod is not complete; making it anew.");
+    expect(await failure()).to.contain("The cluster joypod is incomplete. Creating it again.");
     expect(read("asked")).to.match(/^rm --force --volumes joypod-worker$/m);
   });
 
@@ -181,9 +179,7 @@ describe("the scripts of the cluster", function () {
     const { port } = other.address() as AddressInfo;
     addCluster(port, "exited");
     try {
-      expect(await failure()).to.contain(
-        `joypod: port ${port}, at which the cluster joypod is reached, is taken; free it,`,
-      );
+      expect(await failure()).to.contain(`joypod: port ${port} of the cluster joypod is in use. Free it,`);
     } finally {
       other.close();
     }

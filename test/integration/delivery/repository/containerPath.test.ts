@@ -8,7 +8,7 @@ import { repositoryRoot } from "#test/support/processes/programs.ts";
 /** What a container engine answers: nothing at all, nothing from its registry, or everything. */
 type Engine = "silent" | "offline" | "online";
 
-describe("the path to images and cluster", () => {
+describe("the choice of container engine and mode", () => {
   let folder: string;
   beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "joypod-path-"))));
   afterEach(() => rmSync(folder, { recursive: true }));
@@ -32,28 +32,28 @@ describe("the path to images and cluster", () => {
     }).trim();
   }
 
-  it("is the ordinary one with Docker where Docker reaches its registry", () => {
+  it("is the default mode with Docker if Docker reaches its registry", () => {
     expect(choose("online", "online")).to.equal("docker no");
   });
 
-  it("is the ordinary one with podman where podman alone reaches its registry", () => {
+  it("is the default mode with podman if only podman reaches its registry", () => {
     for (const docker of ["silent", "offline"] as const) {
       expect(choose(docker, "online", { JOYPOD_CACHE: join(folder, docker) }), docker).to.equal("podman no");
     }
   });
 
-  it("is the one from source where no engine reaches a registry", () => {
+  it("is from-source mode if no engine reaches a registry", () => {
     expect(choose("offline", "silent")).to.equal("podman yes");
   });
 
-  it("is kept until a cluster is removed or a day has passed", () => {
+  it("is cached for a day, or until a cluster is removed", () => {
     expect(choose("silent", "silent")).to.equal("podman yes");
     expect(choose("online", "silent")).to.equal("podman yes");
     rmSync(join(folder, "cache/path.env"));
     expect(choose("online", "silent")).to.equal("docker no");
   });
 
-  it("is what JOYPOD_FROM_SOURCE says, with the engine that answers", () => {
+  it("is set by JOYPOD_FROM_SOURCE, with the engine that answers", () => {
     expect(choose("online", "silent", { JOYPOD_FROM_SOURCE: "yes" })).to.equal("podman yes");
     expect(choose("silent", "offline", { JOYPOD_FROM_SOURCE: "no" })).to.equal("podman no");
     expect(() => choose("silent", "silent", { JOYPOD_FROM_SOURCE: "no" })).to.throw(
@@ -64,7 +64,7 @@ describe("the path to images and cluster", () => {
     );
   });
 
-  it("has the engine that JOYPOD_ENGINE allows", () => {
+  it("uses only the engine that JOYPOD_ENGINE allows", () => {
     expect(choose("online", "online", { JOYPOD_ENGINE: "podman" })).to.equal("podman no");
     expect(() => choose("offline", "online", { JOYPOD_ENGINE: "docker" })).to.throw(
       "reaches no image registry",

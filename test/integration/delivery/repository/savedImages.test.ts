@@ -79,7 +79,9 @@ describe("an image that a release takes out of the container engine", () => {
 
   it("is not taken when a layer is another one than its configuration says", async () => {
     addImage([gzipSync(layer)], [digestOf(Buffer.from("another layer"))]);
-    expect(await failure()).to.equal("Layer 1 of joypod/greeter:1 is not what its configuration says.");
+    expect(await failure()).to.equal(
+      "Layer 1 of joypod/greeter:1 does not match the digest in the configuration.",
+    );
   });
 
   it("is not taken when its layers are compressed with zstd, which a sentence says", async () => {

@@ -31,7 +31,7 @@ describe("steps of the tools", () => {
     return { said: () => said, interrupt: () => child.kill("SIGINT"), ended };
   }
 
-  it("say how long they take by what they took last time, or by what is known of their kind", async () => {
+  it("show an estimate from the last run, or from the kind of step", async () => {
     const first = start('step "Making a thing" thing true; step "Creating a cluster" cluster-x true');
     expect(await first.ended).to.equal(0);
     expect(first.said())
@@ -45,16 +45,16 @@ describe("steps of the tools", () => {
     expect(readFileSync(join(cache, "durations/thing"), "utf8")).to.match(/^\d\n$/);
   });
 
-  it("that fail show the end of their log and a sentence, and are not remembered", async () => {
+  it("that fail show the end of their log and an error message, and do not store their duration", async () => {
     const { said, ended } = start('step "Making a thing" thing bash -c "echo the reason; exit 3"');
     expect(await ended).to.equal(1);
     expect(said())
       .to.contain("the reason\n")
-      .and.to.contain(`joypod: Making a thing failed; the whole log is in ${cache}/logs/thing.log.`);
+      .and.to.contain(`joypod: Making a thing failed. The full log is in ${cache}/logs/thing.log.`);
     expect(existsSync(join(cache, "durations/thing"))).to.be.false;
   });
 
-  it("know what they build from by its content, also where a path has spaces", async () => {
+  it("hash their inputs by content, even if a path has spaces", async () => {
     const folder = join(cache, "a folder");
     mkdirSync(folder);
     const hash = async (content: string): Promise<string> => {
@@ -69,7 +69,7 @@ describe("steps of the tools", () => {
       .and.not.equal(await hash("two"));
   });
 
-  it("end with what they started when they are interrupted", async () => {
+  it("end their command when interrupted", async () => {
     const { said, interrupt, ended } = start('step "Making a thing" thing bash -c "echo \\$\\$; sleep 300"');
     const pid = await eventually(
       () =>
@@ -86,7 +86,7 @@ describe("steps of the tools", () => {
 });
 
 describe("make release", () => {
-  it("replaces no folder that holds something else", () => {
+  it("does not replace a folder that is not a release", () => {
     const folder = mkdtempSync(join(tmpdir(), "joypod-release-"));
     try {
       writeFileSync(join(folder, "letter"), "to keep");
@@ -97,7 +97,7 @@ describe("make release", () => {
         timeout: 60_000,
       });
       expect(status).to.equal(1);
-      expect(stderr).to.contain(`RELEASE_FOLDER ${folder} holds something that is no release`);
+      expect(stderr).to.contain(`RELEASE_FOLDER ${folder} is not a release`);
       expect(readFileSync(join(folder, "letter"), "utf8")).to.equal("to keep");
     } finally {
       rmSync(folder, { recursive: true });
