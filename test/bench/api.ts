@@ -7,7 +7,7 @@ import type { BenchRow } from "./row.ts";
 
 const players = 32;
 
-/** A1, A2, A3 and A6, as far as they are wanted: the API on stores of its own, without a cluster. */
+/** Measures the wanted ones of A1, A2, A3 and A6: the API with separate stores, without a cluster. */
 export async function measureApi(isWanted: (part: string) => boolean): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
   if (isWanted("A2")) rows.push(await measureTokens());

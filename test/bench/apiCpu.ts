@@ -3,17 +3,11 @@ import type { ServedProgram } from "./http/servedProgram.ts";
 import type { BenchPlayer, BenchFixture } from "./http/fixture.ts";
 import { atMostRow, median, type BenchRow } from "./row.ts";
 
-/**
- * How a process is compiled and laid out in memory is chance, and stays: some are slower by a tenth for all
- * their life.
- */
+/** Compilation and memory layout vary by chance and last for the life of a process: some are 10 % slower. */
 const processes = 4;
 const rounds = Number(process.env["ROUNDS"] ?? 40);
 const requestsPerRound = 250;
-/**
- * A service in use has compiled what it does all day. For 20,000 requests the time of each program still
- * falls, to half of what it was at first.
- */
+/** Warm-up until the programs are compiled: over 20,000 requests, the time of each program falls to half. */
 const warmUpRounds = 80;
 
 const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
@@ -26,10 +20,10 @@ const measured: Record<string, (player: BenchPlayer) => LoadRequest> = {
 };
 
 /**
- * A1: processor time per request of the whole API, beside peers that do the same work on the same stores:
- * check the token and the sign-in, count the request in Redis, run the statement, renew the cookie, send the
- * same headers. None of them logs a request. The ratio is the median of those of each round, whose requests
- * follow each other within a second: a machine may be slower by a third some seconds later.
+ * A1: processor time per request of the whole API, compared with peers that do the same work on the same
+ * stores: check the token and the sign-in, count the request in Redis, run the statement, renew the cookie,
+ * send the same headers. None of them logs requests. The ratio is the median over rounds. Requests of a round
+ * follow within a second, because the machine's speed may change by a third within seconds.
  */
 export async function measureApiCpu(fixture: BenchFixture): Promise<BenchRow[]> {
   const names = Object.keys(measured);
@@ -56,7 +50,7 @@ export async function measureApiCpu(fixture: BenchFixture): Promise<BenchRow[]> 
   });
 }
 
-/** Milliseconds for each program, round by round, in turns. */
+/** Returns the milliseconds of each program per round, with the programs alternating. */
 async function cpuPerRequest(
   { players }: BenchFixture,
   programs: readonly ServedProgram[],

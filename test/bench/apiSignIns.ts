@@ -6,20 +6,20 @@ import { SignInClient } from "./http/signInClient.ts";
 import type { BenchFixture } from "./http/fixture.ts";
 import { atMostRow, belowRow, median, milliseconds, percentile, type BenchRow } from "./row.ts";
 
-/** Whatever happens to a machine once a second makes up a single round's slowest hundredth. */
+/** With a single round, any disturbance once a second would determine the slowest percent. */
 const rounds = 5;
 const keepalivesPerSecond = 200;
 /**
- * Two of them are in each round, so that the sign-ins of three rounds at most fall into a minute: an address
- * may send no more.
+ * Each round has two pauses, so that the sign-ins of at most three rounds fall into one minute, which is the
+ * limit per address.
  */
 const quietMs = 10_000;
 const signIns = 16;
 
 /**
- * A3: what players notice of sign-ins: the slowest keepalives, and the longest that the event loop stands
- * still. The limit is what keepalives take beside a loop of the lowest priority that knows nothing of the
- * API: what it costs that a processor is busy at all.
+ * A3: the effect of sign-ins on other players: the slowest keepalives and the longest stall of the event
+ * loop. The limit is the time keepalives take next to a busy loop of the lowest priority, unrelated to the
+ * API, which is the cost of a busy processor.
  */
 export async function measureSignIns(fixture: BenchFixture): Promise<BenchRow[]> {
   const [before, during, limit]: [number[], number[], number[]] = [[], [], []];
@@ -28,7 +28,7 @@ export async function measureSignIns(fixture: BenchFixture): Promise<BenchRow[]>
   const api = await fixture.startApi();
   const clients = fixture.players.map((player) => new LoadClient(player, api.port));
   for (let round = 0; round <= rounds; round += 1) {
-    // A service in use has compiled what it does all day, and sign-ins are part of that.
+    // Warm-up: in production, the code is compiled, including that of sign-ins.
     const isWarmUp = round === 0;
     const quiet = await keepalivesDuring(clients, delay(quietMs));
     await api.stallMs();
@@ -66,7 +66,9 @@ async function busyLoop(ms: number): Promise<void> {
   await once(loop, "exit");
 }
 
-/** Milliseconds of each keepalive; they leave on time, however long the responses take. */
+/**
+ * Returns the milliseconds of each keepalive. They are sent on schedule, even if earlier responses are late.
+ */
 async function keepalivesDuring(clients: readonly LoadClient[], work: Promise<unknown>): Promise<number[]> {
   const under = { way: true };
   const worked = work.finally(() => (under.way = false));

@@ -11,8 +11,8 @@ const lifetimeSeconds = 30 * 86_400;
 const cookie = "auth.session-token";
 
 /**
- * A2: checking a token that was never seen before and renewing it, through koa-jwt as in the API, beside jose
- * with a KeyObject.
+ * A2: checks a token that the process has not seen before and renews it, through koa-jwt as in the API,
+ * compared with jose and a KeyObject.
  */
 export async function measureTokens(): Promise<BenchRow> {
   const signingKeys = new Map([["bench", randomBytes(32)]]);
@@ -21,7 +21,7 @@ export async function measureTokens(): Promise<BenchRow> {
   const ours = new Tokens(options);
   const [oursMs, joseMs]: [number[], number[]] = [[], []];
   for (let round = 0; round <= rounds; round += 1) {
-    // By another replica, so that nothing of them is known.
+    // Issued by another replica, so that no token is cached.
     const replica = new Tokens(options);
     const tokens = Array.from(
       { length: tokensPerRound },
@@ -55,7 +55,7 @@ async function renew(tokens: Tokens, token: string): Promise<void> {
   tokens.issue(claims, undefined);
 }
 
-/** As much of a request as the check of its cookie looks at. */
+/** Returns the parts of a request context that the cookie check reads. */
 function contextWith(token: string): AppContext {
   const context: Pick<AppContext, "state" | "header"> & {
     cookies: { get: (name: string) => string | undefined };

@@ -3,19 +3,18 @@ import { ContentCacheFixture, desired } from "#test/support/fixtures/contentCach
 import { startMinio } from "#test/support/stores/minio.ts";
 import { storeGameArchive } from "./nodeCopy.ts";
 
-/** A node that fetches a large game in the background. */
+/** A node agent that fetches a large game in the background. */
 export interface BackgroundFill {
-  /** Lets it go on from now on, as beside a session. */
+  /** Starts the fill at the rate of fills next to a session. */
   begin(): void;
-  /** Whether it is at it. */
   isUnderWay(): boolean;
   stop(): Promise<void>;
 }
 
-/** At the rate of fills beside a session it takes longer than a measurement. */
+/** Large enough to take longer than a measurement at the rate of fills next to a session. */
 const megabytes = 1024;
 
-/** Stores a game for a node to fetch, from an object store on this machine as well. */
+/** Stores a game in an object store on this machine, for a node agent to fetch. */
 export async function prepareBackgroundFill(): Promise<BackgroundFill> {
   const minio = await startMinio();
   const node = new ContentCacheFixture(minio, {

@@ -3,17 +3,15 @@ import { pods, type Pod } from "#kube/api/builtin.ts";
 import { decodeWatchLine, type WatchEvent } from "#kube/client/watchEvent.ts";
 import { releaseNamespace, type Platform } from "#test/e2e/support/platform.ts";
 
-/** What the cluster itself takes for a pod, in milliseconds. */
+/** Times of a bare pod in the cluster, in milliseconds. */
 export interface BarePodTimes {
   /** From the creation to the Ready condition. */
   startMs: number;
-  /** From the deletion, with grace, to the object being gone. */
+  /** From the deletion, with a grace period, until the object is gone. */
   stopMs: number;
 }
 
-/**
- * Measures a pod with one container that does nothing, and ends at once when it is told to, on a game node.
- */
+/** Measures a pod on a game node. Its only container does nothing and exits at once when stopped. */
 export async function measureBarePod(
   platform: Platform,
   image: string,
@@ -35,7 +33,7 @@ function barePodSpec(image: string, nodeName: string): NonNullable<Pod["spec"]> 
   return {
     restartPolicy: "Never",
     automountServiceAccountToken: false,
-    // As the release's namespace requires.
+    // Required by the release's namespace.
     securityContext: { runAsNonRoot: true, runAsUser: 10_000, seccompProfile: { type: "RuntimeDefault" } },
     nodeSelector: { "kubernetes.io/hostname": nodeName },
     containers: [
@@ -50,7 +48,7 @@ function barePodSpec(image: string, nodeName: string): NonNullable<Pod["spec"]> 
   };
 }
 
-/** Told by a watch, so that no polling pause is measured. */
+/** Uses a watch, because polling would add its interval to the result. */
 async function until(
   platform: Platform,
   ref: { namespace: string; name: string },

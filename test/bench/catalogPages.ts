@@ -12,7 +12,7 @@ const pageRounds = 100;
 const comparedRounds = 10;
 const p99LimitMs = 30;
 
-/** What players ask the catalogue for, and how many times as fast as the peer that has to be. */
+/** Queries of players, and the least ratio of the peer's time to ours. */
 const filters = [
   { name: "all", query: {} },
   { name: "rare term", query: { search: rareWord }, target: 20 },
@@ -30,7 +30,10 @@ const kinds = filters.flatMap(({ name, query }) =>
   })),
 );
 
-/** A5: pages of a catalogue of 100,000 games, against what is usually written: ILIKE, OFFSET and a count. */
+/**
+ * A5: pages of a catalogue of 100,000 games, compared with the usual implementation: ILIKE, OFFSET and a
+ * count.
+ */
 export async function measureCatalogPages(): Promise<BenchRow[]> {
   return withManyGames(async (pool) => [
     ...(await compareFirsts(pool)),
@@ -43,7 +46,7 @@ export async function measureCatalogPages(): Promise<BenchRow[]> {
   ]);
 }
 
-/** Questions that the process has to count. */
+/** Compares queries whose count is not cached. */
 async function compareFirsts(pool: pg.Pool): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
   for (const { name, query: asked, target } of filters) {
@@ -60,7 +63,7 @@ async function compareFirsts(pool: pg.Pool): Promise<BenchRow[]> {
   return rows;
 }
 
-/** First and last pages in turns, of what the process has counted before. */
+/** Measures first and last pages, alternating, with cached counts. */
 async function measureKinds(pool: pg.Pool): Promise<BenchRow[]> {
   const known = new CatalogCounts();
   const pages: { name: string; p99: number }[] = [];
@@ -85,7 +88,7 @@ async function measureKinds(pool: pg.Pool): Promise<BenchRow[]> {
   ];
 }
 
-/** Terms and tags that many games have, each counted anew. */
+/** Returns the times of queries for common terms and tags, each counted afresh. */
 async function timesOfFirsts(pool: pg.Pool): Promise<number[]> {
   const queries = [{ search: commonWord }, { search: "ar" }, { tag: "rpg" }].map((filter) =>
     GamesQuery.parse(filter),
@@ -98,7 +101,8 @@ async function timesOfFirsts(pool: pg.Pool): Promise<number[]> {
 }
 
 /**
- * A4: processor time of this process for one list page, against the bare driver with a prepared statement.
+ * A4: processor time of this process for one list page, compared with the bare driver and a prepared
+ * statement.
  */
 export async function measureCatalogClient(): Promise<BenchRow> {
   return withManyGames(async (pool) => {
@@ -148,7 +152,9 @@ async function withManyGames<T>(work: (pool: pg.Pool) => Promise<T>, count = gam
   }
 }
 
-/** Milliseconds of each, in rounds of both, so that what else the machine does hits both. */
+/**
+ * Returns the milliseconds of both, alternating in rounds, so that other load on the machine affects both.
+ */
 async function inTurns(
   ours: () => Promise<unknown>,
   peer: () => Promise<unknown>,
@@ -175,7 +181,7 @@ async function timesOf(
   return times;
 }
 
-/** Prepared, planned and in memory, as in a process that serves. */
+/** Warms up until statements are prepared and planned and data is in memory, as in a serving process. */
 async function warmUp(work: () => Promise<unknown>): Promise<void> {
   for (let count = 0; count < 6; count++) await work();
 }
@@ -188,7 +194,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 const columns = { title: "title_key", createdAt: "created_at", popular: "popularity" };
 
-/** The page as it is usually written, with the same response. */
+/** Returns the page with the same response, implemented in the usual way. */
 async function plainPage(
   pool: pg.Pool,
   { search, tag, sort, order, page, limit }: GamesQuery,

@@ -4,10 +4,12 @@ import { PlayerHttp } from "../support/http/playerHttp.ts";
 
 const players = 4;
 const stopsEach = 25;
-/** The stop comes at any point of a launch. */
+/** Stops happen at any point of a launch. */
 const longestWaitMs = 4000;
 
-/** Has several players launch and stop at once, and returns how long each stop took, in milliseconds. */
+/**
+ * Lets several players launch and stop at the same time, and returns the milliseconds that each stop took.
+ */
 export async function measureEarlyStops(installed: Platform, slug: string): Promise<number[]> {
   const times = await Promise.all(Array.from({ length: players }, () => stopEarly(installed, slug)));
   return times.flat();

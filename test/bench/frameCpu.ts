@@ -11,17 +11,14 @@ const peerFrames = 600;
 const kbps = 4_000;
 const microsecondsPerTick = 10_000; // USER_HZ is 100 everywhere.
 
-/**
- * GStreamer's own capture at 60 frames a second, then what our pipeline has: the same conversion, encoder
- * settings and packets.
- */
+/** GStreamer's own capture at 60 frames/s, followed by our conversion, encoder settings and packets. */
 const peerPipeline =
   `ximagesrc use-damage=false num-buffers=${peerFrames} ! video/x-raw,framerate=60/1 ! videoconvert n-threads=2 ! video/x-raw,format=I420` +
   ` ! x264enc bitrate=${kbps} tune=zerolatency speed-preset=ultrafast vbv-buf-capacity=120 bframes=0 threads=2 sliced-threads=true aud=false key-int-max=3600` +
   " ! video/x-h264,profile=constrained-baseline,stream-format=byte-stream ! rtph264pay mtu=1200 aggregate-mode=zero-latency config-interval=-1" +
   " ! fakesink sync=false";
 
-/** Runs the pipeline to its end in a process of its own, and prints the processor time that took. */
+/** Runs the pipeline in a separate process and prints its processor time. */
 const peerProgram = `
   const gstreamer = require("/app/node_modules/gstreamer-superficial");
   const pipeline = new gstreamer.Pipeline(${JSON.stringify(peerPipeline)});
@@ -37,10 +34,9 @@ const peerProgram = `
 `;
 
 /**
- * P9: processor time of a picture of 720p at 60 frames a second, from capture to packets in the streamer's
- * hands, against GStreamer's own capture with the same encoder settings; without the sound, which the same
- * process encodes. Both run at the same time on the same display, so that what else the machine does hits
- * both.
+ * P9: processor time of a 720p frame at 60 frames/s, from capture until the streamer has the packets, without
+ * sound. Compared with GStreamer's own capture with the same encoder settings. Both run at the same time on
+ * the same display, so that other load on the machine affects both.
  */
 export async function measureFrameCpu(): Promise<BenchRow> {
   const images = await prepareSessionImages();
@@ -76,22 +72,25 @@ export async function measureFrameCpu(): Promise<BenchRow> {
   }
 }
 
-/** Threads of the sound's pipeline, which the peer has none of. */
+/** Threads of the sound pipeline, which the peer does not have. */
 const soundThread = /^(queue\d|pulsesrc|threaded-ml|audiosrc)/;
 
-/** Processor time of the process that captures and encodes, since its start, but for the sound's. */
+/**
+ * Returns the processor time, since its start, of the process that captures and encodes, without its sound
+ * threads.
+ */
 async function mediaCpuMs(pair: SessionPair): Promise<number> {
   const stats = await pair.inStreamer(
     "sh",
     "-c",
     "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline | grep -q 'mediaChild[.]ts'; then cat $p/stat $p/task/*/stat; fi; done",
   );
-  // The process itself comes first, with the threads that have ended.
+  // The first line is the process, which includes threads that have ended.
   const [whole, ...threads] = stats
     .trim()
     .split("\n")
     .map((stat) => {
-      // Times are the 14th and 15th field; the second, the name in brackets, may hold spaces.
+      // Times are fields 14 and 15. Field 2, the name in brackets, may contain spaces.
       const [user, system] = stat
         .slice(stat.lastIndexOf(")") + 2)
         .split(" ")

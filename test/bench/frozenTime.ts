@@ -11,27 +11,27 @@ const rounds = Number(process.env["ROUNDS"] ?? 2);
 const [wideKbps, narrowKbps] = [10_000, 1_500];
 const pathMs = 20;
 const lossShare = 0.02;
-/** By then most of the bitrate is to be back. */
+/** Time after which most of the bitrate must be back. */
 const recoveryMs = 5_000;
 /**
- * Without these the streamer gets no reports and is asked for nothing again: it sends at a fixed bitrate, as
- * its encoder makes it.
+ * Without these, the streamer gets no reports and no retransmission requests, so it sends at the encoder's
+ * fixed bitrate.
  */
 const withoutRepair = ["transport-wide-cc", "transport-cc", "^a=rtcp-fb:\\d+ nack$"];
 
-/** What was seen over one path. */
+/** Measurements of one path. */
 interface Seen {
-  /** Over the changes of the path, and with the loss after them. */
+  /** During the changes of the path, and including the loss after them. */
   frozenMs: { changes: number; all: number };
-  /** What was sent before the changes, and five seconds after the path was wide again. */
+  /** Bitrate before the changes, and five seconds after the path was wide again. */
   kbps: { before: number; after: number };
 }
 
 /**
- * P7: how long the picture stands still, as the browser counts it, over a path of 10, then 1.5, then 10
- * Mbit/s and then 2 % loss; against the same streamer at a fixed bitrate and without retransmissions. In
- * turns, summed up over the rounds. And ours by itself: how long it stands still over the changes of one
- * path, and how much of its bitrate is back soon.
+ * P7: how long the picture freezes, as counted by the browser, on a path of 10, then 1.5, then 10 Mbit/s and
+ * then 2 % loss. Compared with the same streamer at a fixed bitrate and without retransmissions, alternating
+ * and summed over the rounds. Also for the streamer alone: freezes during the changes of one path, and how
+ * soon the bitrate recovers.
  */
 export async function measureFrozenTime(): Promise<BenchRow[]> {
   const images = await prepareSessionImages();

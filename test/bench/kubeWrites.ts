@@ -5,7 +5,7 @@ const writeMethods = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 const sessionResources = new Set(["gamesessions", "gamesessions/status", "pods"]);
 
 /**
- * Writes that all programs together have sent to the API server about sessions and their pods, since each
+ * Returns the writes about sessions and their pods that all programs have sent to the API server since they
  * started.
  */
 export async function sessionWrites(platform: Platform): Promise<number> {

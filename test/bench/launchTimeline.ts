@@ -16,7 +16,7 @@ const containerOf = ({ status }: Pod, name: string) =>
     (container) => container.name === name,
   );
 
-/** What the API server shows of a launch, in the order in which it is expected. */
+/** Steps of a launch that the API server shows, in the expected order. */
 const sessionSteps: Record<string, (session: GameSession) => boolean> = {
   "session is there": () => true,
   "node is chosen": ({ status }) => status?.nodeName !== undefined,
@@ -33,7 +33,7 @@ const podSteps: Record<string, (pod: Pod) => boolean> = {
 };
 const running = "page is told";
 
-/** Watches launches, and tells when each step was first seen, in milliseconds after the response 202. */
+/** Watches launches, and records when each step was first seen, in milliseconds after the 202 response. */
 export class LaunchTimeline {
   readonly #sessions: Reflector<GameSession>;
   readonly #pods: Reflector<Pod>;
@@ -58,7 +58,7 @@ export class LaunchTimeline {
     }
   }
 
-  /** Takes a launch in, once the kubelet too has seen it run: its word is the last to come. */
+  /** Adds a launch. Waits until the kubelet reports it running, which is the last step. */
   async add({ sessionId, acceptedMs, runningMs }: Launched): Promise<void> {
     const seen = await eventually(
       () => {
@@ -71,7 +71,7 @@ export class LaunchTimeline {
     this.#launches.push(moments.set(running, runningMs - acceptedMs));
   }
 
-  /** Medians by step, in the order of time. */
+  /** Returns the median of each step, in order of time. */
   text(): string {
     const steps = [...new Set(this.#launches.flatMap((moments) => [...moments.keys()]))]
       .map((step) => ({ step, ms: median(this.#launches.flatMap((moments) => moments.get(step) ?? [])) }))

@@ -1,10 +1,10 @@
-// Measures the running platform: `make bench`. Each figure stands beside a peer or a limit from the same run,
-// in turns, because machines are noisy and absolute times mean little. Prints one line per figure; exit code
-// 1 when a target is missed that no decision has given up. `ONLY=launch` (or stops, streams, P5, P6, P7, P8,
-// P9, P10, P11, spool, copy, A1 … A6, C3, O1 … O5, P4, R4, R5, R7; several with commas) measures that alone,
-// and what does not name the running platform needs none; launches are also told step by step. `ROUNDS` is
-// the number of launches. R5 stops fifty sessions in outages, which takes about 25 minutes: it comes with
-// `LONG=1`, or when ONLY names it.
+// `make bench`: measures the running platform. Each figure is compared with a peer or a limit that is
+// measured in the same run, alternating, because machines are noisy and absolute times mean little. Prints
+// one line per figure. Exits with 1 if a target is missed that no decision accepts. `ONLY=launch` (or stops,
+// streams, P5, P6, P7, P8, P9, P10, P11, spool, copy, A1 … A6, C3, O1 … O5, P4, R4, R5, R7; several separated
+// by commas) selects figures; those that do not measure the running platform do not need one. With `launch`,
+// the steps of launches are printed too. `ROUNDS` is the number of launches. R5 stops fifty sessions in
+// outages and takes about 25 minutes, so it runs only with `LONG=1` or if ONLY names it.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -54,20 +54,20 @@ if (process.argv.length > 2) {
 const rounds = Number(process.env["ROUNDS"] ?? 5);
 const photonTrials = 30;
 /**
- * First frames lie far apart, from 10 to 400 ms: their median wants many launches. Photons are measured in
- * each third of them.
+ * First frames vary from 10 to 400 ms, so their median needs many launches. A third of the launches also
+ * measure photons.
  */
 const firstFrameRounds = 9;
-/** The object's deletion after its time to live, which comes too late to be waited for. */
+/** The deletion of the object after its time to live, which is too late to wait for. */
 const writesAfterTimeToLive = 1;
-/** Of a whole life. */
+/** Accepted number of writes over the whole life of a session. */
 const acceptedWrites = 13;
 
 const only = process.env["ONLY"]?.split(",");
 const isWanted = (part: string): boolean => only === undefined || only.includes(part);
 const isLong = process.env["LONG"] === "1" || only?.includes("R5") === true;
 
-// An interrupted bench leaves nothing: what it has made is removed at the process's exit.
+// Exits on interrupts, because cleanup runs when the process exits.
 onStopSignal(() => process.exit(130));
 const rows: BenchRow[] = [];
 try {
@@ -103,7 +103,7 @@ async function measureAll(): Promise<void> {
   }
 }
 
-/** What needs the installed platform. */
+/** Measures the figures that need the installed platform. */
 async function measurePlatform(): Promise<void> {
   const installed = await platform();
   const { slug } = await publishTestCard();
@@ -166,7 +166,7 @@ async function launches(page: Page, cluster: Platform, slug: string): Promise<Be
 }
 
 /**
- * P4: what our programs write to the API server about sessions and their pods, counted over whole sessions,
+ * P4: writes of our programs to the API server about sessions and their pods, counted over whole sessions,
  * one at a time.
  */
 async function writes(page: Page, cluster: Platform, slug: string): Promise<BenchRow[]> {
@@ -197,7 +197,7 @@ async function writes(page: Page, cluster: Platform, slug: string): Promise<Benc
   ];
 }
 
-/** The count once it stands still: the recorder works on after the response to a stop. */
+/** Returns the count once it is stable: the recorder still writes after the response to a stop. */
 async function settledWrites(cluster: Platform): Promise<number> {
   let last = -1;
   return eventually(
@@ -212,10 +212,10 @@ async function settledWrites(cluster: Platform): Promise<number> {
 }
 
 /**
- * The first frame counts when the play page shows it to the player, not covered by the progress of the
- * launch, and when it shows the test card, not a display that is still empty. It may have been decoded before
- * the session runs, but is not shown before the page is told; that may be a few milliseconds before this
- * process is.
+ * Measures first frames. A first frame counts once the play page shows it, not covered by the launch
+ * progress, and it contains the test card, not an empty display. It may be decoded before the session is
+ * running, but is shown only after the page receives that event, possibly a few milliseconds before this
+ * process does.
  */
 async function streams(page: Page, slug: string): Promise<BenchRow[]> {
   const { origin } = new URL(page.url());
@@ -226,7 +226,7 @@ async function streams(page: Page, slug: string): Promise<BenchRow[]> {
   const loopbackPhotons: number[] = [];
   for (let round = 0; round < firstFrameRounds; round++) {
     const hasPhotons = round % 3 === 0;
-    // A page with nothing on it: browsers present no frames of a video that is out of sight.
+    // An empty page, because browsers present no frames of a video that is not visible.
     await page.goto(`${origin}/healthz`);
     loopbackFrames.push(...(await measureLoopbackFirstFrame(page, 3)));
     if (hasPhotons) loopbackPhotons.push(...(await measureLoopbackPhoton(page, photonTrials)));

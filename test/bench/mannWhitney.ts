@@ -1,6 +1,6 @@
 /**
- * How far apart two samples lie by the Mann-Whitney U test, as a z value: about normal when both are of one
- * distribution, so that beyond ±4 chance is one in 16,000. Ties count half.
+ * Returns the z value of the Mann-Whitney U test for two samples. It is approximately normal if both have the
+ * same distribution: beyond ±4, chance is one in 16,000. Ties count half.
  */
 export function mannWhitneyZ(left: readonly number[], right: readonly number[]): number {
   const ranked = [
@@ -21,8 +21,8 @@ export function mannWhitneyZ(left: readonly number[], right: readonly number[]):
 }
 
 /**
- * How far the ratio of two such samples' medians lies from 1 by chance (one standard error), going by the
- * sample's middle half.
+ * Returns the standard error of the ratio of two such samples' medians, estimated from the middle half of the
+ * sample.
  */
 export function medianErrorOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-/** Words of the kind that titles are made of; common ones come first, as in any language. */
+/** Words for titles; the first ones are the most frequent. */
 const words = [
   "the",
   "of",
@@ -100,13 +100,13 @@ const tags = [
   "multiplayer",
 ];
 
-/** In this many titles out of a hundred thousand. */
+/** Occurs in this many of 100,000 titles. */
 export const rareWord = "quixotic";
 const rareCount = 40;
-/** In one title of ten. */
+/** Occurs in one of ten titles. */
 export const commonWord = "chronicle";
 
-/** Fills an empty catalogue; the same games at every call. */
+/** Fills an empty catalogue with games that are the same on every call. */
 export async function addManyGames(pool: Pool, count: number): Promise<void> {
   const random = randomFrom(7);
   await pool.query("INSERT INTO partners (id, name) VALUES ('many', 'Many Games')");
@@ -124,14 +124,14 @@ export async function addManyGames(pool: Pool, count: number): Promise<void> {
   }
   await pool.query(`INSERT INTO game_versions (id, game_id, object_key, sha256, size_bytes, unpacked_size_bytes)
     SELECT id, id, id, repeat('0', 64), 1, 1 FROM games`);
-  // Made at the end the indexes are the same, and take seconds instead of a minute.
+  // Indexes are created at the end, which takes seconds instead of a minute and gives the same result.
   const { rows: indexes } = await pool.query<{ name: string; definition: string }>(
     "SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE indexname LIKE 'games\\_catalog\\_%'",
   );
   await pool.query(`DROP INDEX ${indexes.map(({ name }) => name).join(", ")}`);
   await pool.query("UPDATE games SET status = 'active', current_version_id = id");
   for (const { definition } of indexes) await pool.query(definition);
-  // What autovacuum does in its own time.
+  // autovacuum would do this later.
   await pool.query("VACUUM ANALYZE games");
 }
 
@@ -160,13 +160,13 @@ function game(index: number, count: number, random: () => number): Game {
     developer: `${word(random)} ${word(random)} ${pick(studios, random)}`,
     description: `${Array.from({ length: 40 + Math.floor(random() * 60) }, () => word(random)).join(" ")}.`,
     tags: [...new Set([pick(tags, random), pick(tags, random), pick(tags, random)])],
-    // Few games are played much.
+    // Only few games are popular.
     popularity: Math.floor(random() ** 8 * 5_000),
     createdAt: new Date(Date.UTC(2026, 0, 1) - Math.floor(random() * 5 * 365 * 86_400_000)).toISOString(),
   };
 }
 
-/** Common words come often. */
+/** Returns a random word; common words are more frequent. */
 function word(random: () => number): string {
   return words[Math.floor(random() ** 2 * words.length)] ?? "the";
 }
@@ -181,7 +181,7 @@ function hex(random: () => number): string {
     .padStart(8, "0");
 }
 
-/** Mulberry32: the same numbers from the same seed. */
+/** Returns a Mulberry32 generator, which gives the same numbers for the same seed. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,6 +1,7 @@
 /**
- * Times the copy of a game from the object store to a node's disk: the agent's verified way against `curl |
- * tar xz`, which verifies nothing. `node test/bench/nodeCopy.ts [--megabytes N] [--rounds N]`.
+ * Measures the copy of a game from the object store to a node's disk: the agent, which verifies the archive,
+ * compared with `curl | tar xz`, which verifies nothing. Usage: `node test/bench/nodeCopy.ts [--megabytes N]
+ * [--rounds N]`.
  */
 import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
@@ -23,7 +24,7 @@ import { median } from "./row.ts";
 
 const run = promisify(execFile);
 
-/** Medians in seconds over the rounds; `ratio` is how many times the agent is faster. */
+/** Medians over the rounds, in seconds. `ratio` is the speedup of the agent. */
 export interface NodeCopyResult {
   unpackedBytes: number;
   packedBytes: number;
@@ -40,7 +41,7 @@ interface Archive {
   unpackedSizeBytes: number;
 }
 
-/** Measures both ways in turn, so that whatever else the machine does hits both alike. */
+/** Measures both, alternating, so that other load on the machine affects both. */
 export async function measureNodeCopy({
   megabytes = 512,
   rounds = 3,
@@ -70,7 +71,8 @@ export async function measureNodeCopy({
 }
 
 /**
- * Stores a tree like a game's: 400 files, half of their bytes incompressible. It is made in this directory.
+ * Stores an archive like a game's: 400 files, half of whose bytes are incompressible. Creates the files in
+ * `directory`.
  */
 export async function storeGameArchive(
   { client, bucket }: TestMinio,
@@ -146,7 +148,7 @@ async function copyByPeer({ client }: TestMinio, { bucket, key }: Archive, direc
 
 let clearing = 0;
 
-/** Removing the copy is not part of the copy's time. */
+/** Removes the copy, which is not measured. */
 async function removeCopy(path: string): Promise<void> {
   const startedMs = performance.now();
   await rm(path, { recursive: true });

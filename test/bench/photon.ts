@@ -3,8 +3,9 @@ import layout from "../../games/testcard/layout.json" with { type: "json" };
 import { pageScript } from "../support/browser/pageScripts.ts";
 
 /**
- * Input to photon, in milliseconds, one figure per trial: from a key event on the play page to the callback
- * of the first decoded frame in which the test card shows it. The page must be playing the test card.
+ * Returns the input-to-photon latency of each trial in milliseconds: from a key event on the play page to the
+ * callback of the first decoded frame in which the test card shows it. The page must be playing the test
+ * card.
  */
 export async function measureStreamPhoton(page: Page, trials: number): Promise<number[]> {
   await page.evaluate(await pageScript("probe", "photonProbe"));
@@ -12,9 +13,9 @@ export async function measureStreamPhoton(page: Page, trials: number): Promise<n
 }
 
 /**
- * The same between two connections of one page: a canvas of the test card's size at 60 frames a second,
- * flipped by a message over the data channel. What the browser itself costs; nothing else should run
- * meanwhile.
+ * Returns the same between two connections of one page: a canvas of the test card's size at 60 frames/s,
+ * changed by a message on the data channel. This is the browser's share of the latency. Nothing else should
+ * run at the same time.
  */
 export async function measureLoopbackPhoton(page: Page, trials: number): Promise<number[]> {
   await page.evaluate(await pageScript("probe", "photonProbe"));
@@ -22,8 +23,8 @@ export async function measureLoopbackPhoton(page: Page, trials: number): Promise
 }
 
 /**
- * From making the connections to the first decoded frame, between two connections of one page, in
- * milliseconds.
+ * Returns the milliseconds from creating the connections to the first decoded frame, between two connections
+ * of one page.
  */
 export async function measureLoopbackFirstFrame(page: Page, trials: number): Promise<number[]> {
   await page.evaluate(await pageScript("probe", "photonProbe"));

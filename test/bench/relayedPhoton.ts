@@ -7,9 +7,10 @@ const trials = 30;
 const rounds = 3;
 
 /**
- * Returns how many milliseconds the relay adds to input to photon when a player reaches it by TCP, against
- * UDP straight to the streamer: the difference of the medians, measured in turns on a network of namespaces.
- * Throws when a connection does not go the way that is measured.
+ * Returns the milliseconds that the relay adds to the input-to-photon latency if a player uses it over TCP,
+ * compared with direct UDP: the difference of the medians, measured alternately in a network of namespaces.
+ *
+ * @throws If a connection does not use the path to be measured.
  */
 export async function measureRelayedPhoton(): Promise<{
   addedMs: number;

@@ -1,4 +1,4 @@
-/** One line of the table: ours against a peer, or a limit, measured in the same run. */
+/** A row of the table: our figure compared with a peer or a limit, measured in the same run. */
 export interface BenchRow {
   id: string;
   ours: string;
@@ -7,25 +7,25 @@ export interface BenchRow {
   ratio: string;
   target: string;
   isPassed: boolean;
-  /** What a decision accepts where the target cannot hold, and says why. */
+  /** Set if a decision accepts a bound because the target cannot be reached. */
   accepted?: Acceptance;
 }
 
-/** A bound that a decision set in a target's place. */
+/** A bound that a decision accepts instead of the target. */
 export interface Acceptance {
-  /** As the table writes it, such as `≤ 13`. */
+  /** As printed in the table, such as `≤ 13`. */
   bound: string;
   isKept: boolean;
-  /** Number of the file in docs/decisions. */
+  /** Number of the decision in docs/decisions. */
   decision: number;
 }
 
-/** Returns whether the row is as it should be: its target holds, or what a decision accepts in its place. */
+/** Returns true if the row meets its target or the bound that a decision accepts. */
 export function isAsDecided({ isPassed, accepted }: BenchRow): boolean {
   return isPassed || accepted?.isKept === true;
 }
 
-/** A row whose ratio must not be above `atMost`: that of the two times, unless it was found otherwise. */
+/** Returns a row whose ratio must be at most `atMost`. The default ratio is that of the two times. */
 export function atMostRow(
   id: string,
   oursMs: number,
@@ -44,7 +44,7 @@ export function atMostRow(
   };
 }
 
-/** A row whose ratio, peer to ours, must reach `atLeast`. */
+/** Returns a row whose ratio of the peer's time to ours must be at least `atLeast`. */
 export function atLeastRow(id: string, oursMs: number, peerMs: number, atLeast: number): BenchRow {
   const ratio = peerMs / oursMs;
   return {
@@ -58,7 +58,7 @@ export function atLeastRow(id: string, oursMs: number, peerMs: number, atLeast: 
   };
 }
 
-/** A count that must not be above its limit. */
+/** Returns a row with a count that must not exceed its limit. */
 export function countRow(id: string, ours: number, limit: number): BenchRow {
   return {
     id,
@@ -71,7 +71,7 @@ export function countRow(id: string, ours: number, limit: number): BenchRow {
   };
 }
 
-/** A count that must reach this share of what was asked. */
+/** Returns a row with a count that must be at least this share of `asked`. */
 export function shareRow(id: string, ours: number, asked: number, atLeast: number): BenchRow {
   const share = ours / asked;
   return {
@@ -85,7 +85,7 @@ export function shareRow(id: string, ours: number, asked: number, atLeast: numbe
   };
 }
 
-/** A count that may at most be this share of the whole. */
+/** Returns a row with a count that must be at most this share of `whole`. */
 export function belowShareRow(id: string, ours: number, whole: number, atMost: number): BenchRow {
   const percent = (share: number): string => `${Number((share * 100).toFixed(2))} %`;
   return {
@@ -99,7 +99,7 @@ export function belowShareRow(id: string, ours: number, whole: number, atMost: n
   };
 }
 
-/** A time that must not be above its limit. */
+/** Returns a row with a time that must not exceed its limit. */
 export function belowRow(id: string, oursMs: number, limitMs: number): BenchRow {
   return {
     id,
@@ -112,7 +112,7 @@ export function belowRow(id: string, oursMs: number, limitMs: number): BenchRow 
   };
 }
 
-/** The value that this share of all values do not exceed. */
+/** Returns the smallest value that is not exceeded by the given share of values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const value = sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
@@ -128,8 +128,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * `id ours peer limit ratio target PASS|FAIL`, in columns. A row that misses its target, as a decision
- * accepts, says so in place of FAIL.
+ * Formats `id ours peer limit ratio target PASS|FAIL` in columns. A missed target that a decision accepts is
+ * marked instead of FAIL.
  */
 export function table(rows: readonly BenchRow[]): string {
   const lines = [
@@ -156,7 +156,7 @@ function verdictOf({ isPassed, accepted }: BenchRow): string {
     : `FAIL, also of ${accepted.bound} (decision ${accepted.decision})`;
 }
 
-/** As the table writes a time. */
+/** Formats a time for the table. */
 export function milliseconds(value: number): string {
   if (value < 1) return `${(value * 1000).toFixed(0)} µs`;
   return value >= 10_000 ? `${(value / 1000).toFixed(1)} s` : `${value.toFixed(1)} ms`;

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { PlayerHttp } from "../support/http/playerHttp.ts";
 
-/** When the 202 response and the event `running` came, in milliseconds of the epoch. */
+/** Times of the 202 response and of the event `running`, in milliseconds since the epoch. */
 export interface Launched {
   sessionId: string;
   acceptedMs: number;
@@ -10,8 +10,8 @@ export interface Launched {
 }
 
 /**
- * Launches the game with the page's cookies and measures from the 202 response to the event that the session
- * runs.
+ * Launches the game with the page's cookies, and returns the times of the 202 response and the `running`
+ * event.
  */
 export async function launch(page: Page, gameSlug: string): Promise<Launched> {
   const sessionId = await beginLaunch(page, gameSlug);
@@ -20,12 +20,12 @@ export async function launch(page: Page, gameSlug: string): Promise<Launched> {
   return { sessionId, acceptedMs, runningMs, launchMs: runningMs - acceptedMs };
 }
 
-/** Launches the game and returns the session's id with the 202 response. */
+/** Launches the game and returns the id in the 202 response. */
 export async function beginLaunch(page: Page, gameSlug: string): Promise<string> {
   return PlayerHttp.of(page).launch(gameSlug);
 }
 
-/** When the event that the session runs arrived, in milliseconds of the epoch. */
+/** Returns when the event `running` arrived, in milliseconds since the epoch. */
 export async function whenRunning(page: Page, sessionId: string): Promise<number> {
   return PlayerHttp.of(page).whenRunning(sessionId);
 }

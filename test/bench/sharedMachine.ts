@@ -12,8 +12,8 @@ const fps = 30;
 const seconds = 20;
 
 /**
- * P10: frames that browsers decode of two sessions at 30 frames a second on this machine, with the browsers
- * on it too; then the same while a node agent on this machine fetches a game in the background.
+ * P10: frames that browsers decode of two sessions at 30 frames/s, with sessions and browsers on this
+ * machine. Then the same while a node agent on this machine fetches a game in the background.
  */
 export async function measureSharedMachine(): Promise<BenchRow[]> {
   const images = await prepareSessionImages();

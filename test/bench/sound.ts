@@ -7,24 +7,27 @@ import { belowRow, belowShareRow, percentile, type BenchRow } from "./row.ts";
 import { watch } from "./watch.ts";
 
 const lossShare = 0.02;
-/** The jitter buffer and the clocks of sound and picture settle for this long. */
+/** Time in which the jitter buffer and the clocks of sound and picture settle. */
 const settleMs = 8_000;
 const measuredMs = 20_000;
 const lookMs = 250;
 
-/** Sound between two looks. */
+/** Sound statistics of an interval. */
 interface Interval {
-  /** What the jitter buffer held what was played back for, on average. */
+  /** Average delay in the jitter buffer of the samples that were played. */
   bufferMs: number;
   concealed: number;
   played: number;
-  /** By how much what is heard is older than what is seen, at the end; undefined before the browser knows. */
+  /**
+   * How far the sound is behind the picture at the end of the interval; undefined until the browser reports
+   * it.
+   */
   behindPictureMs: number | undefined;
 }
 
 /**
- * P11: how long the browser holds sound back on a path without loss, how far sound and picture are apart
- * there, and how much of the sound it has to make up where every fiftieth packet is lost.
+ * P11: sound delay in the browser and the offset between sound and picture on a path without loss, and the
+ * share of concealed sound if every 50th packet is lost.
  */
 export async function measureSound(): Promise<BenchRow[]> {
   const images = await prepareSessionImages();

@@ -10,12 +10,12 @@ import { belowRow, type BenchRow } from "./row.ts";
 
 const mebibyte = 2 ** 20;
 const rounds = 3;
-/** As the streamer nices its packer. */
+/** The niceness that the streamer gives its packer. */
 const niceness = 5;
 
 /**
- * Measures how long a save of 32 MiB that does not compress may lie in memory alone, beside a busy loop on
- * every other processor: the slowest of some changes.
+ * Measures how long an incompressible save of 32 MiB exists only in memory while a busy loop runs on every
+ * other processor. Returns the slowest of several changes.
  */
 export async function measureSpooling(): Promise<BenchRow> {
   const fixture = createPackerFixture({ volumeMb: 128, spoolSeconds: limits.save.spoolSeconds });

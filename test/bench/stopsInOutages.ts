@@ -8,18 +8,18 @@ import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { belowRow, countRow, percentile, type BenchRow } from "./row.ts";
 
 const outages = 25;
-/** At once, so that the small cluster of `make up` has room. */
+/** Concurrent players; the small cluster of `make up` has room for these. */
 const players = 2;
 const outageSecondsMax = 60;
 const freeMsMax = 60_000;
-/** As the play page asks: more often, and the limit of requests is measured. */
+/** The interval of the play page. A shorter one would reach the rate limit. */
 const statusIntervalMs = 1000;
-/** After an outage: the object store's start, and a node agent's next try to store. */
+/** Time for the object store to start and a node agent to retry storing. */
 const recoveryTimeoutMs = 300_000;
 
 /**
  * Stops sessions while the object store is unavailable for up to a minute and the operator or a node agent is
- * killed. Each session adds a line to its save: a line that the last save of a slot lacks is a save that was
+ * killed. Each session adds a line to its save, so a missing line in the last save means that a save was
  * lost.
  */
 export async function measureStopsInOutages(): Promise<BenchRow[]> {
@@ -49,7 +49,7 @@ export async function measureStopsInOutages(): Promise<BenchRow[]> {
   }
 }
 
-/** One outage, in which all players stop; returns how long each was not free. */
+/** Runs one outage in which all players stop, and returns how long each player was blocked. */
 async function stopInOutage(
   installed: Platform,
   signedIn: readonly PlayerHttp[],
@@ -73,7 +73,9 @@ async function stopInOutage(
   return freeMs;
 }
 
-/** The slot of the last session waits for its save, and the places of the cluster for its end. */
+/**
+ * Launches once possible: the slot must have its last save, and the cluster must have ended earlier sessions.
+ */
 function launchWhenPossible(player: PlayerHttp, slug: string): Promise<string> {
   return eventually(() => player.launch(slug), {
     timeoutMs: recoveryTimeoutMs,
@@ -83,8 +85,8 @@ function launchWhenPossible(player: PlayerHttp, slug: string): Promise<string> {
 }
 
 /**
- * Returns the milliseconds from the request to stop until the player is told that the session has ended; a
- * stop that is cut is repeated.
+ * Returns the milliseconds from the stop request until the API reports the end of the session. Retries failed
+ * stop requests.
  */
 async function stopAndWait(player: PlayerHttp, id: string): Promise<number> {
   const asked = performance.now();
@@ -103,7 +105,7 @@ async function stopAndWait(player: PlayerHttp, id: string): Promise<number> {
   return freeMs;
 }
 
-/** Lines of the save that another session of the player would start from. */
+/** Returns the number of lines in the save that the player's next session would start from. */
 async function countLines(installed: Platform, player: PlayerHttp, slug: string): Promise<number> {
   const id = await launchWhenPossible(player, slug);
   const {
@@ -116,7 +118,7 @@ async function countLines(installed: Platform, player: PlayerHttp, slug: string)
   return journal?.trimEnd().split("\n").length ?? 0;
 }
 
-/** Resolves when the object store is gone, or serves again. */
+/** Scales the object store, and resolves when it is gone or serves again. */
 async function scaleStore(installed: Platform, replicas: 0 | 1): Promise<void> {
   const store = ["-n", releaseNamespace];
   await installed.kubectl([...store, "scale", "statefulset/joypod-minio", `--replicas=${replicas}`]);

@@ -1,6 +1,6 @@
 /**
- * Times the upload of an archive through the API, which hashes, unpacks and checks it on the way, against a
- * PUT of the same bytes straight to the object store, and looks at the API's memory meanwhile. `node
+ * Measures the upload of an archive through the API, which hashes, unpacks and checks it in one pass,
+ * compared with a PUT of the same bytes to the object store. Also measures the API's memory. Usage: `node
  * test/bench/uploadArchive.ts [--rounds N]`.
  */
 import { parseArgs } from "node:util";
@@ -15,7 +15,7 @@ import { atLeastRow, median, table, type BenchRow } from "./row.ts";
 
 const gigabyte = 1e9;
 const mostMegabytes = 160;
-/** What the image runs; `make bench` builds it. */
+/** The program in the image; `make bench` builds it. */
 const program = "api/dist/programs/api.js";
 
 interface UploadSetup {
@@ -42,11 +42,11 @@ export async function measureUpload({ rounds = 3 }: { rounds?: number } = {}): P
   }
 }
 
-/** In turns, so that whatever else the machine does hits both alike. */
+/** Measures both, alternating, so that other load on the machine affects both. */
 async function speed(fixture: UploadSetup, rounds: number): Promise<BenchRow> {
   const process = await ApiProcess.beside(fixture.api, { PARTNER_UPLOADS_PER_HOUR: "1000" }, program);
   try {
-    // What is compiled and opened once is not an upload's cost.
+    // Warm-up, so that compiling and opening connections is not measured.
     await upload(fixture, process, gigabyte / 10);
     const [ours, direct]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round++) {
@@ -59,7 +59,7 @@ async function speed(fixture: UploadSetup, rounds: number): Promise<BenchRow> {
   }
 }
 
-/** Each size in a process of its own that has done a little before; the peak is the kernel's. */
+/** Measures each size in a separate process after a small upload. The peak is reported by the kernel. */
 async function memory(fixture: UploadSetup): Promise<BenchRow[]> {
   const small = await peakMegabytes(fixture, gigabyte / 10);
   const large = await peakMegabytes(fixture, 4 * gigabyte);

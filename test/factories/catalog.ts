@@ -14,7 +14,7 @@ export interface TestUser {
   password: string;
 }
 
-/** A stored user who can sign in with `password`. */
+/** Stores a user who can sign in with `password`. */
 export async function aUser(
   { postgres, passwords }: Stores,
   overrides: Partial<Omit<TestUser, "id">> & { image?: string } = {},
@@ -39,12 +39,12 @@ export async function aUser(
 export interface TestPartner {
   id: string;
   name: string;
-  /** A live API key. */
+  /** A valid API key. */
   key: string;
   keyId: string;
 }
 
-/** A stored partner with one live key. */
+/** Stores a partner with one valid key. */
 export async function aPartner(
   { postgres }: Pick<Deps, "postgres">,
   overrides: { name?: string } = {},
@@ -62,7 +62,7 @@ export interface TestGame {
   slug: string;
   title: string;
   partnerId: string;
-  /** Null for one that waits for its upload. */
+  /** Null for a game that is waiting for its upload. */
   versionId: string | null;
   sha256: string | null;
 }
@@ -88,7 +88,9 @@ export interface GameOverrides {
   deletedAt?: Date;
 }
 
-/** A stored game, in the catalogue unless it is `pending_upload`. Its archive is only named, not stored. */
+/**
+ * Stores a game, in the catalogue unless it is `pending_upload`. Its archive is only referenced, not stored.
+ */
 export async function aGame(
   { postgres }: Pick<Deps, "postgres">,
   overrides: GameOverrides = {},
@@ -120,7 +122,7 @@ export async function aGame(
   return { id, slug, title, partnerId, versionId: version.id, sha256 };
 }
 
-/** A used slot of a user. */
+/** Stores a used save slot of a user. */
 export async function aSaveSlot(
   { postgres }: Pick<Deps, "postgres">,
   {
@@ -137,8 +139,7 @@ export async function aSaveSlot(
 }
 
 /**
- * A stored session that runs, in the player's first slot of the game unless another is given; its object is
- * in no cluster.
+ * Stores a running session, by default in the player's first slot of the game, without a Kubernetes object.
  */
 export async function aGameSessionRow(
   { postgres }: Pick<Deps, "postgres">,

@@ -3,7 +3,7 @@ import { apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { aDigest, createdAt } from "./gameSession.ts";
 
-/** An archive in the store, named by its digest. */
+/** Returns the source of an archive that is named by its digest. */
 export function anArchiveSource(sha256 = aDigest): ArchiveSource {
   return {
     bucket: "joypod",
@@ -14,7 +14,7 @@ export function anArchiveSource(sha256 = aDigest): ArchiveSource {
   };
 }
 
-/** A game that all nodes shall hold, unless said otherwise. */
+/** Returns a GameCache, by default for all nodes. */
 export function aGameCache({
   metadata = {},
   spec = {},

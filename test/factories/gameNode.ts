@@ -4,7 +4,7 @@ import type { Node } from "#kube/api/builtin.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { aDigest, createdAt } from "./gameSession.ts";
 
-/** A game node's object, with the entries that its agent reports. */
+/** Returns a GameNode with the entries that its agent reports. */
 export function aGameNode(
   name = "node1",
   {
@@ -32,12 +32,12 @@ export function aGameNode(
   };
 }
 
-/** What an agent reports of one version. */
+/** Returns an agent's report of one version. */
 export function aCacheEntry(overrides: Partial<CacheEntry> = {}): CacheEntry {
   return { digest: aDigest, state: "Ready", bytes: 1000, inUse: false, ...overrides };
 }
 
-/** A Kubernetes node that games may run on. */
+/** Returns a Kubernetes node that can run games. */
 export function aNode(
   name = "node1",
   {

@@ -6,15 +6,15 @@ import { limits } from "#contracts/limits.ts";
 import type { Stored } from "#kube/api/object.ts";
 
 export const aDigest = "a".repeat(64);
-/** When the sessions of these tests are created. */
+/** The creation time of sessions in tests. */
 export const createdAt = "2030-01-01T10:00:00Z";
 
-/** So many seconds after the creation. */
+/** Returns the time `seconds` after the creation. */
 export function after(seconds: number): Date {
   return new Date(Date.parse(createdAt) + seconds * 1000);
 }
 
-/** The spec of a valid session. */
+/** Returns a valid session spec. */
 export function aGameSessionSpec(overrides: Partial<GameSessionSpec> = {}): GameSessionSpec {
   return {
     userId: "user1",
@@ -38,7 +38,7 @@ export function aGameSessionSpec(overrides: Partial<GameSessionSpec> = {}): Game
   };
 }
 
-/** A session as the API server might give it. */
+/** Returns a session as the API server could return it. */
 export function aGameSession({
   metadata = {},
   spec = {},
@@ -67,12 +67,12 @@ export function aGameSession({
   };
 }
 
-/** A condition of that type, True unless said otherwise. */
+/** Returns a condition of this type, by default True. */
 export function aCondition(type: string, overrides: Partial<Condition> = {}): Condition {
   return { type, status: "True", reason: "Tested", message: "", lastTransitionTime: createdAt, ...overrides };
 }
 
-/** The status of a session that was placed on node1 at its creation. */
+/** Returns the status of a session that was placed on node1 when it was created. */
 export function aPlacedStatus(overrides: Partial<GameSessionStatus> = {}): GameSessionStatus {
   return {
     phase: "Preparing",
@@ -86,7 +86,7 @@ export function aPlacedStatus(overrides: Partial<GameSessionStatus> = {}): GameS
   };
 }
 
-/** The status of a session whose game is being played since `readyAt`. */
+/** Returns the status of a session that has been running since `readyAt`. */
 export function aRunningStatus(overrides: Partial<GameSessionStatus> = {}): GameSessionStatus {
   return aPlacedStatus({
     phase: "Running",

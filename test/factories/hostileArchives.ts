@@ -1,8 +1,8 @@
 import { paxHeader, type TarEntrySpec } from "./tarArchive.ts";
 
 /**
- * Entries that a partner's archive must not have: what they are, and the name that the error message must
- * contain.
+ * Entries that a partner's archive must not have, each with a description and the entry name that the error
+ * message must contain.
  */
 export const hostileEntries: readonly { what: string; entry: string; entries: TarEntrySpec[] }[] = [
   { what: "a path upwards", entry: "../evil", entries: [{ name: "../evil", body: "x" }] },

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** A whole PNG of one colour; every colour makes another file. */
+/** Returns a valid PNG of one colour. Different colours give different files. */
 export function aPng({
   width = 128,
   height = 72,
@@ -23,7 +23,7 @@ export function aPng({
   ]);
 }
 
-/** The beginning and the end of a JPEG, with tables before its size as cameras write them. */
+/** Returns the beginning and the end of a JPEG, with tables before its size, like those of cameras. */
 export function aJpeg({
   width = 128,
   height = 72,
@@ -41,7 +41,7 @@ export function aJpeg({
   ]);
 }
 
-/** A WebP of each of the three kinds, without its pixels. */
+/** Returns a WebP of the given kind without pixel data. */
 export function aWebp(kind: "VP8 " | "VP8L" | "VP8X", { width = 128, height = 72 } = {}): Buffer {
   const body = Buffer.alloc(32);
   if (kind === "VP8 ") {
@@ -63,7 +63,7 @@ export function aWebp(kind: "VP8 " | "VP8L" | "VP8X", { width = 128, height = 72
   return Buffer.concat([Buffer.from("RIFF"), whole, content]);
 }
 
-/** An AVIF of tiles, without its pixels: the whole is larger than each tile. */
+/** Returns an AVIF of tiles without pixel data. The image is larger than each tile. */
 export function anAvif({ width = 128, height = 72 } = {}): Buffer {
   const sizeOf = (pixels: readonly [number, number]): Buffer => {
     const body = Buffer.alloc(12);

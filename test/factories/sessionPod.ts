@@ -7,7 +7,7 @@ import { createdAt } from "./gameSession.ts";
 type PodStatus = NonNullable<Pod["status"]>;
 export type ContainerStatus = NonNullable<PodStatus["containerStatuses"]>[number];
 
-/** What the two containers of a session's pod say when they are in the given state. */
+/** Returns the container statuses of a session's pod in the given state. */
 export function containerStatus(
   name: "game" | "streamer",
   state: ContainerStatus["state"],
@@ -32,7 +32,7 @@ export const running: PodStatus = {
   containerStatuses: [containerStatus("game", { running: { startedAt: createdAt } })],
 };
 
-/** The account that the game's supervisor leaves. */
+/** Returns a termination report of the game's supervisor. */
 export function aTerminationReport(overrides: Record<string, unknown> = {}): string {
   return JSON.stringify({
     state: "ended",
@@ -46,7 +46,7 @@ export function aTerminationReport(overrides: Record<string, unknown> = {}): str
   });
 }
 
-/** The status of a pod whose game has ended. */
+/** Returns the status of a pod whose game has ended. */
 export function ended(
   exitCode = 0,
   message = aTerminationReport({ exitCode }),
@@ -66,7 +66,7 @@ export function ended(
   };
 }
 
-/** The pod of a session at its place, as the API server might give it. */
+/** Returns the pod of a placed session as the API server could return it. */
 export function aSessionPod(
   session: Stored<GameSession>,
   {

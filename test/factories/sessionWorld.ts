@@ -7,10 +7,10 @@ import { unschedulable } from "#operator/sessionPods/podState.ts";
 import { aGameSession, after, createdAt } from "./gameSession.ts";
 import { aSessionPod } from "./sessionPod.ts";
 
-/** What differs from a new session. */
+/** Differences from a new session. */
 export interface ObservedSession {
   now?: Date;
-  /** When the player was last heard of: the expiry was moved. */
+  /** The last keepalive, which has moved the expiry. */
   keptAliveAt?: Date;
   spec?: Partial<GameSessionSpec>;
   metadata?: { deletionTimestamp?: string };
@@ -56,7 +56,7 @@ export function aSessionWorld({
   };
 }
 
-/** Each moment is seen when it is noted, by one clock. */
+/** Returns the times at which the operator saw each moment, as if it had no delay and the same clock. */
 function seenInTime(session: SessionWorld["session"], pod: SessionWorld["pod"]): SessionWorld["seenAtMs"] {
   const { status, metadata, spec } = session;
   const times = {

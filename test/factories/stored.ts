@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta, Stored } from "#kube/api/object.ts";
 
-/** An object as the API server might have given it, with the given metadata. */
+/** Returns an object as the API server could return it, with the given metadata. */
 export function aStored(metadata: Partial<ObjectMeta> = {}): Stored<KubeObject> {
   const { name = "a", namespace = "default", uid = `uid-of-${name}`, resourceVersion = "1" } = metadata;
   return {

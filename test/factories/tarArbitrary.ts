@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { aTar, paxBody, paxHeader, tarEntry, type TarEntrySpec } from "./tarArchive.ts";
 
-/** One file or directory of a game, before it is written in one of tar's ways. */
+/** A file or directory of a game. */
 interface TreeEntry {
   path: string;
   /** Undefined for a directory. */
@@ -33,9 +33,7 @@ const body = fc
   .tuple(fc.constantFrom(0, 1, 511, 512, 513, 1500), fc.constantFrom("a", "\0", "Z"))
   .map(([length, character]) => character.repeat(length));
 
-/**
- * A tree that a game may have: no name twice, nothing under a file; the launcher and the engine are there.
- */
+/** A valid file tree of a game: unique names, no entries below a file, and with launcher and engine. */
 const tree: fc.Arbitrary<TreeEntry[]> = fc
   .array(fc.record({ path, body: fc.option(body, { nil: undefined, freq: 3 }) }), { maxLength: 6 })
   .map((entries) => {
@@ -52,7 +50,7 @@ function fitsBeside(known: TreeEntry, added: TreeEntry): boolean {
   if (one === other) return false;
   if (other.startsWith(`${one}/`)) return known.body === undefined && added.path.startsWith(`${known.path}/`);
   if (one.startsWith(`${other}/`)) return added.body === undefined && known.path.startsWith(`${added.path}/`);
-  // Folders on the way must not be twins by case of each other or of a file.
+  // Parent folders must not differ only in case from each other or from a file.
   return added.path
     .split("/")
     .slice(0, -1)
@@ -62,7 +60,7 @@ function fitsBeside(known: TreeEntry, added: TreeEntry): boolean {
     });
 }
 
-/** How an entry is written down; what does not fit the name falls back to an extended header. */
+/** How an entry is encoded. Names that do not fit the header use an extended header. */
 const style = fc.record({
   way: fc.constantFrom("plain", "prefix", "gnuLong", "pax", "paxSize"),
   isDotted: fc.boolean(),
@@ -113,7 +111,7 @@ function written({ path: plainPath, body: content }: TreeEntry, how: Style): Tar
       { ...base, name: "cut", magic: "ustar  \0" },
     ];
   if (how.way === "paxSize" && !isDirectory) {
-    // The header lies about name and size; the extended header is what counts.
+    // The header has a wrong name and size; the extended header takes precedence.
     return [
       ...extended,
       paxHeader({ ...how.extraRecords, path: name, size: String(content.length) }),
@@ -123,7 +121,7 @@ function written({ path: plainPath, body: content }: TreeEntry, how: Style): Tar
   return [...extended, paxHeader({ ...how.extraRecords, path: name }), { ...base, name: "/not/this" }];
 }
 
-/** A good archive of a game in all the ways that tar has to write one, entry by entry. */
+/** A valid game archive, with entries in all encodings that tar allows. */
 export const goodEntries: fc.Arbitrary<{ tree: TreeEntry[]; entries: TarEntrySpec[][] }> = tree.chain(
   (entries) =>
     fc.tuple(...entries.map(() => style)).map((styles) => ({
@@ -137,7 +135,7 @@ interface BadEntries {
   entries: TarEntrySpec[];
 }
 
-/** Entries that no archive of a game may have, with the name that the error message must contain. */
+/** Entries that a game archive must not have, with the name that the error message must contain. */
 export const badEntries: fc.Arbitrary<BadEntries> = fc.oneof(
   fc
     .constantFrom(
@@ -184,9 +182,9 @@ function anyWayOf(name: string, type: string): fc.Arbitrary<BadEntries> {
   return fc.constantFrom(...ways).map((entries) => ({ name, entries }));
 }
 
-/** What somebody might do to an archive's bytes. */
+/** A modification of an archive's bytes. */
 const edit = fc.oneof(
-  // Aimed at a header's fields, with the checksum made right again.
+  // Changes a header field and corrects the checksum.
   fc.record({
     kind: fc.constant("field" as const),
     block: fc.nat(40),
@@ -269,13 +267,13 @@ const edit = fc.oneof(
 );
 export type TarEdit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
 
-/** A good archive and a few edits of it, which may well leave it good. */
+/** A valid archive with a few edits, after which it may still be valid. */
 export const editedEntries: fc.Arbitrary<{ entries: TarEntrySpec[]; edits: TarEdit[] }> = fc.record({
   entries: goodEntries.map(({ entries }) => entries.flat()),
   edits: fc.array(edit, { maxLength: 3 }),
 });
 
-/** The bytes of an archive with edits. */
+/** Returns the bytes of an archive with the edits applied. */
 export function anEditedTar({
   entries,
   edits,
@@ -329,7 +327,7 @@ function edited(tar: Buffer, change: TarEdit): Buffer {
   }
 }
 
-/** Where blocks stand that carry tar's magic. */
+/** Returns the offsets of blocks with tar's magic. */
 function headerOffsets(tar: Buffer): number[] {
   const offsets: number[] = [];
   for (let at = 0; at + 512 <= tar.length; at += 512)

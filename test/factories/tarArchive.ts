@@ -1,28 +1,28 @@
 import { gzipSync } from "node:zlib";
 
-/** One entry of an archive made by hand; nothing stops it from being wrong. */
+/** An entry of a handmade archive, which may be invalid. */
 export interface TarEntrySpec {
   name: string;
-  /** Type flag; a file unless given, a directory when the name ends with a slash. */
+  /** Type flag. Default: a file, or a directory if the name ends with a slash. */
   type?: string;
   body?: string | Buffer;
-  /** What the header says, when it differs from the body. */
+  /** Size in the header if it differs from the body's. */
   size?: number;
   mode?: number;
   linkName?: string;
   mtimeSeconds?: number;
-  /** Magic and version; POSIX unless given. */
+  /** Magic and version. Default: POSIX. */
   magic?: string;
   prefix?: string;
-  /** How size and time are written; octal digits unless given. */
+  /** Encoding of size and time. Default: octal digits. */
   numbers?: "octal" | "spaces" | "base256";
-  /** How the checksum is written; six digits, NUL and a space unless given. */
+  /** Encoding of the checksum. Default: six digits, NUL and a space. */
   checksum?: "usual" | "spaces" | "digits";
-  /** What fills the last block; zeros unless given. */
+  /** Padding of the last block. Default: zeros. */
   paddingByte?: number;
 }
 
-/** The header block and the padded body of one entry. */
+/** Returns the header block and the padded body of an entry. */
 export function tarEntry({
   name,
   type,
@@ -86,22 +86,25 @@ function octal(value: number, digits: number): string {
 /** The two blocks of zeros that end an archive. */
 export const tarEnd = Buffer.alloc(1024);
 
-/** A whole archive, uncompressed. */
+/** Returns an uncompressed archive. */
 export function aTar(entries: readonly TarEntrySpec[]): Buffer {
   return Buffer.concat([...entries.map(tarEntry), tarEnd]);
 }
 
-/** A whole archive, compressed. */
+/** Returns a compressed archive. */
 export function aTarGz(entries: readonly TarEntrySpec[]): Buffer {
   return gzipSync(aTar(entries));
 }
 
-/** An extended header (type `x`, or `g` for all that follows) with the given records. */
+/**
+ * Returns an extended header with the given records: type `x` for the next entry, or `g` for all following
+ * ones.
+ */
 export function paxHeader(records: Record<string, string>, type: "x" | "g" = "x"): TarEntrySpec {
   return { name: "PaxHeaders/entry", type, body: paxBody(records) };
 }
 
-/** The records of an extended header, each with its own length. */
+/** Returns the records of an extended header, each prefixed with its length. */
 export function paxBody(records: Record<string, string>): string {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.byteLength(` ${key}=${value}\n`);
@@ -112,7 +115,9 @@ export function paxBody(records: Record<string, string>): string {
   return lines.join("");
 }
 
-/** The smallest archive of a game that passes: launcher, engine, and a file of the given content. */
+/**
+ * Returns the entries of a minimal valid game archive: launcher, engine, and a file with the given content.
+ */
 export function aGameTar(content: string | Buffer = "data"): TarEntrySpec[] {
   return [
     { name: "run.sh", body: "#!/bin/sh\n", mode: 0o755 },

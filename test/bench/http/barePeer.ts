@@ -15,8 +15,7 @@ interface Claims {
 }
 
 /**
- * The two routes by hand on node:http, with no framework and no library for tokens: the least that this work
- * costs.
+ * Serves the two routes with node:http, without a framework or token library: the minimal cost of this work.
  */
 export async function listenBare(config: Config, stores: PeerStores): Promise<void> {
   const [[kid, raw] = ["", Buffer.alloc(0)]] = config.auth.signingKeys;

@@ -17,8 +17,8 @@ interface Claims {
 }
 
 /**
- * The two routes as one writes them with fastify and its own plugins: schemas both ways, its token plugin,
- * its limiter on Redis.
+ * Serves the two routes in the usual way with fastify and its plugins: schemas for requests and responses,
+ * its token plugin, and its rate limiter on Redis.
  */
 export async function listenFastify(config: Config, stores: PeerStores): Promise<void> {
   const app = Fastify({ logger: false });
@@ -32,7 +32,7 @@ export async function listenFastify(config: Config, stores: PeerStores): Promise
       extractToken: ({ headers }) => /(?:^|; *)auth\.session-token=([^;]+)/.exec(headers.cookie ?? "")?.[1],
     },
   });
-  // The plugin counts on `preHandler`, so after the token is known.
+  // Counts in `preHandler`, after the token was verified.
   await app.register(fastifyRateLimit, {
     global: false,
     redis: stores.redis,
@@ -92,7 +92,7 @@ const keepaliveBody = {
   properties: { sessionId: { type: "string", minLength: 1, maxLength: 64 } },
 };
 
-/** The contract's schema as fastify compiles its serialiser from it. */
+/** Returns the contract's schema as JSON Schema, from which fastify compiles its serializer. */
 function jsonSchema(schema: z.ZodType): object {
   return z.toJSONSchema(schema, { target: "draft-7" });
 }

@@ -22,18 +22,18 @@ import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { startRedis } from "#test/support/stores/redis.ts";
 import { ServedProgram } from "./servedProgram.ts";
 
-/** A player with a session that runs. */
+/** A player with a running session. */
 export interface BenchPlayer {
   user: TestUser;
   cookie: string;
   gameSessionId: string;
 }
 
-/** Real stores with players, games and sessions in them, for programs that serve them side by side. */
+/** Real stores with players, games and sessions, shared by the programs under test. */
 export interface BenchFixture {
   deps: Deps;
   players: BenchPlayer[];
-  /** Starts the API as it runs in production; `env` on top. */
+  /** Starts the API as in production, with additional environment variables `env`. */
   startApi(env?: Record<string, string>): Promise<ServedProgram>;
   /** Starts a peer that does the same work on the same stores. */
   startPeer(kind: "fastify" | "bare"): Promise<ServedProgram>;
@@ -98,16 +98,16 @@ function environment(databaseUrl: string, redisUrl: string, kubeconfig: string):
     SIGNING_KEYS: `bench:${randomBytes(32).toString("base64")}`,
     PASSWORD_PEPPER: "pepper of the benches",
     BASE_URL: "http://127.0.0.1",
-    // A busy machine must not make limits count in two places.
+    // With the default timeout, a busy machine could fall back to counting limits in memory.
     REDIS_TIMEOUT_MS: "5000",
-    // The limits are counted all the same, but never reached.
+    // Limits are counted, but never reached.
     POLLS_PER_MINUTE: "1000000",
     CATALOG_REQUESTS_PER_MINUTE: "1000000",
     LOG_LEVEL: "info",
   };
 }
 
-/** A cluster that is unavailable: none of the measured requests asks it. */
+/** Writes a kubeconfig of an unavailable cluster; no measured request uses it. */
 function deadKubeconfig(directory: string): string {
   const path = join(directory, "kubeconfig");
   writeFileSync(

@@ -1,14 +1,13 @@
 import { Agent, request } from "node:http";
 import type { BenchPlayer } from "./fixture.ts";
 
-/** One request of a player. */
 export interface LoadRequest {
   method: "GET" | "POST";
   path: string;
   body?: string;
 }
 
-/** A browser's connection: it sends one request at a time, with the newest cookie. */
+/** A browser's connection: sends one request at a time, with the newest cookie. */
 export class LoadClient {
   readonly player: BenchPlayer;
   readonly #port: number;
@@ -21,7 +20,11 @@ export class LoadClient {
     this.#cookie = player.cookie;
   }
 
-  /** Sends the request and returns the response's body; throws unless it is 200. */
+  /**
+   * Sends the request and returns the response body.
+   *
+   * @throws Unless the status is 200.
+   */
   send({ method, path, body }: LoadRequest): Promise<string> {
     const headers = {
       cookie: this.#cookie,
@@ -55,7 +58,8 @@ export class LoadClient {
 }
 
 /**
- * Sends so many requests, as fast as the clients together can; each waits for its response before the next.
+ * Sends `count` requests as fast as the clients can together. Each client waits for a response before its
+ * next request.
  */
 export async function sendAll(
   clients: readonly LoadClient[],

@@ -1,4 +1,5 @@
-// A peer of the API in the benches: `node peer.ts fastify|bare`, configured by the API's own environment.
+// Starts a peer of the API for benchmarks: `node peer.ts fastify|bare`. Configured by the API's environment
+// variables.
 import { readConfig } from "#api/config.ts";
 import { listenBare } from "./barePeer.ts";
 import { listenFastify } from "./fastifyPeer.ts";

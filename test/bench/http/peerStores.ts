@@ -10,7 +10,7 @@ import { CatalogCounts, listCatalogGames } from "#api/catalog/catalogQueries.ts"
 import { updateGameSessionExpiry } from "#api/gameSessions/sessions/gameSessionQueries.ts";
 
 /**
- * What the peers share with the API: the same statements over the same pool, and the same cache of sign-ins.
+ * Shared by the peers and the API: the same statements on the same kind of pool, and the same sign-in cache.
  */
 export class PeerStores {
   readonly pool: pg.Pool;
@@ -18,7 +18,7 @@ export class PeerStores {
   readonly #counts = new CatalogCounts();
 
   constructor({ postgres, redis }: Config) {
-    // With the API's deadlines, which cost a timer each.
+    // With the API's deadlines, because each costs a timer.
     this.pool = new pg.Pool({
       connectionString: postgres.url,
       max: postgres.poolSize,
@@ -32,7 +32,7 @@ export class PeerStores {
     return `joypod:authSession:${authSessionIdOf(sid)}`;
   }
 
-  /** The sign-in as the database knows it; done when the cache does not know it, about once a minute. */
+  /** Reads the sign-in from the database. Runs if it is not cached, about once a minute. */
   async touch(sid: string, userId: string): Promise<boolean> {
     const { rowCount } = await this.pool.query({
       name: "touch",
@@ -50,14 +50,14 @@ export class PeerStores {
     return presentKeepalive(kept.expiresAt);
   }
 
-  /** JSON text of a `GamesResponse`. */
+  /** Returns the JSON text of a `GamesResponse`. */
   async games(userId: string, query: Record<string, string>): Promise<string> {
     const checked = GamesQuery.parse(query);
     return presentGames(await listCatalogGames(this.pool, userId, checked, this.#counts), checked);
   }
 }
 
-/** Headers of every response, the API's own. */
+/** The headers that the API adds to every response. */
 export const securityHeaders = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "X-Content-Type-Options": "nosniff",

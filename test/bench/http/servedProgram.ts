@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { cpuMsOf } from "../scale/processFigures.ts";
 
-/** The metric counts from one look at the clock to the next, which are this far apart by themselves. */
+/** The metric measures the time between two checks of the clock, which are this far apart on an idle loop. */
 const lagPrecisionMs = 10;
 
 export interface ServedProgramOptions {
   args: string[];
   env: Record<string, string>;
   port: number;
-  /** Where it tells its metrics, if it does. */
+  /** Port of its metrics; optional. */
   metricsPort: number;
 }
 
-/** A server of ours or a peer's, as a process of its own. */
+/** The API or a peer in a separate process. */
 export class ServedProgram {
   readonly port: number;
   readonly #options: ServedProgramOptions;
@@ -25,7 +25,7 @@ export class ServedProgram {
     this.#options = options;
   }
 
-  /** Resolves once it serves. */
+  /** Starts it and resolves once it serves. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, this.#options.args, {
       env: this.#options.env,
@@ -46,12 +46,12 @@ export class ServedProgram {
     await Promise.race([died, serves]);
   }
 
-  /** Processor time that all its threads have used, in milliseconds. */
+  /** Processor time of all its threads, in milliseconds. */
   get cpuMs(): number {
     return cpuMsOf(this.#pid);
   }
 
-  /** The longest that its event loop stood still since this was last asked, in milliseconds. */
+  /** Returns the longest stall of its event loop since the last call, in milliseconds. */
   async stallMs(): Promise<number> {
     const metrics = await (await fetch(`http://127.0.0.1:${this.#options.metricsPort}/metrics`)).text();
     const seconds = Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(metrics)?.[1]);

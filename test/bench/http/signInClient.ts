@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { BenchPlayer } from "./fixture.ts";
 
 /**
- * Signs players in from another process, whose work goes after all others': that of real clients is done on
- * machines of their own.
+ * Signs players in from another process with the lowest priority, because real clients run on other machines.
  */
 export class SignInClient {
   readonly #process: ChildProcess = fork(join(import.meta.dirname, "signInProgram.ts"), {
@@ -13,7 +12,11 @@ export class SignInClient {
     execArgv: ["-n", "19", process.execPath],
   });
 
-  /** Signs all in at once; throws when one is refused. */
+  /**
+   * Signs all players in at the same time.
+   *
+   * @throws If one is rejected.
+   */
   async signIn(port: number, players: readonly BenchPlayer[]): Promise<void> {
     this.#process.send({
       origin: `http://127.0.0.1:${port}`,

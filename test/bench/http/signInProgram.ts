@@ -1,8 +1,8 @@
-// Signs players in, all at once, in a process of its own: what that costs the client must not delay the one
-// that measures.
+// Signs players in concurrently in a separate process, so that the client's work does not delay the measuring
+// process.
 import { z } from "zod";
 
-/** What the program is sent; it replies to every message once it is done with it. */
+/** A message to the program, which replies to each once it is done. */
 const Order = z.object({
   origin: z.string(),
   users: z.array(z.object({ email: z.string(), password: z.string() })),

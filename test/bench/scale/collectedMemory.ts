@@ -5,17 +5,17 @@ import { rssBytesOf } from "./processFigures.ts";
 const timeoutMs = 20_000;
 
 /**
- * What Node is started with, so that its memory can be collected later: nothing listens before it is asked
- * to.
+ * Returns environment variables for Node so that its memory can be collected later. The inspector does not
+ * listen until a signal starts it.
  */
 export function inspectable(port: number): Record<string, string> {
   return { NODE_OPTIONS: `--inspect-port=127.0.0.1:${port}` };
 }
 
 /**
- * Returns the bytes of memory that a process of Node's has once V8 has collected what nobody uses. What it
- * has before tells how seldom V8 found it worth the time, on a machine with memory to spare; a leak shows in
- * this alone. The process was started as `inspectable` says.
+ * Returns the resident bytes of a Node process after a garbage collection. Before a collection, memory mostly
+ * shows how rarely V8 collects on a machine with free memory; only this figure shows leaks. The process must
+ * be started with the variables of `inspectable`.
  */
 export async function collectedRssBytes(pid: number, port: number): Promise<number> {
   process.kill(pid, "SIGUSR1");
@@ -26,7 +26,7 @@ export async function collectedRssBytes(pid: number, port: number): Promise<numb
   const socket = new WebSocket(url);
   try {
     await withTimeout(opened(socket), timeoutMs, `Reaching the inspector of process ${pid}`);
-    // What the first collection finalizes goes with the second.
+    // Objects finalized by the first collection are freed by the second.
     for (const id of [1, 2])
       await withTimeout(
         call(socket, id, "HeapProfiler.collectGarbage"),
@@ -55,7 +55,7 @@ function opened(socket: WebSocket): Promise<void> {
   });
 }
 
-/** Resolves once the method has been carried out. */
+/** Calls the method and resolves once it has returned. */
 function call(socket: WebSocket, id: number, method: string): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.addEventListener("message", ({ data }) => {

@@ -10,8 +10,8 @@ import { operatorProgram } from "./programs.ts";
 const noticedMsMax = 30_000;
 
 /**
- * O4: every connection of the operator dies without a word, a moment after its watch of sessions has spoken,
- * which is the worst moment. How long it takes until a session that was created then is placed.
+ * O4: all connections of the operator silently die right after its watch of sessions received an event, which
+ * is the worst case. Measures how long it takes until a new session is placed.
  */
 export async function measureDeadWatch(): Promise<BenchRow> {
   const server = await sharedKubeApiServer();

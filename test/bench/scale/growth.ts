@@ -7,31 +7,31 @@ import { cpuMsOf, rssBytesOf } from "./processFigures.ts";
 import { ScalePlatform } from "./scalePlatform.ts";
 
 const nodes = 100;
-/** `SESSIONS` is another number than ten thousand, as for a try. */
+/** The number of sessions; `SESSIONS` overrides it for trials. */
 const most = Number(process.env["SESSIONS"] ?? 10_000);
 const sizes = [most / 100, most / 10, most];
-/** Whole lives beside the sessions that run, over which processor time is counted. */
+/** Session lives, next to the running sessions, over which processor time is measured. */
 const lives = Math.min(300, most / 10);
-/** A process that has read everything gives memory back in the seconds after. */
+/** A process that has read everything returns memory over the following seconds. */
 const settlingMs = 20_000;
 const idleMs = 30_000;
 
-/** A program beside so many sessions. */
+/** Figures of a program with a given number of sessions. */
 interface Figures {
   sessions: number;
-  /** After a collection: what it keeps, and not how much garbage V8 lets lie before one. */
+  /** After a garbage collection, so without uncollected garbage. */
   rssBytes: number;
-  /** Of one life, without what the program costs while nothing happens. */
+  /** Per life, without the processor time of an idle program. */
   cpuMsPerLife: number;
-  /** While nothing happens, of one second. */
+  /** Per second while nothing happens. */
   idleCpuMs: number;
 }
 
 type Program = "operator" | "API";
 
 /**
- * O2, and O5 where it is wanted, since both need the same ten thousand sessions. The memory and the processor
- * time of an operator and an API that start beside 100, 1,000 and 10,000 sessions.
+ * O2, and O5 if wanted, because both need the same ten thousand sessions: memory and processor time of an
+ * operator and an API that start with 100, 1,000 and 10,000 sessions.
  */
 export async function measureGrowth(isWanted: (part: string) => boolean): Promise<BenchRow[]> {
   const platform = await ScalePlatform.start({ nodes, sessions: most + lives });

@@ -13,18 +13,18 @@ import { apiProgram } from "./programs.ts";
 const players = 1000;
 const launchesEach = 8;
 const playersMadeAtOnce = 50;
-/** Of one request: longer than a launch may wait for others. */
+/** Timeout of a request, longer than a launch may wait for others. */
 const timeoutMs = 120_000;
 
-/** A player's browser tabs, all of which launch. */
+/** The browser tabs of a player, all of which launch. */
 interface Launcher {
   cookie: string;
   agent: Agent;
 }
 
 /**
- * R4: players who launch several times each, all at once, over two replicas of the API. Each gets one
- * session, and nobody a server's error.
+ * R4: players who launch several times each, all at the same time, on two replicas of the API. Each player
+ * must get exactly one session, and no request may fail with a server error.
  */
 export async function measureLaunchStorm(): Promise<BenchRow[]> {
   const api = await TestApi.start({ kube: true, isLed: true });
@@ -94,7 +94,7 @@ async function makeLauncher(deps: Deps): Promise<Launcher> {
   return { cookie: await signedInPlayer(deps), agent: new Agent({ maxSockets: launchesEach }) };
 }
 
-/** What became of a launch: the status of its response, 0 when none came, and the code of its error. */
+/** The outcome of a launch: the response status, or 0 without a response, and the error code. */
 interface Outcome {
   status: number;
   error: string;

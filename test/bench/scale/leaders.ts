@@ -16,22 +16,19 @@ import { apiProgram, operatorProgram } from "./programs.ts";
 const trials = 5;
 const killedMsMax = 7_000;
 const drainedMsMax = 1_500;
-/** A leader renews this often; its end comes at any time between two renewals. */
+/** Renewal interval of a leader; it may end at any time between two renewals. */
 const renewalMs = 900;
 const wait = { timeoutMs: 30_000, intervalMs: 10 };
 
 type End = "SIGKILL" | "SIGTERM";
 
-/** A program whose leader may end. */
+/** A replica of a program with leader election. */
 interface Replica {
   identity: string;
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/**
- * O3: from the end of the leader, killed or told to end, until the standby beside it has acted on something
- * new.
- */
+/** O3: time from the end of the leader, killed or stopped, until the standby has acted on something new. */
 export async function measureLeaders(): Promise<BenchRow[]> {
   return [...rowsOf("operator", await operatorTakeovers()), ...rowsOf("API", await apiTakeovers())];
 }
@@ -52,7 +49,10 @@ function rowsOf(program: string, takeovers: ReadonlyMap<End, number[]>): BenchRo
   ];
 }
 
-/** The operator acts when it places a session that was created after the former leader's end began. */
+/**
+ * Measures the operator's takeovers: it acts when it places a session that was created after the leader began
+ * to end.
+ */
 async function operatorTakeovers(): Promise<Map<End, number[]>> {
   const fixture = await OperatorFixture.start({ environment: { SOFTWARE_SLOTS: "1000" } });
   const env = { ...fixture.environment, KUBECONFIG: fixture.kubeconfigPath };
@@ -74,7 +74,7 @@ async function operatorTakeovers(): Promise<Map<End, number[]>> {
   }
 }
 
-/** The API's leader acts when it records that a session runs. */
+/** Measures the API's takeovers: its leader acts when it records that a session is running. */
 async function apiTakeovers(): Promise<Map<End, number[]>> {
   const api = await TestApi.start({ kube: true, isLed: true });
   const operator = operatorOf(api);
@@ -114,13 +114,13 @@ async function apiTakeovers(): Promise<Map<End, number[]>> {
 interface Takeover {
   lease: { namespace: string; name: string };
   start(number: number): Promise<Replica>;
-  /** Before each trial, while the former leader is at work. */
+  /** Runs before each trial, while the old leader works. */
   begin(): Promise<void>;
-  /** Makes something for the next leader to do; returns how to see that it has done it. */
+  /** Creates work for the next leader. Returns a function that checks whether it is done. */
   act(): Promise<() => Promise<boolean>>;
 }
 
-/** Milliseconds of each takeover, by how the leader ended; both ways in turns. */
+/** Returns the milliseconds of each takeover by the kind of end, with both kinds alternating. */
 async function takeovers(takeover: Takeover): Promise<Map<End, number[]>> {
   const client = new ResourceClient((await sharedKubeApiServer()).admin, leases);
   const { lease } = takeover;

@@ -1,12 +1,12 @@
 import type { KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { cpuMsOf } from "./processFigures.ts";
 
-/** Verbs of requests that last as long as somebody wants to hear; they are no cost of a life. */
+/** Verbs of long-running requests, which are not counted. */
 const lasting: ReadonlySet<string> = new Set(["WATCH", "CONNECT"]);
-/** What comes less often than once in so many lives is no part of one. */
+/** Requests that occur less often per life are ignored. */
 const leastPerLife = 0.05;
 
-/** What so many lives cost: requests to the API server, and the processor time of each program. */
+/** The cost of session lives: requests to the API server, and processor time of each program. */
 export interface LifeCosts {
   /** Requests per life, by verb and resource. */
   requests: Map<string, number>;
@@ -15,8 +15,8 @@ export interface LifeCosts {
 }
 
 /**
- * Runs the work, which is so many lives, and returns what it returns, with what a life of it cost. `programs`
- * are process ids by name.
+ * Runs `work`, which consists of the given number of lives, and returns its result with the cost per life.
+ * `programs` maps names to process ids.
  */
 export async function withCosts<T>(
   server: KubeApiServer,
@@ -38,7 +38,7 @@ export async function withCosts<T>(
   };
 }
 
-/** Returns the costs as one line, the highest first. */
+/** Formats the costs in one line, highest first. */
 export function costText({ requests, processorMs }: LifeCosts): string {
   const list = (figures: Map<string, number>, unit: string, digits: number): string =>
     [...figures]
@@ -49,7 +49,7 @@ export function costText({ requests, processorMs }: LifeCosts): string {
   return `processor time per life: ${list(processorMs, " ms", 0)}; requests per life: ${list(requests, "", 1)}`;
 }
 
-/** Returns how many requests of that verb and resource a life cost; `POST events`, for example. */
+/** Returns the number of matching requests per life. Requests are written as, for example, `POST events`. */
 export function requestsPerLife({ requests }: LifeCosts, matches: (request: string) => boolean): number {
   return [...requests].reduce((sum, [request, count]) => (matches(request) ? sum + count : sum), 0);
 }
@@ -62,7 +62,7 @@ function perLife(
   return new Map([...after].map(([name, figure]) => [name, (figure - (before.get(name) ?? 0)) / lives]));
 }
 
-/** Requests that the API server has counted, by verb and resource. */
+/** Returns the requests that the API server has counted, by verb and resource. */
 async function requestsTo(server: KubeApiServer): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const line of (await server.metrics()).split("\n")) {

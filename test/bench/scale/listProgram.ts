@@ -1,5 +1,5 @@
-// The least that an operator's start can cost: reads what the operator watches and parses it. `node
-// listProgram.ts KUBECONFIG PATH…`.
+// The minimal cost of an operator's start: reads the lists that the operator watches and parses them. Usage:
+// `node listProgram.ts KUBECONFIG PATH…`.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 
@@ -16,7 +16,7 @@ const agent = new Agent({
   ca: Buffer.from(cluster["certificate-authority-data"], "base64"),
 });
 
-/** Returns how many objects there are. */
+/** Returns the number of objects. */
 async function list(path: string): Promise<number> {
   const text = await new Promise<string>((resolve, reject) => {
     request(

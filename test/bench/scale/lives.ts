@@ -9,10 +9,10 @@ import { withTimeout } from "#runtime/scheduling/deadline.ts";
 import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import type { OperatorFixture } from "#test/support/fixtures/operatorFixture.ts";
 
-/** Of one wait within a life. */
+/** Timeout of one wait within a life. */
 const timeoutMs = 120_000;
 
-/** Plays whole lives of sessions, and sees how they go on by a watch of its own. */
+/** Runs whole session lives, and follows them with a separate watch. */
 export class Lives {
   readonly #fixture: OperatorFixture;
   readonly #cache = new ObjectCache<GameSession>();
@@ -37,9 +37,7 @@ export class Lives {
     return lives;
   }
 
-  /**
-   * Plays so many lives, some of them at the same time, and returns how many came to their end in a second.
-   */
+  /** Runs `count` lives, `atOnce` of them concurrently, and returns the completed lives per second. */
   async rate(count: number, atOnce: number, spec: Partial<GameSessionSpec> = {}): Promise<number> {
     const startedMs = performance.now();
     let left = count;
@@ -61,11 +59,11 @@ export class Lives {
     await this.#fixture.sessions.mergePatch(session.metadata, {
       spec: { desiredState: "Stopped", stopReason: "UserRequested" },
     });
-    // What is gone was finished.
+    // A deleted session was finished before.
     await this.#until(session, (now) => now === undefined || isFinished(now), "to be finished");
   }
 
-  /** Resolves when the session is as described; undefined means that it is gone. */
+  /** Resolves when the session matches; undefined means that it is deleted. */
   async #until(
     session: Stored<GameSession>,
     isRight: (now: Stored<GameSession> | undefined) => boolean,

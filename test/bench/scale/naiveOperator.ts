@@ -1,7 +1,6 @@
-// An operator as it is written in an afternoon: informers of client-node, one reconcile at a time, and
-// whatever is looked for is looked for in the whole list. It brings sessions from launch to end by the same
-// writes as ours, and knows no failure. `node naiveOperator.ts`, configured by the operator's own
-// environment.
+// A naive operator: client-node informers, one reconcile at a time, and linear searches in lists. It takes
+// sessions from launch to end with the same writes as ours, and handles no failures. Run it with `node
+// naiveOperator.ts` and the operator's environment variables.
 import {
   CoreV1Api,
   CustomObjectsApi,

@@ -9,8 +9,8 @@ const run = promisify(execFile);
 const rounds = 5;
 
 /**
- * O5: the start of an operator, until it has read the cluster and may act, beside a program that reads the
- * same lists and parses them, in turns.
+ * O5: the operator's start, until it has read the cluster and may act, compared with a program that reads and
+ * parses the same lists, alternating.
  */
 export async function measureOperatorStart(platform: ScalePlatform, sessions: number): Promise<BenchRow> {
   const [oursMs, listMs]: [number[], number[]] = [[], []];
@@ -31,7 +31,7 @@ export async function measureOperatorStart(platform: ScalePlatform, sessions: nu
   );
 }
 
-/** Milliseconds of the work; what it returns is done after them. */
+/** Returns the milliseconds of the work. The function that it returns is called afterwards, unmeasured. */
 async function timed(work: () => Promise<() => Promise<void>>): Promise<number> {
   const startedMs = performance.now();
   const after = await work();

@@ -12,12 +12,12 @@ import { aCondition, aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { aTerminationReport, containerStatus } from "#test/factories/sessionPod.ts";
 
 const nodeName = "plain";
-/** Nothing but a number that differs. */
+/** Only has to be unique. */
 const mediaPort = 20_000;
 
 /**
- * Writes to the API server what a session's life takes, and nothing else: it watches nothing, reads nothing
- * and decides nothing. What it reaches is what the API server sustains.
+ * Sends the writes of session lives to the API server without watching, reading or deciding anything. Its
+ * rate is what the API server can sustain.
  */
 export class PlainWriter {
   readonly #sessions: ResourceClient<GameSession>;
@@ -28,7 +28,7 @@ export class PlainWriter {
   readonly #config: ReturnType<typeof readConfig>;
   readonly #eventsPerLife: number;
 
-  /** `environment` is the operator's: the pods are like those that it makes. */
+  /** `environment` is that of the operator, so that the pods are like the operator's. */
   constructor({
     transport,
     namespace,
@@ -49,7 +49,7 @@ export class PlainWriter {
     this.#eventsPerLife = eventsPerLife;
   }
 
-  /** Writes so many lives, some of them at the same time, and returns how many it wrote in a second. */
+  /** Writes `count` lives, `atOnce` of them concurrently, and returns the lives per second. */
   async rate(count: number, atOnce: number): Promise<number> {
     const startedMs = performance.now();
     let left = count;

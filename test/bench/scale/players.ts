@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sessionCookieName } from "#api/auth/cookies.ts";
 import type { Deps } from "#api/deps.ts";
 
-/** Stores a player, who signed in without a password, and returns the cookie of the sign-in. */
+/** Stores a player who is signed in without a password, and returns the sign-in cookie. */
 export async function signedInPlayer(deps: Deps): Promise<string> {
   const name = "Ada Player";
   const email = `${randomUUID()}@example.test`;

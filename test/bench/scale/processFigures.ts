@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Processor time that all threads of the process have used, in milliseconds. */
+/** Returns the processor time of all threads of the process, in milliseconds. */
 export function cpuMsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`;
   const nanoseconds = readdirSync(tasks).map((task) =>
@@ -9,14 +9,14 @@ export function cpuMsOf(pid: number): number {
   return nanoseconds.reduce((sum, value) => sum + value, 0) / 1e6;
 }
 
-/** Memory of the process that is in use now, in bytes, as the kernel counts it. */
+/** Returns the resident memory of the process in bytes, as reported by the kernel. */
 export function rssBytesOf(pid: number): number {
   const kilobytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   if (kilobytes === undefined) throw new Error(`The kernel does not tell the memory of process ${pid}.`);
   return Number(kilobytes) * 1024;
 }
 
-/** Files, sockets and pipes that the process has open. */
+/** Returns the number of files, sockets and pipes that the process has open. */
 export function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

@@ -9,7 +9,7 @@ import { measureThroughput } from "./throughput.ts";
 const soakMinutes = Number(process.env["SOAK_MINUTES"] ?? (process.env["LONG"] === "1" ? 60 : 10));
 
 /**
- * O1 to O5, R4 and R7, as far as they are wanted: real programs before an API server and stores of their own,
+ * Measures the wanted ones of O1 to O5, R4 and R7: real programs with a separate API server and stores,
  * without a cluster.
  */
 export async function measureScale(isWanted: (part: string) => boolean): Promise<BenchRow[]> {

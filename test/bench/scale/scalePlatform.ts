@@ -10,7 +10,7 @@ import { inspectable } from "./collectedMemory.ts";
 import { signedInPlayer } from "./players.ts";
 import { apiProgram, operatorProgram } from "./programs.ts";
 
-/** Players at work at the same time. */
+/** Concurrent players. */
 const atOnce = 32;
 const timeoutMs = 300_000;
 
@@ -19,9 +19,9 @@ interface Player {
 }
 
 /**
- * API and operator as they run in production, one process each, before an API server and stores of their own.
- * Scheduler, kubelets and node agents are played in this process, which also sees the cluster by an API of
- * its own that does nothing.
+ * API and operator as in production, one process each, with a separate API server and stores. This process
+ * simulates scheduler, kubelets and node agents, and observes the cluster through another API that does
+ * nothing.
  */
 export class ScalePlatform {
   readonly cluster: OperatorFixture;
@@ -46,7 +46,7 @@ export class ScalePlatform {
     this.#kubeconfigPath = parts.kubeconfigPath;
   }
 
-  /** With room for so many sessions. */
+  /** Starts the platform with room for `sessions` sessions. */
   static async start({ nodes, sessions }: { nodes: number; sessions: number }): Promise<ScalePlatform> {
     const server = await sharedKubeApiServer();
     const cluster = await OperatorFixture.start({
@@ -68,7 +68,7 @@ export class ScalePlatform {
     });
   }
 
-  /** Its memory can be collected at this port, see collectedMemory.ts. */
+  /** Starts the operator. With `inspectPort`, its memory can be collected, see collectedMemory.ts. */
   async startOperator(inspectPort?: number): Promise<OperatorProcess> {
     const env = {
       ...this.cluster.environment,
@@ -98,14 +98,14 @@ export class ScalePlatform {
     return replica;
   }
 
-  /** Launches so many sessions, and resolves once all of them run. */
+  /** Launches `count` sessions, and resolves once all are running. */
   async launch(count: number, { url }: ApiProcess): Promise<void> {
     await this.#inTurns(count, async () => {
       await this.#launch(url, await this.#player());
     });
   }
 
-  /** Plays so many sessions from launch to end; resolves with the milliseconds that it took. */
+  /** Runs `count` sessions from launch to end, and returns the milliseconds that it took. */
   async play(count: number, { url }: ApiProcess): Promise<number> {
     const players = await this.#players(count);
     const startedMs = performance.now();
@@ -117,7 +117,7 @@ export class ScalePlatform {
     return performance.now() - startedMs;
   }
 
-  /** JSON text of all sessions, and of all pods, as the API server has them, in bytes. */
+  /** Returns the size of the JSON text of all sessions and of all pods in the API server, in bytes. */
   async jsonBytes(): Promise<{ sessions: number; pods: number }> {
     const bytes = (list: { items: readonly object[] }): number =>
       list.items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)), 0);
@@ -138,7 +138,7 @@ export class ScalePlatform {
     const { sessionId } = (await post(`${url}/api/game/launch`, player, { gameSlug: this.#gameSlug })) as {
       sessionId: string;
     };
-    // Seen in this process: whoever is measured must not be asked.
+    // Observed in this process, because requests would disturb the measured programs.
     await eventually(
       () => {
         const session = this.#api.deps.cluster.gameSession(sessionId);

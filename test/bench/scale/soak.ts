@@ -12,28 +12,28 @@ import { SoakPlatform, type Leftovers, type SoakProgram } from "./soakPlatform.t
 
 const players = 8;
 const faultEveryMs = 5_000;
-/** Shorter than a leader may be silent: a program that must not be killed would else end by itself. */
+/** Shorter than a leader's lease, because programs that must not be killed would exit otherwise. */
 const frozenMs = 2_000;
 const sampleEveryMs = 1_000;
-/** For the idle timeouts, deadlines and times to live of the last sessions. */
+/** Time for the idle timeouts, deadlines and times to live of the last sessions. */
 const settlingMs = 180_000;
 const memoryRatioMax = 1.05;
-/** Connections in a pool come and go. */
+/** Allowed growth, because pooled connections vary. */
 const moreDescriptorsMax = 5;
 
-/** What a spared program had, second by second. */
+/** Samples of a program that is never killed, one per second. */
 interface Samples {
   rssBytes: number[];
-  /** At the beginning, at the end of the first quarter and at the end, after a collection. */
+  /** After a garbage collection: at the start, after the first quarter and at the end. */
   collectedBytes: number[];
   descriptors: number[];
-  /** How often it ended, though nobody had killed it. */
+  /** How often it exited without being killed. */
   ends: number;
 }
 
 /**
- * R7: players who launch, play, stop and walk off, with a fault every five seconds; nothing of a session may
- * be left at the end.
+ * R7: players who launch, play, stop or leave, with a fault every five seconds. Nothing of a session may
+ * remain at the end.
  */
 export async function measureSoak(minutes: number): Promise<BenchRow[]> {
   const platform = await SoakPlatform.start();
@@ -64,8 +64,8 @@ export async function measureSoak(minutes: number): Promise<BenchRow[]> {
 }
 
 /**
- * Plays one session after the other until told to end; returns how many ran. Whatever is refused is tried
- * again.
+ * Plays sessions one after the other until stopped, and returns how many were running. Retries rejected
+ * requests.
  */
 async function playOn(
   { api: { deps }, apiUrls, gameSlug }: SoakPlatform,
@@ -108,12 +108,12 @@ async function playOne(
     if (status !== "starting") return false;
   }
   for (let count = randomInt(3); count > 0; count--) await send("POST", "/api/game/keepalive", { sessionId });
-  // The others walk off: their sessions end by the idle timeout.
+  // The other players leave, so their sessions end by the idle timeout.
   if (randomInt(10) < 7) await send("POST", "/api/game/stop", { sessionId });
   return true;
 }
 
-/** One fault after the other, of all kinds in turns; returns how many of each there were. */
+/** Injects faults of all kinds in turn, and returns how many of each kind. */
 async function makeFaults(
   { programs, relays }: SoakPlatform,
   over: AbortSignal,
@@ -189,7 +189,7 @@ async function sample(
   return samples;
 }
 
-/** What is left of sessions when nothing more goes, or the time is up. */
+/** Returns what is left of sessions, once nothing changes any more or the time is up. */
 async function settled(platform: SoakPlatform): Promise<Leftovers> {
   let left = await platform.leftovers();
   await eventually(
@@ -224,8 +224,8 @@ async function invariantRow(watch: InvariantWatch): Promise<BenchRow> {
 }
 
 /**
- * What is held to account is memory after a collection: how much garbage V8 lets lie before one is its
- * choice, by the memory that the machine has. That, too, is told.
+ * Returns rows for the memory growth after a garbage collection. Memory before a collection depends on V8 and
+ * on the machine's memory; it is printed, but has no limit.
  */
 function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {
   return [...samples].flatMap(

@@ -22,16 +22,16 @@ import { inspectable } from "./collectedMemory.ts";
 import { agentProgram, apiProgram, operatorProgram } from "./programs.ts";
 
 /**
- * Of each program there are so many; the first of each is never killed, so that its memory and descriptors
- * can be followed.
+ * Replicas of each program. The first one is never killed, so that its memory and descriptors can be
+ * followed.
  */
 const replicas = 2;
 const slotsPerNode = 8;
 
 /**
- * Seconds of the chart's defaults, divided by sixty as far as each may be. After how many an agent is silent
- * is the default itself: agents heartbeat every ten, and no fault keeps one from it for longer than its start
- * takes, or for the two seconds for which it is frozen.
+ * The chart's default times in seconds, divided by up to sixty. The time after which an agent counts as
+ * silent is the default: agents send heartbeats every ten seconds, and no fault stops them for longer than a
+ * start or the two seconds of a freeze.
  */
 const operatorTimes = {
   HEARTBEAT_STALE_SECONDS: String(limits.node.heartbeatStaleSeconds),
@@ -50,19 +50,19 @@ const apiTimes = {
 };
 const unlimited = { LAUNCHES_PER_MINUTE: "100000", LAUNCHES_PER_HOUR: "100000", POLLS_PER_MINUTE: "1000000" };
 
-/** A program that faults befall. */
+/** A program into which faults are injected. */
 export interface SoakProgram {
   readonly name: string;
   readonly isSpared: boolean;
   readonly pid: number;
-  /** Where its memory is collected, see collectedMemory.ts. */
+  /** Inspector port to collect its memory, see collectedMemory.ts. */
   readonly inspectPort: number;
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
 }
 
-/** What was left behind once all sessions are over. */
+/** What is left once all sessions are over. */
 export interface Leftovers {
   pods: number;
   sessions: number;
@@ -72,12 +72,12 @@ export interface Leftovers {
 }
 
 /**
- * Operators, APIs and node agents, each in a process of its own, reached and reaching everything by relays
- * that can be cut.
+ * Operators, APIs and node agents in separate processes. All their connections go through relays that can be
+ * cut.
  */
 export class SoakPlatform {
   readonly programs: SoakProgram[] = [];
-  /** By what is behind it. */
+  /** By the service behind the relay. */
   readonly relays = new Map<string, TcpRelay>();
   readonly apiUrls: string[] = [];
   readonly api: TestApi;
@@ -121,7 +121,7 @@ export class SoakPlatform {
     return platform;
   }
 
-  /** What has to hold here at every moment, looked at behind the relays. */
+  /** Invariants that must always hold here, checked behind the relays. */
   get invariants(): Invariants {
     const {
       api: {
@@ -135,7 +135,7 @@ export class SoakPlatform {
     return new Invariants(directStores({ pool, sessions, pods, namespace, minio }));
   }
 
-  /** What is there now of sessions: nothing, once all are over. */
+  /** Returns what currently exists of sessions: nothing, once all are over. */
   async leftovers(): Promise<Leftovers> {
     const { namespace, nodeNames } = this.#cluster;
     const [sessions, pods, rows, nodes] = await Promise.all([
@@ -287,7 +287,7 @@ export class SoakPlatform {
   }
 }
 
-/** A game whose archive is in the object store; returns its slug. */
+/** Stores a game and its archive, and returns its slug. */
 async function aStoredGame({ deps, minio }: TestApi): Promise<string> {
   if (minio === undefined) throw new Error("The API was started without an object store.");
   const game = await aGame(deps, { launcher: "run.sh", engineDir: "engine" });

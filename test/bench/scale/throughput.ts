@@ -14,7 +14,9 @@ import { operatorProgram } from "./programs.ts";
 const nodes = 100;
 const atOnce = 64;
 const rounds = 3;
-/** 1,000 lives of ours over all rounds; the naive operator has fewer, as it would take minutes. */
+/**
+ * 1,000 lives of our operator over all rounds. The naive operator gets fewer, because it would take minutes.
+ */
 const livesPerRound = 334;
 const naiveLivesPerRound = 100;
 const livesASecond = 100;
@@ -22,12 +24,12 @@ const shareOfLimit = 0.5;
 const timesNaive = 5;
 
 /**
- * O1: whole lives of sessions in a second on a hundred nodes whose kubelets kwok plays, beside what the API
- * server sustains of the same writes and beside a naive operator, in turns.
+ * O1: session lives per second on a hundred nodes, whose kubelets are simulated by kwok, compared with the
+ * rate of the same writes that the API server sustains, and with a naive operator, alternating.
  */
 export async function measureThroughput(): Promise<BenchRow[]> {
   const server = await sharedKubeApiServer();
-  // A pod of a node would else be counted as another's, also those that are only written.
+  // Otherwise pods of a node would be counted as other pods, including those that are only written.
   const environment = { SOFTWARE_SLOTS: "20", COUNT_OTHER_PODS: "off" };
   const fixture = await OperatorFixture.start({
     nodes,

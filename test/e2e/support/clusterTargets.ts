@@ -12,8 +12,8 @@ const Nodes = z.object({
 });
 
 /**
- * What a game would attack first, as HOST:PORT: the cluster's API, kubelets, stores, metrics, and something
- * public.
+ * Returns likely targets of a hostile game as HOST:PORT: the cluster's API, kubelets, stores, metrics, and a
+ * public host.
  */
 export async function clusterTargets(): Promise<string[]> {
   const installed = await platform();
@@ -51,7 +51,7 @@ for (const target of process.argv.slice(1)) {
   socket.on("connect", () => tell("reached")).on("timeout", () => tell("silent")).on("error", (error) => tell(error.code));
 }`;
 
-/** What becomes of a TCP connection to each target from an ordinary pod: `reached`, or why not. */
+/** Tries a TCP connection to each target from an ordinary pod. The result is `reached` or the error. */
 export async function reachedFromPod(targets: readonly string[]): Promise<Map<string, string>> {
   const output = await (await platform()).inApiPod(connectScript, ...targets);
   return new Map(

@@ -4,12 +4,12 @@ import { platform } from "./platform.ts";
 
 const pattern = ["-x", "kube-apiserver"];
 
-/** Stops the cluster's API server in its tracks: connections are taken, and nothing comes back. */
+/** Stops the cluster's API server with SIGSTOP: it accepts connections but does not respond. */
 export async function silenceApiServer(): Promise<void> {
   await signalOnNode(await controlPlaneNode(), "STOP", ...pattern);
 }
 
-/** Lets it go on, and waits until it is ready. */
+/** Resumes the API server, and waits until it is ready. */
 export async function healApiServer(): Promise<void> {
   await signalOnNode(await controlPlaneNode(), "CONT", ...pattern);
   const installed = await platform();
@@ -25,7 +25,7 @@ export async function healApiServer(): Promise<void> {
 
 let found: Promise<string> | undefined;
 
-/** Asked once: a silent API server does not tell. */
+/** Cached, because a stopped API server cannot be asked. */
 function controlPlaneNode(): Promise<string> {
   return (found ??= platform().then(async (installed) =>
     installed.kubectl([

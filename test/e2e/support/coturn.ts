@@ -7,17 +7,17 @@ import { ChildProgram } from "#test/support/processes/childProgram.ts";
 
 const port = 3478;
 
-/** Where coturn runs, and with what configuration. */
+/** Address and configuration of coturn. */
 export interface CoturnOptions {
-  /** On which it listens, and from which it relays. */
+  /** Address on which it listens and relays. */
   address: string;
-  /** Lines of its `turnserver.conf`, besides that address. */
+  /** Lines of its `turnserver.conf`, except the address. */
   configuration: string;
-  /** In which the files are that the configuration names. */
+  /** Folder of the files that the configuration names. */
   folder: string;
 }
 
-/** A TURN server that is not ours: Debian's coturn, on this machine. */
+/** A third-party TURN server: Debian's coturn on this machine. */
 export class Coturn {
   readonly #program: ChildProgram;
   readonly #state = mkdtempSync(join(tmpdir(), "joypod-coturn-"));

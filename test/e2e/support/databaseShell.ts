@@ -3,19 +3,19 @@ import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { releaseNamespace, type Platform } from "./platform.ts";
 
-/** A database or an API server that a test has stopped says nothing at all. */
+/** Deadline, because a database or an API server that a test has stopped does not respond. */
 const deadlineMs = 10_000;
 
 interface OpenShell {
   psql: ChildProcessWithoutNullStreams;
   lines: Interface;
-  /** Aborted when it has ended. */
+  /** Aborted when psql has exited. */
   ended: AbortSignal;
 }
 
 /**
- * A psql in the bundled Postgres that takes one statement after the other: to start one for each costs far
- * more than the statements do.
+ * A psql process in the bundled Postgres that runs statements one after the other, because starting one per
+ * statement costs far more than the statements.
  */
 export class DatabaseShell {
   readonly #platform: Platform;
@@ -25,7 +25,7 @@ export class DatabaseShell {
     this.#platform = platform;
   }
 
-  /** The one value of the one row of this SQL, which is JSON. */
+  /** Runs SQL that returns one row with one JSON value, and returns that value. */
   async json(sql: string): Promise<unknown> {
     const { psql, lines, ended } = (this.#open ??= this.#start());
     try {
@@ -35,7 +35,7 @@ export class DatabaseShell {
       })) as [string];
       return JSON.parse(line) as unknown;
     } catch (error) {
-      // What it still has to say belongs to no later statement.
+      // Its remaining output belongs to no later statement.
       this.close();
       throw error;
     }

@@ -8,19 +8,19 @@ import { publishGame } from "./games.ts";
 
 const run = promisify(execFile);
 
-/** The save's file that the launchers write their session's id into, a line every second. */
+/** Appends the session's id to the file `diary` in the save every second. */
 const diary = 'while sleep 1; do uname -n >>"$HOME/diary"; done';
 
 /**
- * The first takes all the time to end that it is given, which keeps a session stopping for some seconds; the
- * second takes all memory when it finds /tmp/begin.
+ * The first launcher uses its whole grace period, so that the session stays in the stopping phase. The second
+ * allocates all memory once /tmp/begin exists.
  */
 const launchers = {
   "diary.sh": `#!/bin/sh\ntrap '' TERM\n${diary}\n`,
   "hungry.sh": `#!/bin/sh\n${diary} &\nuntil [ -e /tmp/begin ]; do sleep 1; done\nexec tail /dev/zero\n`,
 };
 
-/** Publishes a game without a window that keeps a diary of its sessions in its save; returns the slug. */
+/** Publishes a game without a window that writes a diary of its sessions to its save. Returns the slug. */
 export async function publishDiary(launcher: keyof typeof launchers = "diary.sh"): Promise<string> {
   const id = randomBytes(3).toString("hex");
   const slug = `diary-${id}`;

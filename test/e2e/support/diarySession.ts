@@ -9,14 +9,14 @@ import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 import { readStoredSave } from "./storedSave.ts";
 
-/** The promise of docs/reliability.md: within it a player is free, and a lost session has ended. */
+/** Promised by docs/reliability.md: after this time, a player is free again and a lost session has ended. */
 export const promisedMs = 60_000;
-/** More often than a page would, as a request may meet a replica that is frozen. */
+/** More often than a page, because a request may reach a frozen replica. */
 const keepaliveMs = 5_000;
 const requestMs = 4_000;
 const launchMs = 90_000;
 
-/** A player of the diary, who has no browser, and tries again where one would. */
+/** A player of the diary without a browser, who retries like one. */
 export class DiaryPlayer {
   readonly http: PlayerHttp;
   readonly slug: string;
@@ -37,7 +37,7 @@ export class DiaryPlayer {
     );
   }
 
-  /** Launches the game, as soon as that is possible. A request whose response was lost is not repeated. */
+  /** Launches the game as soon as possible. Does not repeat a request whose response was lost. */
   async launch(
     choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {},
     timeoutMs = launchMs,
@@ -47,7 +47,7 @@ export class DiaryPlayer {
         const {
           sessions: [active],
         } = await this.http.sessions();
-        // The API may be about to learn of the end of one before.
+        // The API may not know yet that an earlier session has ended.
         if (active !== undefined && this.#launched.has(active.sessionId)) return undefined;
         return active?.sessionId ?? (await this.http.launch(this.slug, choice));
       },
@@ -60,14 +60,14 @@ export class DiaryPlayer {
     return new DiarySession(id, this);
   }
 
-  /** A session that runs. */
+  /** Launches a session and waits until it is running. */
   async play(choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}): Promise<DiarySession> {
     const session = await this.launch(choice);
     await session.runs();
     return session;
   }
 
-  /** Plays the slot on, to its end; returns the diary that the save then has. */
+  /** Plays one more session of the slot to its end, and returns the diary in its save. */
   async playsOn(choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}): Promise<string[]> {
     const session = await this.play(choice);
     await session.writes();
@@ -78,7 +78,7 @@ export class DiaryPlayer {
     return readDiary(status.save.objectKey);
   }
 
-  /** Waits until the player has no session any more, as far as they are told: they may launch another one. */
+  /** Waits until the API reports no active session, so that the player may launch another one. */
   async isFree(timeoutMs = promisedMs): Promise<void> {
     await eventually(async () => (await this.http.sessions()).sessions.length === 0, {
       timeoutMs,
@@ -87,7 +87,7 @@ export class DiaryPlayer {
     });
   }
 
-  /** The slot once it can be played on. */
+  /** Returns the slot once it can be played. */
   async freeSlot(number = 1, timeoutMs = promisedMs): Promise<SaveSlotHistory & { id: string }> {
     return eventually(
       async () => {
@@ -120,7 +120,7 @@ export class DiaryPlayer {
     );
   }
 
-  /** Ends what is left, whatever the test came to. */
+  /** Ends all active sessions. */
   async discard(): Promise<void> {
     for (const keepalive of this.#keepalives) clearInterval(keepalive);
     const { sessions } = await this.http.sessions();
@@ -129,7 +129,7 @@ export class DiaryPlayer {
   }
 }
 
-/** One session of the diary. */
+/** A session of the diary. */
 export class DiarySession {
   readonly id: string;
   readonly player: DiaryPlayer;
@@ -147,7 +147,7 @@ export class DiarySession {
     return (await (await platform()).pods.get({ namespace: sessionsNamespace, name: this.id })).metadata.uid;
   }
 
-  /** Waits until the object is as described. */
+  /** Waits until the object matches. */
   async becomes(
     isRight: (session: Stored<GameSession>) => boolean,
     what: string,
@@ -163,7 +163,7 @@ export class DiarySession {
     );
   }
 
-  /** The node that it is placed on. */
+  /** Waits until the session is placed, and returns the node. */
   async placedOn(): Promise<string> {
     const { status } = await this.becomes(({ status: is }) => is?.nodeName !== undefined, "to be placed");
     return status?.nodeName ?? "";
@@ -180,7 +180,7 @@ export class DiarySession {
     );
   }
 
-  /** Waits for a save that is newer than this one; returns its sequence. */
+  /** Waits for a save with a higher sequence than `since`, and returns its sequence. */
   async writes(since = 0): Promise<number> {
     const { status } = await this.becomes(
       (session) => (session.status?.save?.sequence ?? 0) > since,
@@ -190,8 +190,7 @@ export class DiarySession {
   }
 
   /**
-   * Waits for the next autosave, and then lets the game's diary have a line that no stored save has: returns
-   * the line.
+   * Waits for the next autosave, then adds a line to the diary that no stored save has yet. Returns the line.
    */
   async marks(): Promise<string> {
     const sequenceNow = async (): Promise<number> => (await this.object()).status?.save?.sequence ?? 0;
@@ -213,19 +212,19 @@ export class DiarySession {
       "sh",
       mark,
     ]);
-    // There are ten seconds between two autosaves.
+    // Autosaves are ten seconds apart.
     if ((await sequenceNow()) !== sequence)
       throw new Error(`${this.id} has stored another save before its diary had ${mark}, or with it.`);
     return mark;
   }
 
-  /** Asks for the end, and leaves it to others to wait for it. */
+  /** Requests a stop without waiting for the end. */
   async stop(): Promise<void> {
     void this.player.http.stop(this.id).catch(() => undefined);
     await this.becomes(({ spec }) => spec.desiredState === "Stopped", "to be asked to stop");
   }
 
-  /** Asks for the end, and waits until the kubelet is told: the game then takes some seconds. */
+  /** Requests a stop, and waits until the pod is being deleted. The game then takes some seconds to end. */
   async beginsToStop(): Promise<void> {
     await this.stop();
     const { pods } = await platform();
@@ -236,13 +235,13 @@ export class DiarySession {
     });
   }
 
-  /** The finished object. */
+  /** Waits for the end, and returns the finished object. */
   finishes(timeoutMs = promisedMs): Promise<Stored<GameSession>> {
     return this.becomes(isFinished, "to be finished", timeoutMs);
   }
 }
 
-/** The ids and marks in a stored save's diary, each once, in the order in which they came. */
+/** Returns the unique ids and marks in a stored save's diary, in order. */
 export async function readDiary(objectKey: string): Promise<string[]> {
   const text = await readStoredSave(objectKey, "diary");
   return [...new Set((text ?? "").split("\n").filter((line) => line !== ""))];

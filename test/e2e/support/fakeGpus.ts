@@ -8,21 +8,19 @@ const programFolder = "/opt/joypod-fake-gpus";
 const pluginFolder = "/var/lib/kubelet/device-plugins";
 
 /**
- * Nodes' shares of GPUs that are none: what a vendor's plugin would call them, and how many each node offers.
+ * Fake GPU shares of nodes: the resource name of the vendor's plugin, and the number that each node offers.
  */
 export interface FakeGpus {
   resource: string;
   shares: Readonly<Record<string, number>>;
 }
 
-/** Where a container that has shares of it sees the device. */
+/** Path of the device in containers with a share. */
 export const fakeGpuPath = "/dev/fakegpu0";
-/** The variable that tells a container which shares it has. */
+/** Environment variable with the shares of a container. */
 export const fakeGpuShares = "FAKE_GPU_SHARES";
 
-/**
- * Starts a device plugin on the game nodes, which are containers, and resolves when each offers its shares.
- */
+/** Starts a device plugin on the game nodes, which are containers. Resolves when each offers its shares. */
 export async function offerFakeGpus(gpus: FakeGpus): Promise<void> {
   const installed = await platform();
   await putProgram(Object.keys(gpus.shares));
@@ -41,7 +39,7 @@ export async function offerFakeGpus(gpus: FakeGpus): Promise<void> {
   for (const [node, count] of Object.entries(gpus.shares)) await offers(node, gpus.resource, count);
 }
 
-/** Ends the device plugin; resolves when no node offers anything any more. */
+/** Stops the device plugin. Resolves when no node offers shares any more. */
 export async function removeFakeGpus({ resource, shares }: FakeGpus): Promise<void> {
   await (
     await platform()

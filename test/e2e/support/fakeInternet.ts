@@ -7,10 +7,10 @@ const run = promisify(execFile);
 const namespace = "joypod-internet";
 const outside = "joypod-inet0";
 const inside = "joypod-inet1";
-/** With the few addresses that are needed: others of the range may be a site's own, such as a mirror's. */
+/** A small subnet, because other addresses of the range may be in use at a site, for example by a mirror. */
 const gateway = "203.0.113.1/28";
 
-/** Where it is: an address of the range that documents use. */
+/** An address of the range reserved for documentation. */
 export const internetAddress = "203.0.113.10";
 export const internetPort = 8443;
 
@@ -19,8 +19,8 @@ require("node:net").createServer((socket) => socket.on("error", () => {}).end("r
 `;
 
 /**
- * Something public for pods to reach: a server in a network namespace of this machine. The namespace knows no
- * other network and so answers nobody but the machine, which nodes stand behind.
+ * A public host for pods to reach: a server in a network namespace of this machine. The namespace has no
+ * other route, so it answers only this machine, which translates the addresses of nodes.
  */
 export class FakeInternet {
   readonly #server: ChildProcess;
@@ -57,7 +57,7 @@ export class FakeInternet {
   }
 }
 
-/** Also of a run that was killed: its server, its namespace, and with them both ends of the link. */
+/** Removes server, namespace and the link between both, including those of a killed run. */
 async function removeRemains(): Promise<void> {
   const { stdout } = await run("ip", ["netns", "pids", namespace]).catch(() => ({ stdout: "" }));
   for (const pid of stdout.split("\n").filter((line) => line !== "")) {

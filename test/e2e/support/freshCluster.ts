@@ -10,34 +10,28 @@ import { gatewayOf } from "./nodeContainer.ts";
 
 const run = promisify(execFile);
 const timeoutMs = 9 * 60_000;
-/** Of processor time, where every container has 1024. */
+/** Processor shares; the default of containers is 1024. */
 const gameNodesFirstShares = 2048;
 
-/** The nodes of a fresh cluster that has one game node. */
+/** Nodes of a fresh cluster with one game node. */
 export type FreshNode = "control-plane" | "worker";
 
-/** What the nodes of a fresh cluster are like. */
+/** Options for the nodes of a fresh cluster. */
 export interface FreshClusterOptions {
-  /** 1 unless given. */
+  /** Default: 1. */
   gameNodes?: 1 | 2;
-  /** Keeps off the game nodes what does not tolerate it; one that Joypod does not know unless given. */
+  /** Taint of the game nodes. Default: one that Joypod does not know. */
   taint?: string;
-  /**
-   * Processor time goes to the game nodes first, as they would be machines of their own elsewhere; false
-   * unless given.
-   */
+  /** Gives game nodes priority for processor time, as if they were separate machines. Default: false. */
   areGameNodesFirst?: boolean;
 }
 
-/**
- * A kind cluster for one suite alone, beside the one that the platform under test is in, without anything of
- * ours.
- */
+/** A kind cluster for one suite, separate from that of the platform under test, without Joypod. */
 export class FreshCluster {
   readonly kubeconfig: string;
-  /** Where NodePort 30080 is reached from this machine. */
+  /** URL of NodePort 30080 on this machine. */
   readonly baseUrl: string;
-  /** The `joypod` command of what is installed there. */
+  /** The `joypod` command of the platform installed there. */
   readonly cli: JoypodCli;
   readonly #name: string;
   readonly #gameNodes: number;
@@ -52,7 +46,7 @@ export class FreshCluster {
     this.cli = new JoypodCli(kubectl, this.kubeconfig);
   }
 
-  /** Makes the cluster that serves the purpose; removes before what a killed run left of it. */
+  /** Creates the cluster for the purpose. First removes one that a killed run left. */
   static async create(
     purpose: string,
     { gameNodes = 1, taint = "games=only:NoSchedule", areGameNodesFirst = false }: FreshClusterOptions = {},
@@ -62,7 +56,7 @@ export class FreshCluster {
     try {
       await script(name, gameNodes, "tools/cluster/up.sh");
       const cluster = new FreshCluster(name, gameNodes, await programPath("kubectl"));
-      // What is no game runs beside the control plane: the other nodes have room for games and little else.
+      // Other pods run on the control-plane node, because the other nodes have little room except for games.
       await cluster.kubectl([
         "taint",
         "nodes",
@@ -84,28 +78,28 @@ export class FreshCluster {
     }
   }
 
-  /** Removes it with all that is in it. */
+  /** Deletes the cluster. */
   async delete(): Promise<void> {
     await remove(this.#name);
   }
 
-  /** Puts the images that a file of references names on the nodes, beside those that are there. */
+  /** Loads the images in a file of references into the nodes, in addition to existing images. */
   async loadImages(file: string): Promise<void> {
     await copyFile(file, join(clusterFolder(this.#name), "images.yaml"));
     await script(this.#name, this.#gameNodes, "tools/images/load.sh");
   }
 
-  /** The name of a node. */
+  /** Returns the name of a node. */
   node(node: FreshNode): string {
     return `${this.#name}-${node}`;
   }
 
-  /** The address at which nodes and this machine reach what listens on this machine. */
+  /** Returns the address at which nodes reach this machine. */
   gateway(): Promise<string> {
     return gatewayOf(this.node("control-plane"));
   }
 
-  /** Makes the nodes trust a registry's CA, as docs/releasing.md says. */
+  /** Makes the nodes trust a registry's CA, as described in docs/releasing.md. */
   async trust(host: string, caFile: string): Promise<void> {
     const folder = `/etc/containerd/certs.d/${host}`;
     const hosts = `server = "https://${host}"\n[host."https://${host}"]\n  ca = "${folder}/ca.crt"\n`;
@@ -113,14 +107,14 @@ export class FreshCluster {
     for (const node of ["control-plane", "worker"] as const) await this.#onNode(node, ["sh", "-c", commands]);
   }
 
-  /** The names of the images that a node has. */
+  /** Returns the names of a node's images. */
   async imagesOn(node: FreshNode): Promise<string[]> {
     return (await this.#onNode(node, ["ctr", "--namespace", "k8s.io", "images", "ls", "--quiet"]))
       .trim()
       .split("\n");
   }
 
-  /** Output of a kubectl command. */
+  /** Runs kubectl and returns its output. */
   async kubectl(args: readonly string[], input?: string): Promise<string> {
     const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], {
       timeout: 180_000,
@@ -130,7 +124,7 @@ export class FreshCluster {
     return (await running).stdout;
   }
 
-  /** What an admin would look at when something went wrong. */
+  /** Returns pods, events and logs for troubleshooting. */
   async diagnosis(): Promise<string> {
     const looks = [
       ["get", "nodes,gnode", "--output", "wide"],
@@ -173,12 +167,12 @@ export class FreshCluster {
 }
 
 async function remove(name: string): Promise<void> {
-  // Its path on this machine holds for the clusters that come after it, too.
+  // With --keep-state, because later clusters use the same detected mode.
   await script(name, 1, "tools/cluster/delete.sh", "--keep-state");
   await rm(clusterFolder(name), { recursive: true, force: true });
 }
 
-/** Runs a script of tools for the cluster. */
+/** Runs a script of tools/ for the cluster. */
 async function script(cluster: string, gameNodes: number, path: string, ...args: string[]): Promise<void> {
   const env = {
     ...process.env,

@@ -11,7 +11,7 @@ const LogLine = z.looseObject({ level: z.string() });
 const kubeletPattern = ["-x", "kubelet"];
 const agentPattern = ["-f", "programs/nodeAgent[.]js"];
 
-/** A game node of the local cluster, which is a container, and the agent on it. */
+/** A game node of the local cluster, which is a container, and its node agent. */
 export class GameNodeHost {
   readonly name: string;
 
@@ -19,20 +19,23 @@ export class GameNodeHost {
     this.name = name;
   }
 
-  /** Resident memory of the agent's processes: the container's first one has started the agent. */
+  /**
+   * Returns the resident memory of the agent's processes, which are children of the container's first
+   * process.
+   */
   async agentRssBytes(): Promise<number> {
     const pids = (await this.#run("pgrep", ...agentPattern)).trim().replaceAll("\n", ",");
     const sizes = (await this.#run("ps", "-p", pids, "-o", "rss=")).trim().split("\n");
     return sizes.reduce((sum, size) => sum + kibibytes(size.trim()), 0);
   }
 
-  /** The agent's pod and how often its container was started again. */
+  /** Returns the agent's pod and its number of restarts. */
   async agentLife(): Promise<{ uid: string; restarts: number; isReady: boolean }> {
     const { uid, restarts, isReady } = await this.#agent();
     return { uid, restarts, isReady };
   }
 
-  /** What the agent has logged of a session, from warnings upward. */
+  /** Returns the agent's log lines about a session, from level warning. */
   async agentWarnings(sessionId: string): Promise<string[]> {
     const { name } = await this.#agent();
     const log = await (await platform()).kubectl(["-n", nodesNamespace, "logs", name, "--since", "10m"]);
@@ -46,17 +49,17 @@ export class GameNodeHost {
       );
   }
 
-  /** Resident memory of the kubelet. */
+  /** Returns the resident memory of the kubelet. */
   async kubeletRssBytes(): Promise<number> {
     return kibibytes((await this.#run("ps", "-C", "kubelet", "-o", "rss=")).trim());
   }
 
-  /** Bytes on the node's disk below the agent's folder. */
+  /** Returns the bytes in the agent's folder on the node's disk. */
   async diskBytes(): Promise<number> {
     return kibibytes((await this.#run("du", "-sk", nodeRoot)).split("\t")[0]);
   }
 
-  /** Bytes of the logs of a session's containers. */
+  /** Returns the bytes of the logs of a session's containers. */
   async logBytes(sessionId: string): Promise<number> {
     return kibibytes(
       (
@@ -65,10 +68,7 @@ export class GameNodeHost {
     );
   }
 
-  /**
-   * Returns the most processes and threads that all containers of a pod may have at once, or "max", as the
-   * kernel holds it for the pod's own group.
-   */
+  /** Returns the kernel's limit for processes and threads of all containers of a pod together, or "max". */
   async podPidsMax(podUid: string): Promise<string> {
     const folder = `*pod${podUid.replaceAll("-", "_")}.slice`;
     const found = await this.#run(
@@ -89,7 +89,7 @@ export class GameNodeHost {
     return found;
   }
 
-  /** Waits until the node keeps nothing of the session any more. */
+  /** Waits until the node keeps nothing of the session. */
   async forgets(sessionId: string): Promise<void> {
     await eventually(
       async () => {
@@ -101,27 +101,30 @@ export class GameNodeHost {
     );
   }
 
-  /** Stops the kubelet in its tracks, as a hang would; what it has started goes on. */
+  /** Stops the kubelet with SIGSTOP, as if it hung. The containers that it started keep running. */
   async silenceKubelet(): Promise<void> {
     await signalOnNode(this.name, "STOP", ...kubeletPattern);
   }
 
-  /** Stops the node agent in its tracks. The kubelet, unless it is silent too, replaces it after a minute. */
+  /**
+   * Stops the node agent with SIGSTOP. Unless the kubelet is stopped too, it replaces the agent after a
+   * minute.
+   */
   async silenceAgent(): Promise<void> {
     await signalOnNode(this.name, "STOP", ...agentPattern);
   }
 
-  /** Both. */
+  /** Stops both the kubelet and the node agent. */
   async silence(): Promise<void> {
     await Promise.all([this.silenceKubelet(), this.silenceAgent()]);
   }
 
-  /** Stops everything on the node in its tracks, the games too. */
+  /** Freezes everything on the node, including games. */
   async freeze(): Promise<void> {
     await runEngine("pause", this.name);
   }
 
-  /** Undoes what was done to the node, whatever it was, and waits until it takes sessions again. */
+  /** Undoes all faults of the node, and waits until it accepts sessions again. */
   async heal(): Promise<void> {
     const state = await runEngine("inspect", "--format", "{{.State.Status}}", this.name);
     if (state === "paused") await runEngine("unpause", this.name);
@@ -130,7 +133,7 @@ export class GameNodeHost {
     await this.takesSessions(true);
   }
 
-  /** Waits until the node takes sessions, or does not. */
+  /** Waits until the node accepts sessions, or does not. */
   async takesSessions(isWanted: boolean, timeoutMs = 120_000): Promise<void> {
     const { gameNodes } = await platform();
     await eventually(

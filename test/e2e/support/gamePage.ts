@@ -5,10 +5,10 @@ import type { Player } from "./platform.ts";
 
 const surfaceTestId = "game-surface";
 
-/** From the launch to a picture, on a busy machine. */
+/** From the launch to a picture on a busy machine. */
 const startTimeoutMs = 90_000;
 
-/** What a player does on the web page, by the names that they see; its context must have the probe. */
+/** Actions of a player on the web page, by visible names. The page's context must have the probe. */
 export class GamePage extends PlayPage {
   async signIn(baseUrl: string, { email, password }: Player): Promise<void> {
     await this.page.goto(baseUrl);
@@ -18,7 +18,7 @@ export class GamePage extends PlayPage {
     await this.page.getByRole("heading", { name: "Games", exact: true }).waitFor();
   }
 
-  /** Finds the game in the catalogue by its title and opens its page. */
+  /** Finds the game in the catalogue by title and opens its page. */
   async openGame(title: string): Promise<void> {
     await this.page
       .getByRole("link", { name: /all games/i })
@@ -46,7 +46,7 @@ export class GamePage extends PlayPage {
     await this.seesPicture();
   }
 
-  /** Waits until nothing lies over the picture any more, and decoded frames go on arriving. */
+  /** Waits until nothing covers the picture and new frames are being decoded. */
   async seesPicture(): Promise<void> {
     await this.page.locator("[data-phase=playing]").waitFor({ timeout: startTimeoutMs });
     const seen = await eventually(async () => (await this.frames()) || undefined, {
@@ -59,33 +59,33 @@ export class GamePage extends PlayPage {
     });
   }
 
-  /** Presses and releases a key in the game, as often as asked. */
+  /** Presses and releases a key in the game `times` times. */
   async pressKey(code: string, times = 1): Promise<void> {
     await this.page.getByTestId(surfaceTestId).focus();
     for (let count = 0; count < times; count++) await this.page.keyboard.press(code, { delay: 40 });
   }
 
-  /** Clicks at a place of the game's picture, in its 1280 × 720 pixels. */
+  /** Clicks at a position of the game's picture, in its 1280 × 720 pixels. */
   async click(x: number, y: number): Promise<void> {
     await this.moveTo(x, y);
     await this.page.mouse.down();
     await this.page.mouse.up();
   }
 
-  /** The session's id, from the address of the play page. */
+  /** Returns the session's id from the address of the play page. */
   sessionId(): string {
     const id = /gs-[a-z0-9-]+/.exec(this.page.url())?.[0];
     if (id === undefined) throw new Error(`${this.page.url()} is not the page of a session`);
     return id;
   }
 
-  /** Waits for the page's word that the session is over. */
+  /** Waits until the page shows that the session has ended. */
   async seesEnd(title: string | RegExp, timeoutMs = 60_000): Promise<void> {
     await this.page.getByRole("heading", { name: title }).waitFor({ timeout: timeoutMs });
   }
 }
 
-/** Figures of a session of some seconds that cannot be told from made-up ones only if they were measured. */
+/** Expects figures that are plausible for a session of some seconds, and so were measured, not defaults. */
 export function expectPlausible(
   { cpuSeconds, peakMemoryMb }: ShownStatistics,
   { minMemoryMb }: { minMemoryMb: number },

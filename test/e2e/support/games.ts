@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 const archives = new Map<string, Promise<string>>();
 
-/** Path of the archive of a game under games/, made when it is not there. */
+/** Returns the archive of a game under games/, and builds it if it is missing. */
 export function gameArchive(game: string): Promise<string> {
   const archive = archives.get(game) ?? buildGame(game);
   archives.set(game, archive);
@@ -25,7 +25,7 @@ async function buildGame(game: string): Promise<string> {
   return stdout.trim();
 }
 
-/** Registration metadata of a game under games/. */
+/** Returns the registration metadata of a game under games/. */
 async function gameMetadata(game: string): Promise<Record<string, unknown>> {
   return JSON.parse(await readFile(join(repositoryRoot, "games", game, "game.json"), "utf8")) as Record<
     string,
@@ -36,20 +36,20 @@ async function gameMetadata(game: string): Promise<Record<string, unknown>> {
 let published: Promise<PublishedGame> | undefined;
 let publishedSmall: Promise<PublishedGame> | undefined;
 
-/** A game as players find it. */
+/** A published game. */
 export interface PublishedGame {
   slug: string;
   title: string;
 }
 
-/** Uploads the test card once in a run, under a name of its own; every node holds it then. */
+/** Uploads the test card once per run under a unique name. Resolves once every node has it. */
 export function publishTestCard(): Promise<PublishedGame> {
   return (published ??= publishCard({}));
 }
 
 /**
- * The test card on a display of a quarter of its size, which takes a quarter of the time to draw, to capture
- * and to encode: for many games at once.
+ * Publishes the test card with a quarter of the pixels, so that drawing, capturing and encoding take a
+ * quarter of the time. For tests with many games.
  */
 export function publishSmallTestCard(): Promise<PublishedGame> {
   return (publishedSmall ??= publishCard({ resources: { resolution: { width: 640, height: 360 } } }));
@@ -63,9 +63,8 @@ async function publishCard(fields: Pick<Partial<RegisterGameRequest>, "resources
 }
 
 /**
- * Registers a game under games/ for the run's partner, with these fields in place of its own, uploads the
- * archive, and waits until every node holds it: on the platform under test, or on another one. Returns how
- * many nodes these are.
+ * Registers a game under games/ with the run's partner and the given fields, uploads its archive, and waits
+ * until every node has it. `on` selects another platform. Returns the number of nodes.
  */
 export async function publishGame(
   game: string,
@@ -86,12 +85,12 @@ export async function publishGame(
   );
 }
 
-/** Where partners publish, and who admits them. */
+/** The parts of a platform that publishing needs. */
 type PartnersPlatform = Pick<Platform, "baseUrl" | "cli">;
 
 const partners = new Map<string, Promise<PartnerClient>>();
 
-/** The one partner that this run has on a platform, over the partner interface. */
+/** Returns the run's partner on a platform. */
 function partnerOf(on: PartnersPlatform): Promise<PartnerClient> {
   const partner = partners.get(on.baseUrl) ?? newPartner(on);
   partners.set(on.baseUrl, partner);

@@ -8,21 +8,21 @@ import { programPath } from "#test/support/processes/programs.ts";
 const run = promisify(execFile);
 const systemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
 
-/** Where the admin is, and what their machine knows. */
+/** Working folder and environment of the admin. */
 export interface GuidedAdminOptions {
-  /** Where the admin works. */
+  /** Working folder. */
   folder: string;
   kubeconfig: string;
-  /** Of an authority that the admin's machine trusts beside those that it trusts anyway. */
+  /** Certificate of an additional CA that the admin's machine trusts. */
   caFile?: string;
-  /** What the admin has set beside what the guide leaves to them. */
+  /** Additional environment variables. */
   env?: Record<string, string>;
   timeoutMs: number;
 }
 
-/** An admin who follows a guide of docs as it is written. */
+/** An admin who follows a guide in docs literally. */
 export class GuidedAdmin {
-  /** What the guide leaves to the admin. */
+  /** Settings that the guide leaves to the admin. */
   readonly settings: Record<string, string> = {};
   readonly #guide: Guide;
   readonly #options: GuidedAdminOptions;
@@ -38,8 +38,8 @@ export class GuidedAdmin {
   }
 
   /**
-   * Runs the guide's commands for these purposes, as they are or as changed, in a shell of their own; returns
-   * what they print.
+   * Runs the guide's commands for these purposes in a separate shell, unchanged or as rewritten by `change`.
+   * Returns their output.
    */
   async follow(
     purposes: readonly string[],

@@ -8,7 +8,7 @@ import { gameArchive, publishGame } from "./games.ts";
 
 const run = promisify(execFile);
 
-/** Acts of games/hostile; its README says what each does. */
+/** Acts of games/hostile, described in its README. */
 export type HostileAct =
   | "sockets"
   | "tricks"
@@ -26,14 +26,14 @@ export type HostileAct =
   | "shm"
   | "output";
 
-/** Publishes the hostile game once for each act, under names of this run alone; returns the slugs. */
+/** Publishes the hostile game for each act under unique names, and returns the slugs. */
 export async function publishHostile<Act extends HostileAct>(...acts: Act[]): Promise<Record<Act, string>> {
   const archive = await gameArchive("hostile");
   const pairs = await Promise.all(acts.map(async (act) => [act, await publishAct(act, archive)] as const));
   return Object.fromEntries(pairs) as Record<Act, string>;
 }
 
-/** Publishes the act `sockets` with the addresses, as HOST:PORT, that it is to try; returns the slug. */
+/** Publishes the act `sockets` with the addresses (HOST:PORT) that it tries to reach. Returns the slug. */
 export async function publishSockets(targets: readonly string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "joypod-hostile-"));
   try {

@@ -11,8 +11,8 @@ import { readStoredSave } from "./storedSave.ts";
 const mebibyte = 2 ** 20;
 
 /**
- * At most two acts: one on each node, beside a neighbour. A line of the game says when each has done its
- * worst; names may end it by its memory.
+ * At most two acts, one on each node next to a neighbour. `worst` matches each game's line after its worst
+ * action. The act `names` may be ended by its memory limit.
  */
 export interface HostileRound {
   acts: HostileAct[];
@@ -20,8 +20,8 @@ export interface HostileRound {
 }
 
 /**
- * Registers a test of each round in the suite that calls it, and returns the neighbours, one on each node,
- * that play meanwhile.
+ * Registers a test for each round in the calling suite. Returns the neighbours, one on each node, that play
+ * during the rounds.
  */
 export function hostileSavesOfSuite(rounds: readonly HostileRound[]): readonly Neighbour[] {
   const launch = hostileSessionsOfSuite();
@@ -84,9 +84,9 @@ async function lookAt(host: GameNodeHost): Promise<Look> {
 }
 
 /**
- * The last state, or the good one before it, is stored, and whoever looks is told which: when the session
- * ends, or soon after it where gigabytes that the game has written kept the disk busy for longer than an end
- * waits for its save.
+ * Expects that the last state, or the good one before it, is stored, and that the player is told which. This
+ * may happen shortly after the session's end, if gigabytes written by the game keep the disk busy longer than
+ * an end waits for its save.
  */
 async function expectSaved(session: HostileSession): Promise<void> {
   const { id, player } = session;

@@ -5,10 +5,10 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { PlayerHttp } from "#test/support/http/playerHttp.ts";
 import { platform, sessionsNamespace } from "./platform.ts";
 
-/** Well below the idle timeout of test/e2e/values.yaml. */
+/** Far below the idle timeout of test/e2e/values.yaml. */
 const keepaliveMs = 15_000;
 
-/** A session of the hostile game, of a player who has no browser. */
+/** A session of the hostile game, whose player has no browser. */
 export class HostileSession {
   readonly id: string;
   readonly player: PlayerHttp;
@@ -23,7 +23,7 @@ export class HostileSession {
     ).unref();
   }
 
-  /** A session that runs, whose game waits to be told to begin. */
+  /** Launches a session. Resolves when it is running and its game waits for `begin`. */
   static async launch(slug: string): Promise<HostileSession> {
     const installed = await platform();
     const player = await PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer());
@@ -37,14 +37,14 @@ export class HostileSession {
     return (await platform()).gameSessions.get({ namespace: sessionsNamespace, name: this.id });
   }
 
-  /** The node that it was placed on. */
+  /** Returns the session's node. */
   async nodeName(): Promise<string> {
     const name = (await this.object()).status?.nodeName;
     if (name === undefined) throw new Error(`${this.id} has no node.`);
     return name;
   }
 
-  /** The uid of its pod. */
+  /** Returns the uid of its pod. */
   async podUid(): Promise<string> {
     return (await (await platform()).pods.get({ namespace: sessionsNamespace, name: this.id })).metadata.uid;
   }
@@ -55,12 +55,12 @@ export class HostileSession {
     return ip;
   }
 
-  /** Tells the game to do what it does. */
+  /** Lets the game begin its act. */
   async begin(): Promise<void> {
     await this.#kubectl("exec", this.id, "-c", "game", "--", "touch", "/tmp/begin");
   }
 
-  /** What the game has told so far: results by names, of a name that it told twice the later one. */
+  /** Returns the results that the game has reported so far, by name. The last report of a name counts. */
   async results(): Promise<Map<string, string>> {
     const log = await this.#kubectl("logs", this.id, "-c", "game", "--tail", "5000");
     const lines = log.split("\n").flatMap((line) => /^act (.+?): (.*)$/.exec(line)?.slice(1, 3) ?? []);
@@ -72,7 +72,7 @@ export class HostileSession {
     );
   }
 
-  /** Waits until the game has told a line with this result, and returns what it has told. */
+  /** Waits until the game has reported this result, and returns all results. */
   tells(result: string | RegExp, timeoutMs = 30_000): Promise<Map<string, string>> {
     const isIt = (line: string): boolean =>
       typeof result === "string" ? line === result : result.test(line);
@@ -87,7 +87,7 @@ export class HostileSession {
     );
   }
 
-  /** Waits until a save of the session, which the act is to leave alone, is in the object store. */
+  /** Waits until a save of the session is in the object store, for acts that must not affect saves. */
   storesProgress(): Promise<string> {
     return eventually(async () => (await this.object()).status?.save?.objectKey, {
       timeoutMs: 45_000,
@@ -96,7 +96,7 @@ export class HostileSession {
     });
   }
 
-  /** Waits for the end, after asking for it unless the game has ended by itself. */
+  /** Waits for the end of the session. Stops it first unless `isAsked` is false. */
   async finish({ isAsked = true } = {}): Promise<GameSession> {
     if (isAsked) await this.player.stop(this.id);
     const finished = await this.#objectWhen(isFinished, "be finished");
@@ -104,7 +104,7 @@ export class HostileSession {
     return finished;
   }
 
-  /** Waits until the last save of a finished session is stored, be it after its end. */
+  /** Waits until the last save of a finished session is stored, which may happen after the session's end. */
   persistsSave(): Promise<GameSession> {
     return this.#objectWhen(
       ({ status }) => isConditionTrue(status?.conditions, "SavePersisted"),
@@ -112,7 +112,7 @@ export class HostileSession {
     );
   }
 
-  /** Ends what is left of it, whatever the test came to. */
+  /** Ends the session if it is still active. */
   async discard(): Promise<void> {
     clearInterval(this.#keepalive);
     await this.player.stop(this.id).catch(() => undefined);
@@ -134,7 +134,9 @@ export class HostileSession {
   }
 }
 
-/** Launches sessions of the hostile game and ends, after each test, what it left running. */
+/**
+ * Returns a function that launches sessions of the hostile game. After each test, ends those that are active.
+ */
 export function hostileSessionsOfSuite(): (slug: string) => Promise<HostileSession> {
   const sessions: HostileSession[] = [];
   afterEach(async () => {

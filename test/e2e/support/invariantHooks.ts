@@ -2,7 +2,7 @@ import { invariantHooks } from "#test/support/invariants/invariantHooks.ts";
 import { platform } from "./platform.ts";
 import { openPlatformStores } from "./platformStores.ts";
 
-/** A look costs the platform two short lists and one statement. */
+/** Each check costs the platform two short lists and one statement. */
 const intervalMs = 1_000;
 
 /** For mocha's `--require`. */

@@ -4,14 +4,13 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import type { GameNodeHost } from "./gameNodeHost.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
 
-/** How long what is left of a session may stay: a pod's whole grace is two minutes. */
+/** How long remains of a session may exist: the grace period of a pod is two minutes. */
 const cleanUpMs = 150_000;
 
 /**
- * Waits until everything that the platform keeps about sessions agrees: one active session a player, an
- * object for each active row and none without a row, a pod for none but active ones, slots of nodes counted
- * right. Of the sessions that have ended nothing is left: no pod, no folder on a node, no save slot that they
- * own.
+ * Waits until all state about sessions is consistent: at most one active session per player, an object for
+ * each active row and for no other, pods only for active sessions, and correct slot counts of nodes. Of the
+ * ended sessions, no pod, no folder on a node and no owned save slot may remain.
  */
 export async function expectOrder(hosts: readonly GameNodeHost[], ended: readonly string[]): Promise<void> {
   await eventually(
@@ -71,7 +70,7 @@ interface Row {
   isOwner: boolean;
 }
 
-/** What the database says of the sessions of the last hour. */
+/** Reads the sessions of the last hour from the database. */
 async function readRows(): Promise<Row[]> {
   const query = `SELECT id, user_id, ended_at IS NOT NULL, slot_id IS NOT NULL AND slot_released_at IS NULL FROM game_sessions
     WHERE ended_at IS NULL OR ended_at > now() - interval '1 hour'`;

@@ -15,7 +15,8 @@ exec "$here/engine/testcard"
 `;
 
 /**
- * Publishes the test card with a launcher that adds a line to the file journal of its save; returns the slug.
+ * Publishes the test card with a launcher that adds a line to the file `journal` of its save. Returns the
+ * slug.
  */
 export async function publishJournal(): Promise<string> {
   const id = randomBytes(3).toString("hex");

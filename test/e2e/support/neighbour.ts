@@ -6,7 +6,7 @@ import { platform, sessionsNamespace } from "./platform.ts";
 import type { Players } from "./players.ts";
 import { operatorTicket, streamerUrl } from "./streamerAccess.ts";
 
-/** A player who plays the test card in peace, beside whatever else runs on the node. */
+/** A player of the test card who must not be disturbed by whatever else runs on the node. */
 export class Neighbour {
   readonly game: GamePage;
   readonly nodeName: string;
@@ -19,8 +19,8 @@ export class Neighbour {
   }
 
   /**
-   * A running session that shows its picture. The page is not traced, which would cost more than most of what
-   * it does.
+   * Starts a session and waits for its picture. The page is not traced, because tracing costs more than most
+   * of its work.
    */
   static async moveIn(players: Players): Promise<Neighbour> {
     const { title } = await publishTestCard();
@@ -34,9 +34,8 @@ export class Neighbour {
   }
 
   /**
-   * Pictures a second that the streamer sends, over so many seconds: a rate needs a window. Counted where the
-   * stream is made: how many the browser can show depends on what the node leaves of a machine that they
-   * share.
+   * Returns the frames per second that the streamer sends, over the given seconds. Measured at the streamer,
+   * because the frames that the browser shows depend on the load that nodes put on the shared machine.
    */
   async frameRate(seconds: number): Promise<number> {
     const args = [
@@ -50,13 +49,13 @@ export class Neighbour {
     return rate;
   }
 
-  /** Presses a key once more and waits until the picture shows it. */
+  /** Presses a key and waits until the picture shows it. */
   async plays(pressesSoFar: number): Promise<void> {
     await this.game.pressKey("Space");
     await new TestCard(this.game).showsPresses(pressesSoFar + 1);
   }
 
-  /** Stops, and checks that the save of the whole time is stored. */
+  /** Stops, and checks that the save of the whole session is stored. */
   async movesOut(): Promise<void> {
     await this.game.stop();
     const { status } = await (
@@ -67,8 +66,8 @@ export class Neighbour {
 }
 
 /**
- * Runs in the API's pod, which session pods take connections of: address, ticket and milliseconds in, frames
- * a second out.
+ * Runs in the API's pod, which session pods accept connections from. Arguments: address, ticket and
+ * milliseconds. Prints frames per second.
  */
 const measureFrames = `const [url, ticket, windowMs] = process.argv.slice(1);
 const framesSent = async () => {

@@ -2,14 +2,15 @@ import { containerEngine } from "#test/support/session/containers.ts";
 
 let engine: ReturnType<typeof containerEngine> | undefined;
 
-/** Runs a command in a node of the local cluster, which is a container, and returns its standard output. */
+/** Runs a command in a node of the local cluster, which is a container. Returns its standard output. */
 export async function runOnNode(node: string, ...command: string[]): Promise<string> {
   return runEngine("exec", node, ...command);
 }
 
 /**
- * Returns the address at which the node, and the containers and pods beside it, reach what listens on this
- * machine. Throws when it has no gateway.
+ * Returns the address at which the node and its containers and pods reach this machine.
+ *
+ * @throws If it has no gateway.
  */
 export async function gatewayOf(node: string): Promise<string> {
   const route = await runOnNode(node, "ip", "-4", "route", "show", "default");
@@ -18,15 +19,16 @@ export async function gatewayOf(node: string): Promise<string> {
   return address;
 }
 
-/** Runs the container engine with these arguments, as to pause a node, and returns its standard output. */
+/**
+ * Runs the container engine with these arguments, for example to pause a node. Returns its standard output.
+ */
 export async function runEngine(...args: string[]): Promise<string> {
   engine ??= containerEngine();
   return (await engine).run(...args);
 }
 
 /**
- * Sends a signal to the processes of the node that the pattern finds; those of one that is stopped or gone
- * are no error.
+ * Sends a signal to the node's processes that match the pattern. Does nothing if the node is stopped or gone.
  */
 export async function signalOnNode(
   node: string,

@@ -4,20 +4,20 @@ import { publishDiary } from "./diaryGame.ts";
 import { GameNodeHost } from "./gameNodeHost.ts";
 import { expectOrder } from "./invariants.ts";
 
-/** Sessions in three phases when a fault comes to the node of the first two. */
+/** Sessions in three phases at the time of a fault on the node of the first two. */
 export interface Phases {
-  /** A running session with a stored save, and the uid of its pod. */
+  /** A running session with a stored save. */
   playing: DiarySession;
   podUid: string;
-  /** One that was told to stop some moments ago: its game takes the time that it is given. */
+  /** A session that is stopping: its game uses its whole grace period. */
   stopping: DiarySession;
-  /** One that runs on the other node. */
+  /** A running session on the other node. */
   neighbour: DiarySession;
 }
 
 /**
- * What tests of faults on a cluster with two game nodes share. After each test all nodes are healed and all
- * sessions ended.
+ * Shared by tests of faults on a cluster with two game nodes. After each test, heals all nodes and ends all
+ * sessions.
  */
 export class NodeFault {
   readonly #players: DiaryPlayer[] = [];
@@ -25,7 +25,7 @@ export class NodeFault {
   #hosts: GameNodeHost[] = [];
   #slug = "";
 
-  /** For the suite that calls it. */
+  /** Creates an instance for the calling suite. */
   static ofSuite(): NodeFault {
     const faults = new NodeFault();
     before(() => faults.#prepare());
@@ -35,22 +35,22 @@ export class NodeFault {
     return faults;
   }
 
-  /** The node that a fault comes to. */
+  /** The node that the fault affects. */
   get node(): GameNodeHost {
     return this.#host(0);
   }
 
-  /** The one that stays as it is, mostly. */
+  /** The node that is usually not affected. */
   get other(): GameNodeHost {
     return this.#host(1);
   }
 
-  /** Makes sure that what a test did to the cluster is undone, whatever the test comes to. */
+  /** Registers a repair that runs after the test, whether it passes or fails. */
   repairAfter(repair: () => Promise<unknown>): void {
     this.#repairs.push(repair);
   }
 
-  /** A player of the diary, or of this game. */
+  /** Creates a player of the diary, or of the given game. */
   async player(slug = this.#slug): Promise<DiaryPlayer> {
     const player = await DiaryPlayer.signIn(slug);
     this.#players.push(player);
@@ -58,8 +58,8 @@ export class NodeFault {
   }
 
   /**
-   * Launches while the other node is cordoned, and returns the session when it has its place; a fault may
-   * come right before the launch.
+   * Launches a session while the other node is cordoned, and returns it once it is placed. `strike` injects a
+   * fault right before the launch.
    */
   async launchOn(
     host: GameNodeHost,
@@ -74,7 +74,7 @@ export class NodeFault {
     });
   }
 
-  /** Two sessions on the node and one on the other, all of them playing. */
+  /** Starts two sessions on the node and one on the other, all running. */
   async play(): Promise<Pick<Phases, "playing" | "podUid" | "neighbour"> & { second: DiarySession }> {
     const [first, second, third] = [await this.player(), await this.player(), await this.player()];
     const playing = await this.launchOn(this.node, first);
@@ -85,14 +85,16 @@ export class NodeFault {
     return { playing, second: next, neighbour, podUid: await playing.podUid() };
   }
 
-  /** The same, one of which is then told to stop. */
+  /** Does the same, and then stops one of the two sessions. */
   async phases(): Promise<Phases> {
     const { second: stopping, ...rest } = await this.play();
     await stopping.beginsToStop();
     return { ...rest, stopping };
   }
 
-  /** Ends the sessions, and expects that nothing is left of them and that all that remains is in order. */
+  /**
+   * Ends the sessions, and expects that nothing of them is left and that all remaining state is consistent.
+   */
   async expectOrder(...ended: readonly DiarySession[]): Promise<void> {
     await expectOrder(
       [this.node, this.other],
@@ -134,7 +136,7 @@ export class NodeFault {
       ...this.#hosts.map((host) => () => host.heal()),
       ...players,
     ]) {
-      // One that fails must not keep the others from being done.
+      // A failed repair must not prevent the others.
       await repair().catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0)

@@ -2,16 +2,19 @@ import { isIPv4 } from "node:net";
 import { runOnNode } from "./nodeContainer.ts";
 import { platform } from "./platform.ts";
 
-/** In the nodes' network, far from those that the container engine hands out, which go up from the first. */
+/**
+ * The last byte of an address in the nodes' network that the container engine will not assign, because it
+ * counts up from the first one.
+ */
 const lastByte = 250;
 const networkDevice = "eth0";
 
 /**
- * Stands in for a cloud's load balancer, as those do that need no cloud: an address of the nodes' network
- * that a node takes beside its own, and that is in the Service's status, so that kube-proxy there serves it.
+ * A load balancer that works without a cloud: an additional address of a node, which is set in the Service's
+ * status, so that kube-proxy on the node serves it.
  */
 export class NodeLoadBalancer {
-  /** Known before a Service has it. */
+  /** The address, known before a Service uses it. */
   readonly address: string;
   readonly #nodes: readonly string[];
 
@@ -45,7 +48,7 @@ export class NodeLoadBalancer {
     return balancer;
   }
 
-  /** Lets the Service have the address, on this node. */
+  /** Assigns the address to the Service, on this node. */
   async serve(namespace: string, service: string, node: string): Promise<void> {
     await runOnNode(node, "ip", "address", "add", `${this.address}/32`, "dev", networkDevice);
     const status = { loadBalancer: { ingress: [{ ip: this.address }] } };
@@ -64,7 +67,7 @@ export class NodeLoadBalancer {
     ]);
   }
 
-  /** Takes the address from whichever node has it. */
+  /** Removes the address from the node that has it. */
   async release(): Promise<void> {
     for (const node of this.#nodes) {
       if (

@@ -3,7 +3,7 @@ import type { FreshCluster } from "./freshCluster.ts";
 const password = "an-admins-own-password";
 const pullSecret = "registry";
 
-/** How an admin's own stores are reached, from the cluster and from their machine. */
+/** Addresses of an admin's own stores, from the cluster and from this machine. */
 export interface OwnStores {
   databaseUrl: string;
   redisUrl: string;
@@ -13,14 +13,14 @@ export interface OwnStores {
 }
 
 interface Store {
-  /** Of the pod, and of its image among those of a release. */
+  /** Name of the pod, and of its image in a release. */
   name: string;
   command?: string[];
   env: Record<string, string>;
   ready: object;
 }
 
-/** A registry's folder with the images of a version, and a file with its password. */
+/** The registry folder of a version's images, and a file with the registry's password. */
 export interface ImageSource {
   registry: string;
   version: string;
@@ -28,8 +28,8 @@ export interface ImageSource {
 }
 
 /**
- * Runs Postgres, Redis and MinIO, which are no part of the installation, on the address of the control-plane
- * node; resolves when all are ready.
+ * Runs Postgres, Redis and MinIO outside the release, on the address of the control-plane node. Resolves when
+ * all are ready.
  */
 export async function startOwnStores(cluster: FreshCluster, source: ImageSource): Promise<OwnStores> {
   await cluster.kubectl([

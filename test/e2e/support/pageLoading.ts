@@ -1,6 +1,6 @@
 import type { ConsoleMessage, Page, Request, Response } from "playwright-core";
 
-/** What a page asks for while it is loaded, for whoever has to find out why it shows nothing. */
+/** Records the requests of a loading page, to find out why it shows nothing. */
 export class PageLoading {
   readonly #page: Page;
   readonly #navigations: Response[] = [];
@@ -17,7 +17,7 @@ export class PageLoading {
     page.on("console", this.#onConsole).on("pageerror", this.#onError);
   }
 
-  /** Listens no more. */
+  /** Stops recording. */
   end(): void {
     const page = this.#page;
     page
@@ -29,8 +29,7 @@ export class PageLoading {
   }
 
   /**
-   * Returns who answered with the page, also where it reloaded itself, and what failed, or is not answered
-   * yet.
+   * Returns which API replicas served the page, including reloads, and which requests failed or are pending.
    */
   async describe(): Promise<string> {
     const answered = await Promise.all(this.#navigations.map(textOfPage));

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { eventually } from "#test/support/clocks/eventually.ts";
 
-/** Mean colours of a coarse grid over the decoded picture, three numbers a cell. */
+/** Mean colours of a coarse grid over the decoded picture, three numbers per cell. */
 export type Grid = number[];
 
 export async function gridOf(page: Page): Promise<Grid> {
@@ -14,14 +14,14 @@ export async function gridOf(page: Page): Promise<Grid> {
   return page.evaluate<Grid>(`${JSON.stringify(areas)}.flatMap((area) => joypodProbe.color(area))`);
 }
 
-/** Mean difference of two pictures, in steps of a colour channel. */
+/** Returns the mean difference of two pictures, in steps of a colour channel. */
 export function distance(one: Grid, other: Grid): number {
   return one.reduce((sum, value, index) => sum + Math.abs(value - (other[index] ?? 0)), 0) / one.length;
 }
 
 /**
- * Waits for a picture of more than one colour that a second changes little: loading screens and fades are
- * over.
+ * Waits for a picture with more than one colour that changes little within a second, which means that loading
+ * screens and fades are over.
  */
 export async function steadyPicture(page: Page, timeoutMs = 120_000): Promise<Grid> {
   let last = await gridOf(page);

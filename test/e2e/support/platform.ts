@@ -18,12 +18,12 @@ export const releaseNamespace = "joypod";
 export const nodesNamespace = "joypod-nodes";
 export const sessionsNamespace = "joypod-sessions";
 
-/** The namespace of a program's pods. */
+/** Returns the namespace of a program's pods. */
 export function namespaceOf(component: string): string {
   return component === "node-agent" ? nodesNamespace : releaseNamespace;
 }
 
-/** The least that `joypod user import` takes. */
+/** The lowest bcrypt cost that `joypod user import` accepts. */
 const importedCost = 10;
 const playersAtOnce = 20;
 
@@ -33,15 +33,15 @@ export interface Player {
   password: string;
 }
 
-/** The installed platform under test: `make up` made it in the cluster that JOYPOD_CLUSTER names. */
+/** The platform under test, which `make up` installed in the cluster JOYPOD_CLUSTER. */
 export class Platform {
-  /** Where players find the web page. */
+  /** URL of the web page. */
   readonly baseUrl: string;
   readonly kubeconfig: string;
   /** The `joypod` command. */
   readonly cli: JoypodCli;
   readonly #kubectl: string;
-  /** Those that nobody has been given yet. */
+  /** Players that are not used yet. */
   readonly #players: Player[] = [];
   #importing: Promise<void> | undefined;
   readonly gameSessions: ResourceClient<GameSession>;
@@ -67,12 +67,12 @@ export class Platform {
     );
   }
 
-  /** The platform of another cluster. */
+  /** Returns the platform of another cluster. */
   static async at({ baseUrl, kubeconfig }: Pick<Platform, "baseUrl" | "kubeconfig">): Promise<Platform> {
     return new Platform(baseUrl, kubeconfig, await programPath("kubectl"));
   }
 
-  /** Output of a node script in the API's container: what an ordinary pod can do. */
+  /** Runs a Node script in the API's container, as an ordinary pod, and returns its output. */
   inApiPod(script: string, ...args: string[]): Promise<string> {
     return this.kubectl([
       "-n",
@@ -89,7 +89,7 @@ export class Platform {
     ]);
   }
 
-  /** Output of a kubectl command. */
+  /** Runs kubectl and returns its output. */
   async kubectl(args: string[], input?: string): Promise<string> {
     const running = run(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args], {
       timeout: 180_000,
@@ -99,12 +99,16 @@ export class Platform {
     return (await running).stdout;
   }
 
-  /** A kubectl command that goes on until it is ended. */
+  /** Starts a kubectl command that runs until it is killed. */
   startKubectl(args: readonly string[]): ChildProcessWithoutNullStreams {
     return spawn(this.#kubectl, ["--kubeconfig", this.kubeconfig, ...args]);
   }
 
-  /** Ends a program's pods as a crash would; returns their names, and fails where there are none. */
+  /**
+   * Kills a program's pods as in a crash, and returns their names.
+   *
+   * @throws If there are none.
+   */
   async killPods(component: "operator" | "node-agent"): Promise<string[]> {
     const selector = `app.kubernetes.io/component=${component}`;
     const printed = await this.kubectl([
@@ -124,9 +128,9 @@ export class Platform {
     return names;
   }
 
-  /** A player of this test alone. */
+  /** Returns a player that only this test uses. */
   async createPlayer(): Promise<Player> {
-    // The command takes a second, for one player as for many.
+    // The command takes a second for any number of players, so several are created at a time.
     let player = this.#players.pop();
     while (player === undefined) {
       await (this.#importing ??= this.#importPlayers().finally(() => (this.#importing = undefined)));
@@ -146,7 +150,7 @@ export class Platform {
     this.#players.push(...players);
   }
 
-  /** The player's newest session, or undefined. */
+  /** Returns the player's newest session, or undefined. */
   async gameSessionOf(userId: string): Promise<GameSession | undefined> {
     const { items } = await this.gameSessions.list({
       namespace: sessionsNamespace,
@@ -157,7 +161,7 @@ export class Platform {
     )[0];
   }
 
-  /** What an admin would look at when something went wrong. */
+  /** Returns pods, events and logs for troubleshooting. */
   async diagnosis(): Promise<string> {
     const looks = [
       ["get", "nodes,gnode", "-o", "wide"],
@@ -181,12 +185,12 @@ export class Platform {
 
 let opened: Promise<Platform> | undefined;
 
-/** The run's one platform, or the one that a suite with a cluster of its own has named. */
+/** Returns the platform under test, or the one that `usePlatform` has set. */
 export function platform(): Promise<Platform> {
   return (opened ??= Platform.open());
 }
 
-/** Makes another platform the one that is meant, until it is called with none. */
+/** Sets another platform as the one under test, or resets it if called with undefined. */
 export function usePlatform(other: Platform | undefined): void {
   opened = other && Promise.resolve(other);
 }

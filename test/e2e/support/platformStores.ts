@@ -8,10 +8,10 @@ import { DatabaseShell } from "./databaseShell.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
 import { signedAddresses } from "./storedSave.ts";
 
-/** An API server that a test has stopped must not hold up the next look. */
+/** Limits, because an API server that a test has stopped must not delay the next check. */
 const transportOptions = { deadlineMs: 10_000, maxAttempts: 1 };
 
-/** Reads addresses by their keys from its input, and prints the digests of what is there. */
+/** Reads URLs by key from standard input, and prints the digests of the existing objects. */
 const digestScript = `
 const { createHash } = require("node:crypto");
 (async () => {
@@ -28,8 +28,8 @@ const { createHash } = require("node:crypto");
 })();`;
 
 /**
- * The stores of the running platform, of which database and object store can be reached from inside the
- * cluster alone.
+ * Opens the stores of the running platform. The database and the object store can be reached only inside the
+ * cluster.
  */
 export async function openPlatformStores(): Promise<InvariantStores & { close: () => void }> {
   const installed = await platform();

@@ -9,7 +9,7 @@ import { platform, type Player } from "./platform.ts";
 
 const results = join(repositoryRoot, "test-results");
 
-/** Players for the tests of a suite; what a test leaves running is ended after it. */
+/** Returns the players of a suite. After each test, ends the sessions that are active. */
 export function playersOfSuite(): Players {
   const players = new Players();
   afterEach(async function () {
@@ -21,16 +21,16 @@ export function playersOfSuite(): Players {
   return players;
 }
 
-/** The signed-in players of one test, each with a browser profile of their own. */
+/** The signed-in players of a test, each with a separate browser profile. */
 export class Players {
   readonly #contexts: BrowserContext[] = [];
-  /** What ends the traces of those that have one. */
+  /** Functions that end the traces of contexts that have one. */
   readonly #endTrace = new WeakMap<BrowserContext, (file?: string) => Promise<void>>();
   #browser: Browser | undefined;
 
   /**
-   * A new player, signed in and looking at the catalogue. What is measured is not traced: that costs the page
-   * more than most of what it does.
+   * Returns a new player who is signed in and on the catalogue page. Disable tracing for measurements,
+   * because it costs more than most of the page's work.
    */
   async signIn({ isTraced = true } = {}): Promise<{ game: GamePage; player: Player; userId: string }> {
     const installed = await platform();
@@ -51,8 +51,8 @@ export class Players {
   }
 
   /**
-   * Ends the test's sessions and closes its pages; after a failure keeps traces, screenshots and what an
-   * admin would look at.
+   * Ends the test's sessions and closes its pages. After a failure, keeps traces, screenshots and the
+   * platform's state.
    */
   async close(test: Mocha.Test | undefined): Promise<void> {
     const isFailed = test?.state !== "passed";
@@ -65,7 +65,7 @@ export class Players {
     }
   }
 
-  /** Ends everything without keeping evidence, for those that are no tests. */
+  /** Ends everything without keeping evidence, for uses outside tests. */
   async discard(): Promise<void> {
     for (const context of this.#contexts.splice(0)) await stopSessions(context).catch(() => undefined);
     await this.quit();
@@ -76,7 +76,7 @@ export class Players {
   }
 }
 
-/** So that one test's sessions do not take the next one's slots. */
+/** Ends sessions so that they do not block the slots of the next test. */
 async function stopSessions(context: BrowserContext): Promise<void> {
   const { baseUrl } = await platform();
   const response = await context.request.get(`${baseUrl}/api/game/sessions`);

@@ -7,7 +7,9 @@ import { platform, releaseNamespace } from "./platform.ts";
 const run = promisify(execFile);
 const deadlineMs = 240_000;
 
-/** Upgrades the release with these values on top of its own; resolves when its programs run with them. */
+/**
+ * Upgrades the release with these values in addition to its own. Resolves when its programs run with them.
+ */
 export async function upgradeRelease(values: object): Promise<void> {
   await helm(
     "upgrade",
@@ -20,12 +22,12 @@ export async function upgradeRelease(values: object): Promise<void> {
   );
 }
 
-/** Takes the last upgrade back; resolves when the programs run as before. */
+/** Rolls back the last upgrade. Resolves when the programs run as before. */
 export async function rollBackRelease(): Promise<void> {
   await helm("rollback", "joypod", "--wait");
 }
 
-/** Runs one pod of `helm test`; resolves with what it printed. */
+/** Runs one pod of `helm test`, and returns its output. */
 export async function testRelease(pod: string): Promise<{ isPassed: boolean; output: string }> {
   const isPassed = await helm("test", "joypod", "--filter", `name=${pod}`).then(
     () => true,
@@ -34,7 +36,7 @@ export async function testRelease(pod: string): Promise<{ isPassed: boolean; out
   return { isPassed, output: await (await platform()).kubectl(["-n", releaseNamespace, "logs", pod]) };
 }
 
-/** One assignment per group of values, which are changed together. */
+/** Returns one assignment for each group of values. */
 function toAssignments(values: object): string {
   return Object.entries(values)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)

@@ -9,35 +9,40 @@ import { clusterFolder, clusterState, mainCluster } from "./clusterState.ts";
 const run = promisify(execFile);
 const buildTimeoutMs = 40 * 60_000;
 
-/** The oldest release that an upgrade is promised from; another commit, tag or branch may be named. */
+/**
+ * The oldest release from which upgrades are supported. RELEASE_BEFORE may be another commit, tag or branch.
+ */
 const ref = process.env["RELEASE_BEFORE"] ?? "dbd3045c1389b54a3dbb9b63159f6f04c4198883";
-/** Beside the images of this commit: what is loaded under another tag of the same name, a node removes. */
+/**
+ * Different from the repository of current images, because loading an image removes its other tags from the
+ * nodes.
+ */
 const imageRepository = "localhost/joypod-before";
-/** Its programs. The stores are today's: that they restart is another test's. */
+/** Images of Joypod's programs. The stores keep today's images: their restart is tested elsewhere. */
 const programImages = ["controlPlane", "game", "streamer"];
 const storeImages = ["postgres", "redis", "minio"];
-/** The cluster whose folder its tools write to. */
+/** The cluster name that the old release's tools write their state under. */
 const cluster = "before";
 
-/** File with the references of the images of `make up`. */
+/** The file with the image references of `make up`. */
 export const todaysImages = join(clusterFolder(mainCluster), "images.yaml");
 
-/** A release of before, built from its commit by its own tools. */
+/** An old release, built from its commit with its own tools. */
 export interface ReleaseBefore {
-  /** Folder of its chart. */
+  /** The chart's folder. */
   chart: string;
-  /** File with the references of its images, which Helm reads. */
+  /** The file with image references, which Helm reads. */
   images: string;
 }
 
 /**
- * Builds it, which takes some ten minutes the first time, in a folder of the cache. Needs its commit in this
- * clone, and what `make up` needs.
+ * Builds the old release in the cache folder, which takes about ten minutes the first time. Requires its
+ * commit in this clone, and the prerequisites of `make up`.
  */
 export async function buildReleaseBefore(): Promise<ReleaseBefore> {
   const commit = await commitOf(ref);
   const engine = clusterState(mainCluster, "ENGINE");
-  // Beside the folders of the clusters.
+  // Next to the clusters' folders.
   const folder = join(clusterFolder(mainCluster), "../../releases", commit.slice(0, 12));
   const [source, cache] = [join(folder, "source"), join(folder, "cache")];
   await unpack(commit, source);
@@ -81,7 +86,7 @@ async function commitOf(name: string): Promise<string> {
   }
 }
 
-/** Lays out the files of the commit, once. */
+/** Extracts the files of the commit once. */
 async function unpack(commit: string, source: string): Promise<void> {
   if (existsSync(source)) return;
   const draft = `${source}.new`;
@@ -99,8 +104,8 @@ async function unpack(commit: string, source: string): Promise<void> {
 }
 
 /**
- * Its tools want to have compiled their MinIO before they build any image; none of those that are built here
- * has it.
+ * Creates a placeholder for MinIO: the old tools compile it before building any image, but the images built
+ * here do not contain it.
  */
 async function standInForMinio(path: string): Promise<void> {
   const link = path.trim();

@@ -4,7 +4,7 @@ import { programPath } from "#test/support/processes/programs.ts";
 import type { ScrapeTarget } from "#test/support/metrics/prometheus.ts";
 import type { Platform } from "./platform.ts";
 
-/** Ports of metrics, as the chart's PodMonitors name them, by component. */
+/** Metrics ports of the chart's PodMonitors by component. */
 const metricsPorts: Readonly<Record<string, number>> = {
   api: 8083,
   operator: 8081,
@@ -26,7 +26,7 @@ const Pods = z.object({
   ),
 });
 
-/** The pods of the platform's programs, on the way to them that `kubectl proxy` opens. */
+/** The platform's pods, reached through `kubectl proxy`. */
 export class ScrapeTargets {
   readonly targets: readonly ScrapeTarget[];
   readonly #proxy: ChildProgram;

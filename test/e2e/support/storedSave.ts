@@ -2,8 +2,8 @@ import { Client } from "minio";
 import { platform, releaseNamespace } from "./platform.ts";
 
 /**
- * Reads a file out of a stored save by its name; undefined when the save has none of that name. The store can
- * be reached from inside the cluster alone, so the API's pod fetches, by an address that is signed here.
+ * Reads a file from a stored save by name. Returns undefined if the save does not have it. The store can be
+ * reached only inside the cluster, so the API's pod fetches a URL that is signed here.
  */
 export async function readStoredSave(objectKey: string, file: string): Promise<string | undefined> {
   const installed = await platform();
@@ -32,7 +32,7 @@ export async function readStoredSave(objectKey: string, file: string): Promise<s
   }
 }
 
-/** Addresses that read these objects for ten minutes; nothing is asked of the store for them. */
+/** Returns URLs to read these objects, valid for ten minutes. Signing sends no request to the store. */
 export async function signedAddresses(objectKeys: readonly string[]): Promise<string[]> {
   const installed = await platform();
   const { data } = JSON.parse(

@@ -3,8 +3,8 @@ import { createOperatorTickets } from "#operator/streamers/askStreamer.ts";
 import { platform, releaseNamespace, sessionsNamespace } from "./platform.ts";
 
 /**
- * Returns the operator's ticket to a session's streamer, as a cluster admin can sign it who reads the
- * release's secrets.
+ * Returns the operator's ticket for a session's streamer, signed with the release's secret, as a cluster
+ * admin could.
  */
 export async function operatorTicket(sessionId: string): Promise<string> {
   const encoded = await (
@@ -22,7 +22,7 @@ export async function operatorTicket(sessionId: string): Promise<string> {
   return createOperatorTickets(secret, systemClock).sign(sessionId);
 }
 
-/** Returns where a session's streamer takes requests, from inside the cluster. */
+/** Returns the URL of a session's streamer inside the cluster. */
 export async function streamerUrl(sessionId: string): Promise<string> {
   const { status } = await (
     await platform()

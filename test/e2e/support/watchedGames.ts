@@ -7,20 +7,19 @@ import { platform, sessionsNamespace } from "./platform.ts";
 import type { Players } from "./players.ts";
 import { PagePlayer, ReceivingPlayer, type WatchedPlayer } from "./watchedPlayer.ts";
 
-/** What a page asks for over and over. */
+/** Requests that a page repeats. */
 type Asked = "keepalive" | "status" | "library";
 
 /** A request that failed. */
 export interface FailedRequest {
   asked: Asked;
-  /** Status, or why there was no response. */
+  /** The response status, or the reason why there was no response. */
   response: number | string;
   hasRetryAfter: boolean;
-  /** The version of the interface of the API that answered, if one did. */
+  /** The interface version of the API that responded, if any did. */
   apiVersion: string | undefined;
-  /** What the response said. */
+  /** The response body. */
   body: string;
-  /** When it was sent. */
   at: string;
 }
 
@@ -29,23 +28,23 @@ interface Watched {
   podUid: string;
 }
 
-/** Within the limits of a minute, with what the page asks for by itself. */
+/** Keeps the requests within the limit per minute, together with those of the page. */
 const pauseMs = 3_000;
 /**
- * Players look on machines of their own: what takes their pictures would stand still for half a second,
- * beside nodes that start everything anew. The page's browser is left as it is, as it takes whatever it gets,
- * and nodes have their share to lose.
+ * Real players use other machines. Without this priority, receiving their streams would stall for half a
+ * second while nodes restart everything. The page's browser keeps its priority, because it would use all
+ * processor time at the nodes' expense.
  */
 const playersNice = -10;
-/** Long enough to see what the machine does to pictures by itself. */
+/** Time to measure how long pictures freeze without any changes. */
 const calmMs = 20_000;
 
 /**
- * Games that are played while something is done to the platform, one of them in a real page: their pods,
- * their pictures, and their players' requests.
+ * Games that are played during a change to the platform, one of them in a real page: watches their pods,
+ * pictures and players' requests.
  */
 export class WatchedGames {
-  /** The player in the page. */
+  /** The player in the real page. */
   readonly page: PagePlayer;
   readonly #watched: readonly Watched[];
   readonly #running: Promise<unknown>;
@@ -64,7 +63,7 @@ export class WatchedGames {
     );
   }
 
-  /** So many players who play the game. */
+  /** Starts `count` players of the game. */
   static async start(players: Players, game: PublishedGame, count: number): Promise<WatchedGames> {
     const page = await PagePlayer.start(players, game);
     const all: WatchedPlayer[] = [page];
@@ -85,7 +84,11 @@ export class WatchedGames {
     }
   }
 
-  /** Requests that failed since the last call; throws when none was served. */
+  /**
+   * Returns requests that failed since the last call.
+   *
+   * @throws If no request was served.
+   */
   takeFailed(): FailedRequest[] {
     expect(this.#served, "requests that were served").to.be.above(0);
     const failed = this.#failed;
@@ -95,9 +98,8 @@ export class WatchedGames {
   }
 
   /**
-   * The longest time that each picture stood still since the last call, the page's first, beyond what it did
-   * while nothing was done: four games, their players and a platform that restarts share the machine's
-   * processors.
+   * Returns the longest freeze of each picture since the last call, the page's first, beyond its freezes
+   * before the change: four games, their players and a restarting platform share the machine's processors.
    */
   async takeAddedGaps(): Promise<FrameGap[]> {
     const gaps = await this.#takeLongestGaps();
@@ -108,8 +110,8 @@ export class WatchedGames {
   }
 
   /**
-   * Every game is in its pod still, and the page's listens to its player, who has pressed a key so many times
-   * then.
+   * Expects that every game still runs in the same pod, and that the page's game still receives key presses.
+   * `presses` is the number of presses including this one.
    */
   async areUntouched(presses: number): Promise<void> {
     for (const { player, podUid } of this.#watched)
@@ -117,7 +119,7 @@ export class WatchedGames {
     await this.page.press(presses);
   }
 
-  /** Ends the requests, and all games but the page's. */
+  /** Stops the requests, and ends all games except the page's. */
   async stop(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -126,7 +128,7 @@ export class WatchedGames {
     for (const { player } of this.#watched) await player.close();
   }
 
-  /** What the games' starts did to each other does not count. */
+  /** Measures after all games have started, because their starts disturb each other. */
   async #measureCalm(): Promise<void> {
     await this.#takeLongestGaps();
     await delay(calmMs);
@@ -177,7 +179,7 @@ export class WatchedGames {
   }
 }
 
-/** The gaps for a reader, who will look for what else was done then. */
+/** Formats the gaps with their times, to compare with other events. */
 export function textOfGaps(gaps: readonly FrameGap[]): string {
   return gaps
     .map(({ milliseconds, endedAt }) => `${milliseconds} ms until ${new Date(endedAt).toISOString()}`)
@@ -188,7 +190,7 @@ async function podUidOf({ sessionId }: WatchedPlayer): Promise<string> {
   return (await (await platform()).pods.get({ namespace: sessionsNamespace, name: sessionId })).metadata.uid;
 }
 
-/** Why there was no response: `fetch` says it in the cause. */
+/** Returns why there was no response, which `fetch` puts into the cause. */
 function reasonOf(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
   const code = cause instanceof Error && "code" in cause ? `${String(cause.code)} ` : "";

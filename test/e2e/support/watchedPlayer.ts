@@ -12,26 +12,24 @@ import { PageLoading } from "./pageLoading.ts";
 import { platform } from "./platform.ts";
 import type { Players } from "./players.ts";
 
-/**
- * As light as a stream can be: two cores encode and send four of them, show one, and restart the platform.
- */
+/** The lightest stream: two cores encode and send four of them, show one, and restart the platform. */
 const quality = { preset: "lowLatency", width: 640, height: 360, fps: 15 } as const;
 const displayWidth = 1280;
-/** While the picture is watched: to draw the page takes more of the machine than to receive it. */
+/** A small window while the picture is watched, because drawing the page costs more than receiving it. */
 const smallWindow = { width: 640, height: 400 };
-/** A browser keeps six connections to one place. */
+/** One more than the connections that a browser keeps to one server. */
 const maxReloads = 7;
 
-/** Somebody who plays, and knows how long the picture stood still. */
+/** A player who measures how long the picture freezes. */
 export interface WatchedPlayer {
   readonly http: PlayerHttp;
   readonly sessionId: string;
-  /** The longest time between two frames since the last call. */
+  /** Returns the longest time between two frames since the last call. */
   takeLongestGap(): Promise<FrameGap>;
   close(): Promise<void>;
 }
 
-/** A player in a real page, who sees what the game shows. */
+/** A player in a real page, who sees the game's picture. */
 export class PagePlayer implements WatchedPlayer {
   readonly http: PlayerHttp;
   readonly sessionId: string;
@@ -61,15 +59,15 @@ export class PagePlayer implements WatchedPlayer {
     return this.#game.page.evaluate<FrameGap>("joypodFrameGaps.takeLongest()");
   }
 
-  /** Presses a key once more, which makes it so many times, and sees that the game noticed. */
+  /** Presses a key, so that it was pressed `presses` times in total, and waits until the game has noticed. */
   async press(presses: number): Promise<void> {
     await this.#game.pressKey("Space");
     await this.#card.showsPresses(presses);
   }
 
   /**
-   * Reloads the page, which then is what the platform serves now. When there is no picture, tells what came
-   * of its requests.
+   * Reloads the page, to get what the platform serves now. If there is no picture, reports the page's
+   * requests.
    */
   async reload(): Promise<void> {
     const { page } = this.#game;
@@ -87,8 +85,8 @@ export class PagePlayer implements WatchedPlayer {
   }
 
   /**
-   * Reloads until the page is another release's: an API that ends still serves its own to a browser that kept
-   * connections, once on each.
+   * Reloads until the page is from another release: an API that is shutting down serves its own page once on
+   * each kept connection.
    */
   async reloadToOther(): Promise<void> {
     const entry = (): Promise<string> =>
@@ -103,7 +101,7 @@ export class PagePlayer implements WatchedPlayer {
     );
   }
 
-  /** Stops, and plays the slot on; the card shows what was saved. */
+  /** Stops, and continues the slot. The card must show what was saved. */
   async stopAndPlayOn({ title }: PublishedGame, presses: number): Promise<void> {
     await this.#game.page.setViewportSize(ordinaryWindow);
     await this.#game.stop();
@@ -112,14 +110,11 @@ export class PagePlayer implements WatchedPlayer {
     await this.#card.showsPresses(presses);
   }
 
-  /** Its page is closed with those of all players. */
+  /** The page is closed with those of all players. */
   async close(): Promise<void> {}
 }
 
-/**
- * A player whose frames are noted as they arrive, and shown by nobody: that takes more of the machine than
- * all else.
- */
+/** A player whose frames are received but not shown, because showing them costs more than everything else. */
 export class ReceivingPlayer implements WatchedPlayer {
   readonly http: PlayerHttp;
   readonly sessionId: string;
@@ -159,13 +154,12 @@ export class ReceivingPlayer implements WatchedPlayer {
   }
 }
 
-/** Who answered with what, and when. */
 /** A release before it has no such choice: its players see what the site says. */
 async function choosesLightStream(http: PlayerHttp): Promise<void> {
   expect(await http.chooseQuality(quality)).to.be.oneOf([200, 404]);
 }
 
-/** Notes from now on how long the page's picture stands still. */
+/** Starts recording how long the page's picture freezes. */
 async function followFrames(game: GamePage): Promise<void> {
   await game.page.evaluate(await pageScript("frameGaps"));
 }

@@ -2,13 +2,13 @@ import axe, { type AxeResults } from "axe-core";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 
-/** What begins and never ends, like a spinner, is not waited for. */
+/** Endless animations, such as spinners, are not waited for. */
 const settled =
   "Promise.allSettled(document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).map(({ finished }) => finished))";
 
 /**
- * The fields whose border can hardly be seen (WCAG 1.4.11), which axe-core leaves to people. Where a gradient
- * is behind one, the page's own color counts.
+ * Fields whose border has too little contrast (WCAG 1.4.11), which axe-core does not check. In front of a
+ * gradient, the page's background colour is used.
  */
 const faintFields = `(() => {
   axe.setup(document);
@@ -27,10 +27,7 @@ const faintFields = `(() => {
   return faint.map(({ outerHTML }) => outerHTML);
 })()`;
 
-/**
- * Fails when axe-core finds something on the page, as it is shown now, that keeps somebody from using it:
- * without sight, without a mouse, or with weak eyes.
- */
+/** Expects that axe-core finds no accessibility problem on the page as currently shown. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(settled);
   await page.evaluate(`${axe.source}; undefined`);

@@ -6,7 +6,7 @@ import { chromium, type Browser, type BrowserContext, type Page } from "playwrig
 const resultsFolder = "test-results";
 const chromiumPath = "/usr/bin/chromium";
 const chromiumShellPath = "/usr/bin/chromium-headless-shell";
-/** Nothing but the pages under test: no updates, no accounts, no first-run pages. */
+/** Disables updates, accounts and first-run pages. */
 const quietFlags = [
   "--disable-background-networking",
   "--disable-component-update",
@@ -16,55 +16,53 @@ const quietFlags = [
   "--disable-dev-shm-usage",
 ];
 
-/** The size of a window in pixels, unless a test says otherwise. */
+/** Default window size in pixels. */
 export const ordinaryWindow = { width: 1280, height: 720 } as const;
 
 /**
- * What a failed test's trace has: the page at each step. A film of it would have each picture of a stream
- * encoded once more.
+ * Contents of a failed test's trace: a snapshot of the page at each step. Screenshots would encode every
+ * frame of a stream again.
  */
 const tracing = { screenshots: false, snapshots: true } as const;
 
-/**
- * Traces cost pages much of their time, so `make test` makes them only where it runs again what has failed.
- */
+/** Tracing slows pages down, so `make test` enables it only for retries. */
 const isTracing = process.env["JOYPOD_TRACES"] !== "no";
 
-/** Begins the trace of a window; resolves with what ends it, and keeps it in a file where one is named. */
+/** Starts the trace of a window. Returns a function that ends it, and stores it if a file is given. */
 export async function startTrace(context: BrowserContext): Promise<(file?: string) => Promise<void>> {
   if (!isTracing) return () => Promise.resolve();
   await context.tracing.start(tracing);
   return (path) => context.tracing.stop(path === undefined ? {} : { path });
 }
 
-/** A browser window of its own: own cookies, own trace. */
+/** A browser window with separate cookies and trace. */
 export interface TestWindow {
   page: Page;
   context: BrowserContext;
-  /** Messages of the console and of uncaught errors so far. */
+  /** Console messages and uncaught errors so far. */
   messages: readonly string[];
   /**
-   * Closes the window; when the test failed, a screenshot, the trace and the messages of the page are kept
-   * under test-results.
+   * Closes the window. If the test failed, stores a screenshot, the trace and the page's messages in
+   * test-results.
    */
   close: (result: { failed: boolean }) => Promise<void>;
 }
 
-/** Where a browser is, and what it takes names for. */
+/** Location and flags of a browser. */
 export interface BrowserPlace {
-  /** A program that starts Chromium there, with all arguments that it gets. */
+  /** A program that starts Chromium with all its arguments. */
   executablePath?: string;
   flags?: readonly string[];
 }
 
-/** Starts the machine's own Chromium, without a display. Close it when done. */
+/** Starts the installed Chromium without a display. Close it after use. */
 export function launchBrowser({ executablePath, flags = [] }: BrowserPlace = {}): Promise<Browser> {
   return launch(process.env["CHROMIUM"] ?? chromiumPath, "chromium", { executablePath, flags });
 }
 
 /**
- * Starts the same engine without the windows and menus around it, for half the processor time, for pages:
- * what is played, and what has to do with windows, is tested in launchBrowser's. Close it when done.
+ * Starts the same engine without windows and menus, which needs half the processor time. For pages; streams
+ * and window behaviour are tested with launchBrowser. Close it after use.
  */
 export function launchBrowserShell(): Promise<Browser> {
   return launch(process.env["CHROMIUM"] ?? chromiumShellPath, "chromium-headless-shell", { flags: [] });
@@ -80,7 +78,7 @@ async function launch(
       `No browser at ${executablePath}: install the Debian package ${debianPackage}, or name another Chromium in CHROMIUM.`,
     );
   }
-  // Chromium's own sandbox refuses to work for root.
+  // Chromium's sandbox does not work as root.
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   return chromium.launch({
     executablePath: starter ?? executablePath,
@@ -89,7 +87,7 @@ async function launch(
   });
 }
 
-/** Opens a window at `baseUrl`; `name` is what its files are called when the test fails. */
+/** Opens a window at `baseUrl`. `name` is the file name of its evidence if the test fails. */
 export async function openWindow(
   browser: Browser,
   { baseUrl, name }: { baseUrl: string; name: string },
@@ -124,7 +122,7 @@ async function keepEvidence(
 ): Promise<void> {
   const base = join(resultsFolder, name.replaceAll(/[^A-Za-z0-9]+/g, "-"));
   await mkdir(resultsFolder, { recursive: true });
-  // A page that crashed has no picture; the trace is worth keeping all the same.
+  // A crashed page has no screenshot, but the trace is still useful.
   await page
     .screenshot({ path: `${base}.png` })
     .catch((error: unknown) => console.error("No screenshot could be taken.", error));

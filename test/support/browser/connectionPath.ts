@@ -1,19 +1,19 @@
 import type { Page } from "playwright-core";
 
-/** How the packets of a page's connection go. */
+/** Path of a page's connection. */
 export interface ConnectionPath {
   state: string;
-  /** Of the browser's own end: `host`, `srflx`, `prflx` or `relay`. */
+  /** Candidate type of the browser: `host`, `srflx`, `prflx` or `relay`. */
   local: string;
-  /** How the browser reaches its relay; empty without one. */
+  /** Protocol to the browser's relay; empty without a relay. */
   relayProtocol: string;
-  /** The other end's address. */
+  /** Address of the peer. */
   remote: string;
 }
 
 /**
- * Returns how the packets of the page's newest connection go, undefined where none is connected; the page
- * must have the script `connectionProbe`.
+ * Returns the path of the page's newest connection, or undefined if none is connected. The page must have the
+ * script `connectionProbe`.
  */
 export function connectionPathOf(page: Page): Promise<ConnectionPath | undefined> {
   return page.evaluate<ConnectionPath | undefined>("joypodConnection.path()");

@@ -3,10 +3,7 @@ import { launch, type Browser } from "puppeteer-core";
 
 const executablePath = process.env["FIREFOX"] ?? "/usr/bin/firefox-esr";
 
-/**
- * Starts the machine's own Firefox, without a display and without a word to anybody outside. Close it when
- * done.
- */
+/** Starts the installed Firefox without a display and without external requests. Close it after use. */
 export async function launchFirefox(): Promise<Browser> {
   if (!existsSync(executablePath)) {
     throw new Error(

@@ -1,6 +1,6 @@
-// Scripts for a page: what other browsers and devices have, or have not, beside the one that runs the tests.
+// Scripts for a page that simulate features, or missing features, of other browsers and devices.
 
-/** Headless browsers have no gamepads: the page's own look at them is answered with what the test holds. */
+/** Headless browsers have no gamepads, so this returns the gamepad that the test sets. */
 export const playedGamepad = `
   window.testPad = (south, leftX) => {
     const buttons = Array.from({ length: 17 }, (_, place) => ({ pressed: place === 0 && south, value: place === 0 && south ? 1 : 0 }));
@@ -9,25 +9,25 @@ export const playedGamepad = `
   window.testPads = [null];
   navigator.getGamepads = () => window.testPads;
 `;
-/** Keeps the data channel that the page made last, by which it sends what the player does. */
+/** Keeps the newest data channel of the page, which sends the player's input. */
 export const keptChannel = `
   const { createDataChannel } = RTCPeerConnection.prototype;
   RTCPeerConnection.prototype.createDataChannel = function (...options) {
     return window.inputChannel = createDataChannel.apply(this, options);
   };
 `;
-/** Keeps where the mouse was last. */
+/** Keeps the last mouse position. */
 export const rememberedPointer = `
   addEventListener("pointermove", ({ clientX, clientY }) => { window.lastPointer = { x: clientX, y: clientY }; }, { capture: true });
 `;
-/** What browsers of phones and tablets do not have. */
+/** Removes what browsers on phones and tablets do not have. */
 export const withoutLocks = `
   for (const name of ["pointerLockElement", "exitPointerLock", "fullscreenElement", "exitFullscreen"]) delete Document.prototype[name];
   for (const name of ["requestPointerLock", "requestFullscreen"]) delete Element.prototype[name];
 `;
-/** As browsers do right after the player left the lock. */
+/** Rejects pointer lock, like browsers right after the player has left it. */
 export const refusedLock = `Element.prototype.requestPointerLock = () => Promise.reject(new DOMException("The user has exited the lock before this request was completed.", "SecurityError"))`;
-/** As in Safari, which gives the focus not to a button that is clicked but to what is around it. */
+/** Like Safari, focuses not the clicked button but its surroundings. */
 export const unfocusedButtons = `
   addEventListener("mousedown", (event) => {
     const button = event.target.closest("button");
@@ -38,12 +38,12 @@ export const unfocusedButtons = `
     else around.focus();
   }, { capture: true });
 `;
-/** What a browser without a decoder of H.264 says of itself. */
+/** Removes H.264 from the reported codecs. */
 export const withoutH264 = `
   const { codecs } = RTCRtpReceiver.getCapabilities("video");
   RTCRtpReceiver.getCapabilities = () => ({ codecs: codecs.filter(({ mimeType }) => !/h264/i.test(mimeType)), headerExtensions: [] });
 `;
-/** What Firefox 115, or Safari 16, does not have. */
+/** Removes what Firefox 115 or Safari 16 does not have. */
 export const olderBrowser = `
   delete AbortSignal.any;
   delete Promise.withResolvers;
@@ -52,12 +52,12 @@ export const olderBrowser = `
   delete URL.canParse;
   delete URL.parse;
 `;
-/** A browser that reports no change of focus or visibility, as with two windows next to each other. */
+/** Reports no change of focus or visibility, as with two adjacent windows. */
 export const withoutFocusEvents = `
   for (const name of ["focus", "blur", "visibilitychange"])
     addEventListener(name, (event) => event.stopImmediatePropagation(), { capture: true });
 `;
-/** As behind a proxy that lets a response begin, and keeps its body until it is whole. */
+/** Like a proxy that passes on the beginning of a response, but buffers its body until it is complete. */
 export const heldEvents = `
   EventSource = class extends EventTarget {
     readyState = 1;

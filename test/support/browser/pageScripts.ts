@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { transformWithOxc } from "vite";
 
 /**
- * The text of scripts in test/support/browser/page, to be evaluated in a page one after the other; they share
- * their names.
+ * Returns the text of scripts in test/support/browser/page, to be evaluated in a page in this order. They
+ * share a global scope.
  */
 export async function pageScript(...names: string[]): Promise<string> {
   const texts = await Promise.all(

@@ -3,10 +3,7 @@ import type { TestUser } from "#test/factories/catalog.ts";
 import type { TestApi } from "../http/api.ts";
 import { openWindow, type TestWindow } from "./browser.ts";
 
-/**
- * Opens a page for somebody who has signed in before: what is tested begins there, and not with the page for
- * that.
- */
+/** Opens a page as a signed-in user, without going through the sign-in page. */
 export async function openSignedIn(
   page: Page,
   api: Pick<TestApi, "url" | "signedInCookie">,
@@ -17,7 +14,7 @@ export async function openSignedIn(
   await page.goto(path);
 }
 
-/** Fills in the sign-in page and sends it off. */
+/** Fills in and submits the sign-in page. */
 export async function signInAs(
   page: Page,
   { email, password }: { email: string; password: string },
@@ -25,13 +22,12 @@ export async function signInAs(
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  // Until the response is there the button says so.
+  // The button has this label until the response arrives.
   await page.getByRole("button", { name: "Signing in…" }).waitFor({ state: "detached" });
 }
 
 /**
- * Signs somebody in as in another tab of the window: its cookies are theirs then, of which its page has heard
- * nothing.
+ * Signs a user in as in another tab of the window: the cookies change, but the window's page does not notice.
  */
 export async function signInBeside(
   { page, context }: Pick<TestWindow, "page" | "context">,
@@ -58,14 +54,14 @@ export async function signInBeside(
   await context.addCookies(cookies);
 }
 
-/** Presses Play on a game's page; returns the id of the session, which starts. */
+/** Presses Play on a game's page, and returns the id of the starting session. */
 export async function pressPlay(page: Page): Promise<string> {
   await page.getByRole("button", { name: "Play", exact: true }).click();
   await page.waitForURL("**/play/**");
   return sessionIdOf(page);
 }
 
-/** The id in the address of a play page. */
+/** Returns the id in the address of a play page. */
 export function sessionIdOf(page: Pick<Page, "url">): string {
   return decodeURIComponent(new URL(page.url()).pathname.split("/").at(-1) ?? "");
 }

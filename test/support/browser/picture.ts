@@ -1,6 +1,6 @@
 import { eventually } from "../clocks/eventually.ts";
 
-/** In pixels of the game's picture. */
+/** An area in pixels of the game's picture. */
 export interface PictureArea {
   x: number;
   y: number;
@@ -11,23 +11,23 @@ export interface PictureArea {
 /** Red, green and blue, from 0 to 255. */
 export type Color = readonly [red: number, green: number, blue: number];
 
-/** The decoded picture of a session, whichever page shows it. */
+/** The decoded picture of a session on any page. */
 export interface Picture {
-  /** Mean colour of the middle half of an area. */
+  /** Returns the mean colour of the middle half of an area. */
   color(area: PictureArea): Promise<Color>;
-  /** The same of several areas, all in one frame. */
+  /** Returns the same for several areas of one frame. */
   colors(areas: readonly PictureArea[]): Promise<Color[]>;
 }
 
-/** The colour that `#rrggbb` names. */
+/** Returns the colour of `#rrggbb`. */
 export function colorOf(hex: string): Color {
   const value = Number.parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
 /**
- * Waits until the middle of an area is about this colour, `#rrggbb`: conversion and compression shift colours
- * a little.
+ * Waits until the middle of an area has approximately this colour, `#rrggbb`. Conversion and compression
+ * change colours slightly.
  */
 export async function waitForColor(
   picture: Picture,

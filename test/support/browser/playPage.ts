@@ -3,22 +3,22 @@ import { pageScript } from "./pageScripts.ts";
 import { waitForColor, type Color, type Picture, type PictureArea } from "./picture.ts";
 
 export interface ShownStatistics {
-  /** As shown, such as `1 min 3 s`. */
+  /** Text on the page, such as `1 min 3 s`. */
   duration: string;
   cpuSeconds: number;
   peakMemoryMb: number;
 }
 
-/** The play page as a test sees it: what the decoded frames show, and the controls. */
+/** The play page: the content of decoded frames, and the controls. */
 export class PlayPage implements Picture {
   readonly page: Page;
 
-  /** The page must have the probe; `on` puts it there. */
+  /** The page must have the probe, which `on` inserts. */
   constructor(page: Page) {
     this.page = page;
   }
 
-  /** To be called before the page is opened or at any time on it; works on after reloads. */
+  /** Call it before the page is opened, or at any time on it. Works after reloads. */
   static async on(page: Page): Promise<PlayPage> {
     const probe = await pageScript("probe");
     await page.addInitScript(probe);
@@ -26,22 +26,22 @@ export class PlayPage implements Picture {
     return new PlayPage(page);
   }
 
-  /** Until a decoded frame of the present connection is on the page. */
+  /** Waits until a decoded frame of the current connection is on the page. */
   async waitUntilPlaying(timeoutMs = 60_000): Promise<void> {
     await this.page.locator('[data-phase="playing"]').waitFor({ timeout: timeoutMs });
   }
 
-  /** Mean colour of the middle half of an area. */
+  /** Returns the mean colour of the middle half of an area. */
   color(area: PictureArea): Promise<Color> {
     return this.page.evaluate(`joypodProbe.color(${JSON.stringify(area)})`);
   }
 
-  /** The same of several areas, all in one frame. */
+  /** Returns the same for several areas of one frame. */
   colors(areas: readonly PictureArea[]): Promise<Color[]> {
     return this.page.evaluate(`${JSON.stringify(areas)}.map((area) => joypodProbe.color(area))`);
   }
 
-  /** Waits until the middle of an area is about this colour, `#rrggbb`. */
+  /** Waits until the middle of an area has approximately this colour, `#rrggbb`. */
   async waitForColor(
     area: PictureArea,
     color: string,
@@ -50,30 +50,29 @@ export class PlayPage implements Picture {
     await waitForColor(this, area, color, options);
   }
 
-  /** Size of the picture as it is sent, in pixels. */
+  /** Returns the size of the picture as it is sent, in pixels. */
   size(): Promise<{ width: number; height: number }> {
     return this.page.evaluate("joypodProbe.size()");
   }
 
-  /** Frames decoded and shown since the page's video began. */
+  /** Returns the number of frames decoded and shown by the page's video. */
   frames(): Promise<number> {
     return this.page.evaluate("joypodProbe.frames()");
   }
 
   /**
-   * How loud either channel of the sound is, from 0 to 1; zero until something was heard after the first
-   * call.
+   * Returns the loudness of each channel, from 0 to 1; zero until sound was received after the first call.
    */
   loudness(): Promise<{ left: number; right: number }> {
     return this.page.evaluate("joypodProbe.loudness()");
   }
 
-  /** Presses a key by its `KeyboardEvent.code`, as the player does. */
+  /** Presses a key by its `KeyboardEvent.code`. */
   async press(code: string): Promise<void> {
     await this.page.keyboard.press(code);
   }
 
-  /** Moves the pointer to a place of the picture, in its pixels. */
+  /** Moves the pointer to a position in the picture, in its pixels. */
   async moveTo(x: number, y: number): Promise<void> {
     const picture = await this.size();
     const box = await this.page.getByTestId("game-video").boundingBox();
@@ -84,14 +83,14 @@ export class PlayPage implements Picture {
     await this.page.mouse.move(left + x * scale, top + y * scale);
   }
 
-  /** Stops the session by the page's controls and reads the statistics that the page then shows. */
+  /** Stops the session with the page's controls, and returns the statistics that the page then shows. */
   async stop(timeoutMs = 60_000): Promise<ShownStatistics> {
     await this.openControl("Stop");
     await this.page.getByRole("button", { name: "Save and stop" }).click();
     return this.statistics(timeoutMs);
   }
 
-  /** What the page shows of an ended session. */
+  /** Returns the statistics that the page shows after a session. */
   async statistics(timeoutMs = 60_000): Promise<ShownStatistics> {
     await this.page.getByTestId("stop-statistics").waitFor({ timeout: timeoutMs });
     const shown = (name: string): Promise<string> => this.page.getByTestId(name).innerText();
@@ -103,7 +102,7 @@ export class PlayPage implements Picture {
   }
 
   /**
-   * Uses a control of the bar at the top edge, by name; the pointer at the edge opens the bar, so that the
+   * Uses a control of the bar at the top edge, by name. Moving the pointer to the edge opens the bar, so the
    * game gets no keys.
    */
   async openControl(name: string): Promise<void> {

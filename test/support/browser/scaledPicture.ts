@@ -1,12 +1,12 @@
 import type { Color, Picture, PictureArea } from "./picture.ts";
 import type { PlayPage } from "./playPage.ts";
 
-/** A page's picture in the pixels of the game's own, however small the player asks for it. */
+/** A page's picture in pixels of the game's display, independent of the size that the player has chosen. */
 export class ScaledPicture implements Picture {
   readonly #page: PlayPage;
   readonly #width: number;
 
-  /** `width` is that of the game's display, in pixels. */
+  /** `width` is the width of the game's display in pixels. */
   constructor(page: PlayPage, width: number) {
     this.#page = page;
     this.#width = width;

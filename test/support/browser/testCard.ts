@@ -15,7 +15,7 @@ const colors = {
 } as const;
 export type TestCardColor = keyof typeof colors;
 
-/** Reads the test card out of a decoded picture; games/testcard/README.md says what it shows where. */
+/** Reads the test card in a decoded picture. See games/testcard/README.md for its layout. */
 export class TestCard {
   readonly #picture: Picture;
 
@@ -40,7 +40,7 @@ export class TestCard {
     );
   }
 
-  /** Does what presses one key once, and waits until the card shows that press. */
+  /** Runs `press`, which presses one key once, and waits until the card shows it. */
   async showsPressOf(press: () => Promise<unknown>): Promise<void> {
     const before = await eventually(() => this.presses(), { what: "the test card" });
     await press();
@@ -48,8 +48,8 @@ export class TestCard {
   }
 
   /**
-   * Key presses so far, when the counter and the big block agree; undefined while the picture shows something
-   * else.
+   * Returns the key presses so far if the counter and the big block agree; undefined if the picture shows
+   * something else.
    */
   async presses(): Promise<number | undefined> {
     const { counter, keyBlock, cycle } = layout;

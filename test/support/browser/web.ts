@@ -7,8 +7,8 @@ import { temporaryFolder } from "../processes/temporaryFolder.ts";
 let built: Promise<string> | undefined;
 
 /**
- * Returns the folder of the web app as it is now, the WEB_ROOT of an API: what is built (`make test` builds
- * it) where that is of the sources as they are, else it is built once for all tests.
+ * Returns the folder of the current web app, the API's WEB_ROOT. Uses the existing build (of `make test`) if
+ * it is up to date, otherwise builds once for all tests.
  */
 export function buildWeb(): Promise<string> {
   return (built ??= isBuiltOf("web/dist/index.html", ["web", "packages/contracts/src"])

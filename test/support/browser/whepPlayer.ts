@@ -7,12 +7,9 @@ import { ordinaryWindow } from "./browser.ts";
 import { pageScript } from "./pageScripts.ts";
 import { PlayPage } from "./playPage.ts";
 
-/**
- * A WHEP player that is somebody else's, the npm package whip-whep, in a browser that has no cookie of the
- * service.
- */
+/** A third-party WHEP player, the npm package whip-whep, in a browser without a cookie of the service. */
 export class WhepPlayer extends PlayPage {
-  /** Opens it on a page of the service's origin, whose own scripts do not run. */
+  /** Opens it on a page of the service's origin, with the page's own scripts disabled. */
   static async open(browser: Browser, baseUrl: string): Promise<WhepPlayer> {
     const context = await browser.newContext({ baseURL: baseUrl, viewport: ordinaryWindow });
     const page = await context.newPage();
@@ -25,7 +22,7 @@ export class WhepPlayer extends PlayPage {
     return new WhepPlayer(page);
   }
 
-  /** Connects by the ticket alone; resolves with the first frame. */
+  /** Connects with only the ticket. Resolves with the first frame. */
   async view({ url, ticket }: Pick<StreamTicketResponse, "url" | "ticket">): Promise<void> {
     await this.page.evaluate(`whepPlayer.view(${JSON.stringify(url)}, ${JSON.stringify(ticket)})`);
   }
@@ -34,7 +31,7 @@ export class WhepPlayer extends PlayPage {
     for (const d of [1, 0] as const) await this.#send({ t: "key", c: code, d });
   }
 
-  /** Hangs up. */
+  /** Closes the connection. */
   async hangUp(): Promise<void> {
     await this.page.evaluate("whepPlayer.stop()");
   }
@@ -48,7 +45,7 @@ export class WhepPlayer extends PlayPage {
   }
 }
 
-/** The client as it was published, a module, as a script that leaves its class to the page. */
+/** Returns the published client, a module, as a script that assigns its class to the page. */
 async function clientText(): Promise<string> {
   const text = await readFile(createRequire(import.meta.url).resolve("whip-whep/whep.js"), "utf8");
   return `(() => {\n${text.replace("export class WHEPClient", "globalThis.WHEPClient = class WHEPClient")}\n})()`;

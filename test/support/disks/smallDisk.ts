@@ -6,38 +6,35 @@ import { compileShutdown } from "../session/compileC.ts";
 
 const frozenSeconds = 40;
 
-/** What the disk is to be like. */
+/** Options of a small disk. */
 export interface SmallDiskOptions {
   megabytes: number;
-  /** As many as ext4 finds right, unless given. */
+  /** Default: the number that mkfs chooses. */
   inodes?: number;
 }
 
-/** A real ext4 file system in an image of its own, mounted on a folder. */
+/** An ext4 file system in an image file, mounted on a folder. */
 export interface SmallDisk {
-  /** Somebody else's files take the disk but for so many bytes. */
+  /** Fills the disk with other files, except for `leftBytes`. */
   fill(leftBytes?: number): void;
-  /** Somebody else's files take all inodes but for so many. */
+  /** Uses all inodes for other files, except for `left`. */
   fillInodes(left?: number): void;
-  /** How many inodes `fill` takes for a disk without a byte left. */
+  /** Number of inodes that `fill` uses for a full disk. */
   inodesOfFilling: number;
-  /** Those files go. */
+  /** Removes those files. */
   clear(): void;
-  /**
-   * From now on nothing reaches the disk, not even what was written and not yet flushed; everybody gets
-   * errors.
-   */
+  /** Drops all further writes, including those not flushed yet. All accesses fail with errors. */
   losePower(): void;
-  /** Mounts the disk again, as after a start of the machine; nobody may have files open on it. */
+  /** Mounts the disk again, as after a reboot. No process may have open files on it. */
   restart(): void;
-  /** From now on whoever writes to it waits, until it is thawed; 40 seconds at most. */
+  /** Blocks writers until the disk is thawed, at most 40 seconds. */
   freeze(): void;
   thaw(): void;
-  /** Unmounts the disk; what is on it is gone. */
+  /** Unmounts the disk and removes its contents. */
   remove(): void;
 }
 
-/** Makes a disk and mounts it. Its whole space is for everybody: no blocks are kept back for root. */
+/** Creates and mounts a disk without blocks reserved for root. */
 export async function mountSmallDisk(
   mountPoint: string,
   { megabytes, inodes }: SmallDiskOptions,
@@ -71,11 +68,11 @@ export async function mountSmallDisk(
   return {
     fill(leftBytes = 0) {
       mkdirSync(others, { recursive: true });
-      // What was removed a moment ago is free only when the journal says so.
+      // Removed files free their space only after a journal commit.
       execFileSync("sync", ["--file-system", others]);
       const path = join(others, `${process.hrtime.bigint()}`);
       const { bavail, bsize } = statfsSync(mountPoint);
-      // Not quite all of it: the file's own map takes blocks as well. What is left then goes byte by byte.
+      // Not all of it, because the file's block map also needs blocks. The rest is filled byte by byte.
       execFileSync("fallocate", [
         "--length",
         String(Math.max(bsize, bavail * bsize - Math.max(leftBytes, 2 ** 20))),
@@ -101,7 +98,7 @@ export async function mountSmallDisk(
     clear: () => rmSync(others, { recursive: true, force: true }),
     losePower: () => void execFileSync(shutdown, [mountPoint]),
     restart() {
-      // What a killed program had started there ends a moment after it.
+      // Children of a killed program may end slightly later than it.
       execFileSync("sh", [
         "-c",
         'for n in $(seq 50); do umount "$0" 2>/dev/null && exit; sleep 0.1; done; umount "$0"',
@@ -110,7 +107,7 @@ export async function mountSmallDisk(
       mount();
     },
     freeze() {
-      // Who waits for it cannot even be killed: the test that froze it may be gone.
+      // Blocked processes cannot be killed, and the test may end without thawing the disk.
       guard = spawn("sh", ["-c", `sleep ${frozenSeconds}; fsfreeze --unfreeze "$0"`, mountPoint], {
         detached: true,
         stdio: "ignore",

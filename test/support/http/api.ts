@@ -28,38 +28,35 @@ import { createTestDatabase, type TestDatabase } from "../stores/postgres.ts";
 import { sharedRedis } from "../stores/redis.ts";
 
 export interface TestApiOptions {
-  /** Over the defaults below. */
+  /** Overrides of the default environment below. */
   env?: Record<string, string>;
   clock?: Clock;
-  /** A real API server, under the API's own rules, with the background work running. */
+  /** With a real Kubernetes API server, under the API's own rights, and with background work. */
   kube?: boolean;
-  /** A real object store. */
+  /** With a real object store. */
   minio?: boolean;
-  /** The name that browsers know it by; it then listens on all addresses of this machine. */
+  /** Host name for browsers. The API then listens on all addresses of this machine. */
   publicName?: string;
-  /** Another Redis than the run's, for tests that stop it. */
+  /** Another Redis than the shared one, for tests that stop it. */
   redisUrl?: string;
-  /** False where Redis is not to be reached. */
+  /** False if Redis is intentionally unreachable. */
   awaitsRedis?: boolean;
-  /** Another database than a fresh one, to be used by two APIs. */
+  /** An existing database, to share it between two APIs. Default: a new one. */
   database?: TestDatabase;
-  /** The test makes faults: they are not shown. */
+  /** The test causes errors, so they are not printed. */
   hasFaults?: boolean;
-  /** With `kube`: another process seems to lead, so that this one does nothing but what it is asked for. */
+  /** With `kube`: another process seems to lead, so this one does only what it is asked to. */
   isLed?: boolean;
 }
 
 let nextRedisDatabase = 0;
 
-/**
- * The whole API in this process, on real stores of its own: the code that main.ts puts together, listening on
- * a free port.
- */
+/** The whole API in this process with separate real stores, composed like in main.ts, on a free port. */
 export class TestApi {
   readonly deps: Deps;
   readonly url: string;
   readonly database: TestDatabase;
-  /** Log lines, for the proof that something is or is not in them. */
+  /** Log lines, to check that something was or was not logged. */
   readonly logLines: string[];
   /** With `kube`. */
   readonly kube: { server: KubeApiServer; sessionsNamespace: string } | undefined;
@@ -126,7 +123,7 @@ export class TestApi {
     );
   }
 
-  /** A browser in which `user` is signed in; `at` is another process on the same stores. */
+  /** Returns a browser client signed in as `user`. `at` is another process on the same stores. */
   as(user: { id: string; name: string; email: string }, at: { url: string } = this): ApiClient {
     return new ApiClient(
       at.url,
@@ -135,12 +132,12 @@ export class TestApi {
     );
   }
 
-  /** A program that has a partner's key. */
+  /** Returns a client with a partner's key. */
   asPartner({ key }: { key: string }, at: { url: string } = this): ApiClient {
     return new ApiClient(at.url, Promise.resolve({ authorization: `Bearer ${key}` }), checkAgainstDocument);
   }
 
-  /** A browser in which nobody is signed in. */
+  /** Returns a browser client that is not signed in. */
   anonymous(at: { url: string } = this): ApiClient {
     return new ApiClient(at.url, undefined, checkAgainstDocument);
   }
@@ -181,7 +178,7 @@ interface Parts {
   background: BackgroundJob | undefined;
 }
 
-/** Faults show up at once beside the failing test. */
+/** Prints errors immediately, next to the failing test. */
 function keepLine(lines: string[], line: string, isExpected = false): void {
   lines.push(line);
   if (!isExpected && line.includes('"level":"error"')) process.stderr.write(line);
@@ -193,13 +190,13 @@ const defaults = {
   BCRYPT_COST: "4",
   PASSWORD_WORKERS: "1",
   LOG_LEVEL: "debug",
-  // A busy machine must not make limits count in two places.
+  // With the default timeout, a busy machine could fall back to counting limits in memory.
   REDIS_TIMEOUT_MS: "5000",
-  // What a test did to a store shows at once.
+  // Disables caching, so that a test's changes to stores are visible immediately.
   READY_KEPT_MS: "0",
 };
 
-/** Without an object store of its own an API gets the address of none. */
+/** Returns the address of the store, or an unreachable one. */
 function storeEnv(minio: TestMinio | undefined): Record<string, string> {
   const { endpoint, region, bucket, accessKey, secretKey } = minio ?? {
     endpoint: "http://127.0.0.1:1",
@@ -217,7 +214,7 @@ function storeEnv(minio: TestMinio | undefined): Record<string, string> {
   };
 }
 
-/** Namespaces of this API's own and an identity that may do what the chart's Roles let the API do. */
+/** Creates separate namespaces, and an identity with the rights of the chart's Roles for the API. */
 async function clusterForApi({ isLed = false }: TestApiOptions): Promise<{
   env: Record<string, string>;
   kube: { server: KubeApiServer; sessionsNamespace: string };
@@ -248,7 +245,7 @@ async function clusterForApi({ isLed = false }: TestApiOptions): Promise<{
   };
 }
 
-/** A cluster that is unavailable. */
+/** Writes a kubeconfig of an unavailable cluster. */
 function deadKubeconfig(cleanUps: (() => void)[]): string {
   const directory = mkdtempSync(join(tmpdir(), "joypod-kubeconfig-"));
   cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,12 +1,16 @@
 import { expect } from "chai";
 import type { SeenResponse } from "../openapi/documentCheck.ts";
 
-/** A response with its body read. */
+/** A response and its body. */
 export interface ApiResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; throws when it is none. */
+  /**
+   * Parses the body as JSON.
+   *
+   * @throws If it is not JSON.
+   */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the test says which shape it then looks at
   json: <T = Record<string, unknown>>() => T;
   setCookies: string[];
@@ -14,21 +18,21 @@ export interface ApiResponse {
 
 export interface ApiRequest {
   headers?: Record<string, string>;
-  /** An object is sent as JSON, URLSearchParams as a form, anything else as it is. */
+  /** Objects are sent as JSON, URLSearchParams as a form, and anything else unchanged. */
   body?: unknown;
 }
 
-/** One client of the API: a browser with its cookies, or a program with its key. */
+/** A client of the API: a browser with cookies, or a program with a key. */
 export class ApiClient {
   readonly #url: string;
   readonly #check: ((response: SeenResponse) => void) | undefined;
   readonly #signIn: Promise<Record<string, string>>;
-  /** By name; changed by every response, as in a browser. */
+  /** Cookies by name, updated by every response like in a browser. */
   readonly cookies = new Map<string, string>();
 
   /**
-   * `credentials` returns the headers that every request carries; a Cookie header among them fills the jar
-   * instead. `check` sees every response and throws when it is not as it should be.
+   * `credentials` returns headers for every request; a Cookie header is added to the cookie jar instead.
+   * `check` is called with every response, and throws if it is invalid.
    */
   constructor(
     url: string,
@@ -88,7 +92,7 @@ export class ApiClient {
   }
 }
 
-/** An event stream may never end: of that only the head is looked at. */
+/** Event streams may never end, so only their head is read. */
 async function wholeText(response: Response): Promise<string> {
   if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) return response.text();
   await response.body?.cancel();
@@ -99,7 +103,7 @@ function parseAs(text: string): ApiResponse["json"] {
   return () => JSON.parse(text) as never;
 }
 
-/** Asserts an error response with this status and the code `error`, in the common shape. */
+/** Expects an error response of the common format with this status and error code. */
 export function expectErrorResponse(response: ApiResponse, status: number, error: string): void {
   expect(response.status, response.text).to.equal(status);
   expect(response.headers.get("content-type")).to.match(/^application\/json/);

@@ -6,12 +6,12 @@ import { controlPlaneProgram } from "../processes/controlPlaneProgram.ts";
 import { imageEnvironment } from "../processes/imageEnvironment.ts";
 import { repositoryRoot } from "../processes/programs.ts";
 
-/** On a machine that many tests keep busy. */
+/** Long, because the machine may be busy with other tests. */
 const readyTimeoutMs = 120_000;
 
 /**
- * The API as image and chart start it, in a process of its own beside one in ours: on the same stores, and
- * with the same keys.
+ * The API as started by image and chart, in a separate process next to one in this process: with the same
+ * stores and keys.
  */
 export class ApiProcess {
   readonly url: string;
@@ -22,7 +22,7 @@ export class ApiProcess {
     this.#program = program;
   }
 
-  /** `program` is its file under the root. */
+  /** `program` is its path in the repository. */
   static async beside(
     { deps: { config } }: TestApi,
     env: Record<string, string> = {},
@@ -69,7 +69,7 @@ export class ApiProcess {
     return new ApiProcess(url, child);
   }
 
-  /** Ends it as a crash would, or as told. */
+  /** Kills it like a crash, or with the given signal. */
   async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     await this.#program.stop(signal);
   }
@@ -79,17 +79,17 @@ export class ApiProcess {
     this.#program.signal(signal);
   }
 
-  /** Whether it runs no more. */
+  /** True if it has exited. */
   get hasEnded(): boolean {
     return this.#program.hasEnded;
   }
 
-  /** Starts it again, at the same address. */
+  /** Starts it again on the same address. */
   async start(): Promise<void> {
     await this.#program.start();
   }
 
-  /** All that it has written so far, to its output or its error output. */
+  /** Standard output and standard error so far. */
   get output(): string {
     return readFileSync(this.#program.logFile, "utf8");
   }
@@ -98,12 +98,12 @@ export class ApiProcess {
     return this.#program.pid;
   }
 
-  /** Forgets the peak so far. */
+  /** Resets the peak. */
   resetPeak(): void {
     writeFileSync(`/proc/${this.#program.pid}/clear_refs`, "5");
   }
 
-  /** The most memory that it had in use at once since the last reset, in bytes, as the kernel counts it. */
+  /** Returns the peak resident memory since the last reset in bytes, as reported by the kernel. */
   get peakBytes(): number {
     const kilobytes = /^VmHWM:\s*(\d+) kB$/m.exec(
       readFileSync(`/proc/${this.#program.pid}/status`, "utf8"),

@@ -1,11 +1,11 @@
 import type { ApiClient, ApiResponse } from "./apiClient.ts";
 
-/** A fresh CSRF token; its cookie goes into the client's jar. */
+/** Returns a new CSRF token. Its cookie is added to the client's jar. */
 export async function csrfToken(browser: ApiClient): Promise<string> {
   return (await browser.get("/api/auth/csrf")).json<{ csrfToken: string }>().csrfToken;
 }
 
-/** Posts the sign-in form as the Auth.js client does; `fields` come on top and may leave the JSON mode. */
+/** Posts the sign-in form like the Auth.js client. `fields` override its fields and may disable JSON mode. */
 export async function postSignIn(
   browser: ApiClient,
   credentials: { email: string; password: string },
@@ -32,7 +32,7 @@ export async function postSignOut(
 }
 
 /**
- * Begins a sign-in at an external provider, as the Auth.js client does; returns the response with the
+ * Begins a sign-in with an external provider like the Auth.js client. Returns the response with the
  * provider's address.
  */
 export async function postProviderSignIn(

@@ -12,7 +12,9 @@ export interface KeyPair {
   keyFile: string;
 }
 
-/** A certificate authority of the test run's own, with EC keys, in a folder that goes with the process. */
+/**
+ * A certificate authority of the test run with EC keys, in a folder that is removed when the process exits.
+ */
 export class CertificateAuthority {
   readonly #directory = mkdtempSync(join(tmpdir(), "joypod-test-ca-"));
   #serial = 0;
@@ -41,13 +43,13 @@ export class CertificateAuthority {
     return join(this.#directory, "ca.crt");
   }
 
-  /** So many bytes, at least, of certificates, as a file of many authorities has them. */
+  /** Returns at least this many bytes of certificates, like a CA bundle. */
   bundle(bytes: number): string {
     const certificate = readFileSync(this.certificateFile, "utf8").trim();
     return Array.from({ length: Math.ceil(bytes / certificate.length) }, () => certificate).join("\n");
   }
 
-  /** A certificate for a server reached by the given names and addresses. */
+  /** Returns a certificate for a server with the given names and addresses. */
   async server(name: string, alternatives: string[]): Promise<KeyPair> {
     return this.#issue(name, `/CN=${name}`, [
       `subjectAltName=${alternatives.join(",")}`,
@@ -55,13 +57,13 @@ export class CertificateAuthority {
     ]);
   }
 
-  /** A client certificate; the API server takes CN for the user and O for the groups. */
+  /** Returns a client certificate. The API server uses CN as user and O as groups. */
   async client(user: string, groups: string[] = []): Promise<KeyPair> {
     const subject = [...groups.map((group) => `/O=${group}`), `/CN=${user}`].join("");
     return this.#issue(`client-${this.#serial}`, subject, ["extendedKeyUsage=clientAuth"]);
   }
 
-  /** A bare key pair, as service-account tokens are signed with. */
+  /** Returns a key pair without a certificate, as used to sign service account tokens. */
   async signingKey(name: string): Promise<{ keyFile: string; publicKeyFile: string }> {
     const keyFile = join(this.#directory, `${name}.key`);
     const publicKeyFile = join(this.#directory, `${name}.pub`);
@@ -133,7 +135,7 @@ export class CertificateAuthority {
   }
 }
 
-/** A file's content as kubeconfig files embed it. */
+/** Returns a file's content in the encoding of kubeconfig files. */
 export function base64Of(file: string): string {
   return readFileSync(file).toString("base64");
 }

@@ -4,18 +4,18 @@ import type { ApiClient } from "./apiClient.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { checkAgainstDocument } from "../openapi/documentCheck.ts";
 
-/** One server-sent event, with its data read. */
+/** A server-sent event with parsed data. */
 export interface SeenEvent {
   id: string;
   name: string;
   data: Record<string, unknown>;
 }
 
-/** Reads a session's event stream as a browser does, without coming back by itself. */
+/** Reads a session's event stream like a browser, but does not reconnect. */
 export class EventReader {
   readonly events: SeenEvent[] = [];
   readonly response: Response;
-  /** Heartbeats so far. */
+  /** Number of heartbeats. */
   comments = 0;
   hasEnded = false;
   readonly #abort: AbortController;
@@ -27,7 +27,7 @@ export class EventReader {
     void this.#read();
   }
 
-  /** Opens the stream as `client`; what it answers instead is in `response`. */
+  /** Opens the stream as `client`. An error response is in `response`. */
   static async open(
     url: string,
     client: ApiClient,
@@ -61,7 +61,7 @@ export class EventReader {
     return this.events.at(-1)?.id ?? "";
   }
 
-  /** The first event of that name, or the first whose data holds all of `data`. */
+  /** Waits for the first event of this name whose data contains `data`. */
   async see(name: GameSessionEventName, data: Record<string, unknown> = {}): Promise<SeenEvent> {
     return eventually(
       () => {
@@ -92,7 +92,7 @@ export class EventReader {
         for (const block of blocks) this.#take(block);
       }
     } catch {
-      // Closed by us, or cut: both are an end.
+      // Closed by us or interrupted; both end the stream.
     }
     this.hasEnded = true;
   }

@@ -2,14 +2,18 @@ import type { ClientRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { checkAgainstDocument } from "../openapi/documentCheck.ts";
 
-/** A response to a request that fetch could not make. */
+/** A response to a request that fetch cannot send. */
 export interface HttpResponse {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** Reads the response to a request of our own making; throws when it is not as documented. */
+/**
+ * Reads the response to a `ClientRequest`.
+ *
+ * @throws If it does not match the interface document.
+ */
 export function responseTo(request: ClientRequest): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     request.once("error", reject);

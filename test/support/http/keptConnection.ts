@@ -1,14 +1,14 @@
 import { Agent, get } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What a client was answered. */
+/** A response. */
 interface Answered {
   status: number | undefined;
-  /** The server takes no more requests on this connection. */
+  /** True if the server accepts no more requests on this connection. */
   isLast: boolean;
 }
 
-/** A client that asks over one connection, which it keeps. */
+/** A client that sends all its requests on one kept connection. */
 export class KeptConnection {
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -17,7 +17,7 @@ export class KeptConnection {
     this.#url = url;
   }
 
-  /** Rejects when the connection ends without a response. */
+  /** Sends a request. Rejects if the connection ends without a response. */
   ask(): Promise<Answered> {
     return new Promise((resolve, reject) => {
       get(this.#url, { agent: this.#agent }, (response) => {
@@ -31,7 +31,7 @@ export class KeptConnection {
     });
   }
 
-  /** Asks nothing for so long. */
+  /** Sends nothing for this time. */
   async pause(milliseconds: number): Promise<void> {
     await delay(milliseconds);
   }

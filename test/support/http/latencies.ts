@@ -1,14 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * A client who asks often enough for hundreds of samples in some seconds, and not so often that it is the
- * load itself.
+ * Pause between requests: short enough for hundreds of samples in some seconds, but too long to cause load.
  */
 const pauseMs = 10;
 
 /**
- * Asks over and over until the work has ended, and so often at least; returns how long each response took, in
- * milliseconds.
+ * Repeats a request until the work has ended, and at least this many times. Returns the milliseconds of each
+ * response.
  */
 export async function latenciesDuring(
   work: Promise<unknown>,

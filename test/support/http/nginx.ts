@@ -5,7 +5,7 @@ import { ChildProgram } from "../processes/childProgram.ts";
 import type { KeyPair } from "./certificates.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
-/** Debian's nginx with a server of a document, in place of whose addresses and files the test's stand. */
+/** Debian's nginx with a configuration from docs, in which the test's addresses and files are substituted. */
 export class Nginx {
   readonly #program: ChildProgram;
 
@@ -13,10 +13,7 @@ export class Nginx {
     this.#program = program;
   }
 
-  /**
-   * Starts it with the configuration, which is the content of an `http` block; resolves once it serves the
-   * port.
-   */
+  /** Starts it with the content of an `http` block. Resolves once it serves the port. */
   static async start(configuration: string, port: number): Promise<Nginx> {
     const directory = temporaryFolder("nginx");
     const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -43,7 +40,11 @@ export class Nginx {
   }
 }
 
-/** Returns the configuration with each of these texts replaced; throws where one is not in it. */
+/**
+ * Returns the configuration with each of these texts replaced.
+ *
+ * @throws If one does not occur.
+ */
 export function withReplaced(
   configuration: string,
   replacements: readonly (readonly [RegExp, string])[],
@@ -54,7 +55,7 @@ export function withReplaced(
   }, configuration);
 }
 
-/** Returns the certificate's and key's lines of a server. */
+/** Returns the lines of a server's certificate and key. */
 export function certificateLines({ certificateFile, keyFile }: KeyPair): string {
   return `ssl_certificate ${certificateFile};\nssl_certificate_key ${keyFile};`;
 }

@@ -3,28 +3,28 @@ import type { TestUser } from "#test/factories/catalog.ts";
 import type { TestApi } from "./api.ts";
 import type { ApiClient, ApiResponse } from "./apiClient.ts";
 
-/** What pages ask for, and partners' programs. */
+/** Kinds of requests by pages and partners' programs. */
 const kinds = ["keepalive", "status", "library", "launch", "download", "upload"] as const;
 export type Asked = (typeof kinds)[number];
 
-/** What became of one request. */
+/** Outcome of a request. */
 export interface Outcome {
   asked: Asked;
-  /** When it was sent, by performance.now(). */
+  /** Time of sending, in milliseconds of performance.now(). */
   sentMs: number;
-  /** 0 when there was no response within the time that a page waits. */
+  /** The status, or 0 if there was no response within the timeout of a page. */
   status: number;
   retryAfter: string | null;
   milliseconds: number;
 }
 
-/** A player, and the session that their page shows. */
+/** A player, and the session on their page. */
 export interface PlayedSession {
   user: TestUser;
   sessionId: string;
 }
 
-/** A player, and the version of a save that they download. */
+/** A player, and the save version that they download. */
 export interface DownloadedSave {
   user: TestUser;
   path: string;
@@ -39,30 +39,30 @@ export interface UploadedArchive {
 
 export interface PlayTrafficOptions {
   api: TestApi;
-  /** The replicas, which take turns. */
+  /** The replicas, used in turn. */
   replicas: readonly { url: string }[];
-  /** Whose pages are open. */
+  /** Players with an open play page. */
   played: readonly PlayedSession[];
-  /** Who look at the library, and launch. */
+  /** Users who read the library and launch. */
   visitors: readonly TestUser[];
   slug: string;
   downloads?: readonly DownloadedSave[];
   uploads?: readonly UploadedArchive[];
 }
 
-/** How long a page waits. */
+/** Timeout of a page's requests. */
 const patienceMs = 15_000;
 const pauseMs = 1_000;
-/** Saves may be asked for half as often as pages ask, by each player. */
+/** The rate limit of saves is half that of pages, per player. */
 const transferPauseMs = 3_000;
 
 /**
- * What the pages of players and visitors send all the time, spread over the replicas as a Service does it:
- * each page goes on when its request has ended.
+ * Continuous requests of players' and visitors' pages, spread over the replicas like by a Service. A page
+ * sends its next request after the previous one has ended.
  */
 export class PlayTraffic {
   readonly outcomes: Outcome[] = [];
-  /** By user: one sign-in, at each replica. */
+  /** Clients by user, one per replica, with the same sign-in. */
   readonly #browsers: ReadonlyMap<TestUser, readonly ApiClient[]>;
   readonly #running: Promise<unknown>;
   #isOver = false;
@@ -98,7 +98,7 @@ export class PlayTraffic {
     ]);
   }
 
-  /** Opens the pages of users who are signed in, in one browser each, and have loaded their page. */
+  /** Opens the pages of signed-in users, one browser each. */
   static async start(options: PlayTrafficOptions): Promise<PlayTraffic> {
     const users = [
       ...[...options.played, ...(options.downloads ?? [])].map(({ user }) => user),
@@ -110,35 +110,35 @@ export class PlayTraffic {
     );
   }
 
-  /** Forgets what was so far. */
+  /** Discards the outcomes so far. */
   reset(): void {
     this.outcomes.length = 0;
   }
 
-  /** Closes the pages, and resolves when their last requests have ended. */
+  /** Closes the pages. Resolves when their last requests have ended. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#running;
   }
 
-  /** Requests of one kind that failed: with any status of 500 or above, or with none. */
+  /** Returns failed requests of these kinds: with a status of 500 or above, or without a response. */
   failed(...asked: Asked[]): Outcome[] {
     return this.outcomes.filter(
       (outcome) => asked.includes(outcome.asked) && (outcome.status === 0 || outcome.status >= 500),
     );
   }
 
-  /** Requests of one kind that were sent since then, as performance.now() had it. */
+  /** Returns requests of this kind that were sent since a time of performance.now(). */
   sentSince(sinceMs: number, asked: Asked): Outcome[] {
     return this.outcomes.filter((outcome) => outcome.asked === asked && outcome.sentMs >= sinceMs);
   }
 
-  /** How many requests of those kinds there were. */
+  /** Returns the number of requests of these kinds. */
   count(...asked: Asked[]): number {
     return this.outcomes.filter((outcome) => asked.includes(outcome.asked)).length;
   }
 
-  /** One line for each kind: how many, with which statuses, and how long they took. */
+  /** Returns one line per kind: count, statuses and latencies. */
   summary(): string {
     return kinds
       .filter((asked) => this.count(asked) > 0)
@@ -164,14 +164,14 @@ export class PlayTraffic {
     return this.#send(asked, this.#browsers.get(user) ?? [], request, everyMs);
   }
 
-  /** Sends it over and over, by one replica after the other. */
+  /** Repeats the request, using the replicas in turn. */
   async #send(
     asked: Asked,
     clients: readonly ApiClient[],
     request: (client: ApiClient) => Promise<ApiResponse>,
     everyMs: number,
   ): Promise<void> {
-    // Not all at the same moment.
+    // Spreads the requests over time.
     await delay(Math.random() * pauseMs);
     while (!this.#isOver) {
       const client = clients[this.#turn++ % clients.length];
@@ -196,7 +196,7 @@ async function browsersOf(user: TestUser, { api, replicas }: PlayTrafficOptions)
   );
   if (first === undefined) throw new Error("There is no replica.");
   await first.get("/api/game/sessions");
-  // A page that has been open for some minutes was at each of them.
+  // A page that was open for some minutes has used every replica.
   for (const other of others) {
     for (const [name, value] of first.cookies) other.cookies.set(name, value);
     await other.get("/api/game/sessions");
@@ -205,8 +205,9 @@ async function browsersOf(user: TestUser, { api, replicas }: PlayTrafficOptions)
 }
 
 /**
- * Resolves with undefined when there is no response in time; throws when it is not as the interface's
- * description says.
+ * Returns undefined if there is no response in time.
+ *
+ * @throws If it does not match the interface document.
  */
 async function inTime(response: Promise<ApiResponse>): Promise<ApiResponse | undefined> {
   response.catch(() => undefined); // Told below, unless nobody waits any more.
@@ -214,7 +215,7 @@ async function inTime(response: Promise<ApiResponse>): Promise<ApiResponse | und
   try {
     return await Promise.race([response, delay(patienceMs, undefined, { signal: timeout.signal })]);
   } catch (error) {
-    // What `fetch` throws for a connection that was refused or broke.
+    // `fetch` throws a TypeError if a connection is refused or breaks.
     if (error instanceof TypeError) return undefined;
     throw error;
   } finally {

@@ -19,7 +19,7 @@ import { postSignIn } from "./authForms.ts";
 
 type Method = "GET" | "POST" | "PUT";
 
-/** What a signed-in player asks the running platform for, without waiting for a browser. */
+/** Sends requests of a signed-in player to the running platform, without a browser. */
 export class PlayerHttp {
   readonly #origin: string;
   readonly #cookie: () => Promise<string>;
@@ -31,7 +31,7 @@ export class PlayerHttp {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Takes the cookies of a page on which the player is signed in, as they are at each call. */
+  /** Uses the current cookies of a page on which the player is signed in. */
   static of(page: Page): PlayerHttp {
     const { origin } = new URL(page.url());
     return new PlayerHttp(origin, async () =>
@@ -39,7 +39,11 @@ export class PlayerHttp {
     );
   }
 
-  /** Signs in by the form, as no browser; throws when the player may not. */
+  /**
+   * Signs in with the form, without a browser.
+   *
+   * @throws If the sign-in is rejected.
+   */
   static async signIn(
     baseUrl: string,
     player: { email: string; password: string },
@@ -52,25 +56,25 @@ export class PlayerHttp {
     return new PlayerHttp(new URL(baseUrl).origin, () => Promise.resolve(cookie), timeoutMs);
   }
 
-  /** Launches the game and returns the session's id with the 202 response. */
+  /** Launches the game and returns the id in the 202 response. */
   async launch(gameSlug: string, choice: Pick<LaunchRequest, "saveSlotId" | "fresh"> = {}): Promise<string> {
     return (await this.#call<{ sessionId: string }>("POST", "/api/game/launch", { gameSlug, ...choice }))
       .sessionId;
   }
 
-  /** The player's sessions that have not ended. */
+  /** Returns the player's active sessions. */
   sessions(): Promise<GameSessionsResponse> {
     return this.#call("GET", "/api/game/sessions");
   }
 
-  /** The player's saves of a game. */
+  /** Returns the player's saves of a game. */
   saves(gameSlug: string): Promise<SavesResponse> {
     return this.#call("GET", `/api/games/${gameSlug}/saves`);
   }
 
   /**
-   * When the event that the session runs arrived, in milliseconds of the epoch: the play page follows the
-   * same events.
+   * Returns when the event `running` arrived, in milliseconds since the epoch. The play page reads the same
+   * events.
    */
   async whenRunning(sessionId: string): Promise<number> {
     const { body } = await this.#request("GET", `/api/game/events?sessionId=${sessionId}`);
@@ -82,7 +86,7 @@ export class PlayerHttp {
         if (line === `event: ${gameSessionEvents.end}`) break;
       }
     } finally {
-      // The lines' end leaves it open, and the request's deadline would end it where nobody listens.
+      // Closing the line reader leaves the input open, and its timeout would then raise an unhandled error.
       input.destroy();
     }
     throw new Error(`The session ${sessionId} has ended before it ran.`);
@@ -92,31 +96,29 @@ export class PlayerHttp {
     await this.#call("POST", "/api/game/keepalive", { sessionId });
   }
 
-  /** Asks for the end; a long one goes on after the response. */
+  /** Requests a stop. The session may end after the response. */
   async stop(sessionId: string): Promise<void> {
     await this.#call("POST", "/api/game/stop", { sessionId });
   }
 
-  /** A ticket to the session's stream. */
+  /** Returns a ticket for the session's stream. */
   streamTicket(sessionId: string, role: ViewerRole = "play"): Promise<StreamTicketResponse> {
     return this.#call("POST", "/api/game/stream-ticket", { sessionId, role });
   }
 
-  /** Relays, with the player's credentials. */
+  /** Returns the relays with the player's credentials. */
   iceServers(): Promise<IceServersResponse> {
     return this.#call("GET", "/api/stream/ice-servers");
   }
 
-  /**
-   * Chooses the quality of the player's streams; returns the status, as a service may have no such choice.
-   */
+  /** Sets the quality of the player's streams, and returns the status: older services do not support it. */
   async chooseQuality(quality: QualityRequest): Promise<number> {
     const response = await this.ask("PUT", "/api/account/stream-quality", quality);
     await response.arrayBuffer();
     return response.status;
   }
 
-  /** The answer to a WHEP offer. */
+  /** Returns the answer to a WHEP offer. */
   async offerStream(sessionId: string, sdp: string): Promise<string> {
     return (
       await okOf(
@@ -125,12 +127,16 @@ export class PlayerHttp {
     ).text();
   }
 
-  /** What the player is told of the session. */
+  /** Returns the status of the session. */
   status(sessionId: string): Promise<GameSessionStatusResponse> {
     return this.#call("GET", `/api/game/session-status?sessionId=${sessionId}`);
   }
 
-  /** Any response, once, whose body the caller reads; an error when there is none. */
+  /**
+   * Sends one request and returns its response with an unread body.
+   *
+   * @throws If there is no response.
+   */
   ask(method: Method, path: string, body?: object): Promise<Response> {
     return this.#send(
       method,
@@ -144,7 +150,7 @@ export class PlayerHttp {
     return (await (await this.#request(method, path, body)).json()) as T;
   }
 
-  /** Those who ask too often wait as they are told. */
+  /** Sends a request. If it is rate limited, waits as the response says and retries. */
   async #request(method: Method, path: string, body?: object): Promise<Response> {
     const response = await this.ask(method, path, body);
     const retryAfter = response.headers.get("retry-after");
@@ -173,7 +179,11 @@ export class PlayerHttp {
   }
 }
 
-/** Returns the response, or throws when the platform refused. */
+/**
+ * Returns the response.
+ *
+ * @throws If it is an error.
+ */
 async function okOf(response: Response): Promise<Response> {
   if (!response.ok) throw new Error(`${response.url}: ${response.status} ${await response.text()}`);
   return response;

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { checkAgainstDocument } from "../openapi/documentCheck.ts";
 import { responsesIn } from "./rawResponses.ts";
 
-/** A client that writes bytes of its own making: what is no HTTP, and HTTP that comes slowly. */
+/** A client that writes raw bytes, for invalid or slow HTTP. */
 export class RawClient {
   readonly #socket: Socket;
   readonly #closed: Promise<unknown>;
@@ -40,8 +40,9 @@ export class RawClient {
   }
 
   /**
-   * Sends bytes of a body, and reads nothing of what the server says meanwhile. Throws when the connection is
-   * cut before they are sent.
+   * Sends bytes of a body without reading responses.
+   *
+   * @throws If the connection is closed before they are sent.
    */
   async sendBody(bytes: Buffer): Promise<void> {
     this.pause();
@@ -52,12 +53,12 @@ export class RawClient {
     this.resume();
   }
 
-  /** Takes nothing more of what the server sends. */
+  /** Stops reading. */
   pause(): void {
     this.#socket.pause();
   }
 
-  /** Bytes that the kernel has of the server's and that were not read, at either end. */
+  /** Returns the unread bytes from the server in the kernel's buffers at both ends. */
   unread(): number {
     const { localPort = 0, remotePort = 0 } = this.#socket;
     const rows = readFileSync("/proc/net/tcp", "utf8")
@@ -71,12 +72,12 @@ export class RawClient {
     return (queued(remotePort, localPort)[0] ?? 0) + (queued(localPort, remotePort)[1] ?? 0);
   }
 
-  /** Takes what the server sends again. */
+  /** Resumes reading. */
   resume(): void {
     this.#socket.resume();
   }
 
-  /** Writes the pieces with pauses between them, until it is cut. */
+  /** Writes the pieces with pauses between them, until the connection is closed. */
   async trickle(pieces: Iterable<string | Buffer>, pauseMs: number): Promise<void> {
     for (const piece of pieces) {
       if (this.isClosed) return;
@@ -86,8 +87,9 @@ export class RawClient {
   }
 
   /**
-   * Resolves with everything received, once the server has closed the connection; throws when it is not as
-   * documented.
+   * Returns everything received once the server has closed the connection.
+   *
+   * @throws If it does not match the interface document.
    */
   async untilClosed(): Promise<string> {
     await this.#closed;
@@ -99,7 +101,7 @@ export class RawClient {
     this.#socket.destroy();
   }
 
-  /** A response to what is no request, or to one too many, can only be the server's own error response. */
+  /** A response to an invalid or surplus request must be the server's own error response. */
   #checkResponses(): void {
     const requests = [...this.#written.matchAll(/^([A-Z]+) (?:http:\/\/[^/\s]+)?(\/\S*) HTTP\/1\.1\r$/gm)];
     const responses = responsesIn(
@@ -113,7 +115,7 @@ export class RawClient {
   }
 }
 
-/** Returns the head of a request, such as of `PUT /path`, with these headers. */
+/** Returns the head of a request, for example of `PUT /path`, with these headers. */
 export function requestHead(methodAndPath: string, headers: Record<string, string>): string {
   return `${methodAndPath} HTTP/1.1\r\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -121,8 +123,8 @@ export function requestHead(methodAndPath: string, headers: Record<string, strin
 }
 
 /**
- * Sends a head and its whole body before it reads, as many libraries do, and returns all that comes back
- * until the server closes the connection.
+ * Sends a head and its whole body before reading, like many libraries. Returns everything received until the
+ * server closes the connection.
  */
 export async function sendThenRead(url: string, head: string, body: Buffer): Promise<string> {
   const client = await RawClient.connect(url);
@@ -131,7 +133,7 @@ export async function sendThenRead(url: string, head: string, body: Buffer): Pro
   return client.untilClosed();
 }
 
-/** Sends one text and returns all that comes back until the server closes the connection. */
+/** Sends a text, and returns everything received until the server closes the connection. */
 export async function exchange(url: string, text: string | Buffer): Promise<string> {
   const client = await RawClient.connect(url);
   client.write(text);

@@ -1,15 +1,16 @@
-/** One response as it stood on a connection. */
+/** A response as received on a connection. */
 export interface RawResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** False when the connection ended before the response did. */
+  /** False if the connection ended before the response was complete. */
   isWhole: boolean;
 }
 
 /**
- * The final responses in what a server sent on one connection to requests of these methods; what is no HTTP
- * throws.
+ * Returns the final responses in what a server sent on a connection to requests with these methods.
+ *
+ * @throws If it is not valid HTTP.
  */
 export function responsesIn(received: string, methods: readonly string[]): RawResponse[] {
   const responses: RawResponse[] = [];

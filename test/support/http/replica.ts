@@ -1,8 +1,8 @@
 import { TestApi, type TestApiOptions } from "./api.ts";
 
 /**
- * Another process's view of the same platform: same database, Redis and cluster, without the background work,
- * so that its database connections carry nothing but its requests.
+ * Starts another API on the same database, Redis and cluster, without background work, so that its database
+ * connections are used only by its requests.
  */
 export async function startReplica(
   of: TestApi,
@@ -26,7 +26,7 @@ export async function startReplica(
   return replica;
 }
 
-/** Ends a replica, before what it is one of. */
+/** Stops a replica. Call it before stopping the original. */
 export async function stopReplica(replica: TestApi): Promise<void> {
   await replica.deps.cluster.stop();
   await replica.stop();

@@ -1,25 +1,24 @@
 import { Agent, get } from "node:http";
 
-/** Where requests go, and how the sender knows whether to send them. */
+/** Options of the traffic. */
 export interface ServiceTrafficOptions {
   url: string;
-  /** What the kubelet would ask. */
+  /** URL of the readiness probe. */
   readyUrl: string;
-  /** How much later than the kubelet the sender learns that the process takes no more requests. */
+  /** Delay between the kubelet and the sender in noticing that the process is not ready. */
   knownAfterMs: number;
 }
 
 const pollMs = 50;
 
 /**
- * A stream of requests as a Service sends them: over kept and over new connections, until it has heard that
- * the process is not ready.
+ * Sends requests like a Service, on kept and new connections, until it learns that the process is not ready.
  */
 export class ServiceTraffic {
-  /** What became of requests that were not answered with 200. */
+  /** Outcomes of requests that did not get status 200. */
   readonly failures: string[] = [];
   served = 0;
-  /** Responses that end their connection. */
+  /** Number of responses that close their connection. */
   closing = 0;
   readonly #options: ServiceTrafficOptions;
   readonly #kept = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -36,7 +35,7 @@ export class ServiceTraffic {
     ]);
   }
 
-  /** Resolves when the sender has heard of the process' end, and its last request has ended. */
+  /** Resolves when the sender has learned of the shutdown and its last request has ended. */
   async stop(): Promise<void> {
     await this.#running;
     this.#kept.destroy();

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 
-/** Kinds of slow clients that the program plays, by its own options. */
+/** Kinds of slow clients, with the options of the program. */
 const modes = {
   headers: ["-H"],
   body: ["-B", "-f", "application/json", "-s", "4096"],
@@ -14,16 +14,13 @@ export interface SlowHttpTestOptions {
   url: string;
   cookie?: string;
   connections: number;
-  /** When it gives up, if it is not cut off before. */
+  /** Time after which it gives up if it is not disconnected. */
   seconds: number;
-  /** Ends it before. */
+  /** Ends it early. */
   signal?: AbortSignal;
 }
 
-/**
- * Runs Debian's slowhttptest to its end; returns the reason that it names for it, and nothing where it was
- * ended.
- */
+/** Runs Debian's slowhttptest, and returns the reason of its end, or nothing if it was aborted. */
 export async function slowHttpTest({
   mode,
   url,
@@ -74,7 +71,10 @@ export async function slowHttpTest({
   return reason.trim();
 }
 
-/** Bytes that the kernel holds for clients of a loopback port, whoever has closed what meanwhile. */
+/**
+ * Returns the unsent bytes that the kernel holds for clients of a loopback port, including closed
+ * connections.
+ */
 export function unsentBytesAt(port: number): number {
   const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   return readFileSync("/proc/net/tcp", "utf8")

@@ -1,14 +1,14 @@
 import type { ApiResponse } from "./apiClient.ts";
 
-/** What became of many requests. */
+/** Outcome of many requests. */
 export interface Traffic {
-  /** How often each status was answered. */
+  /** Number of responses by status. */
   statuses: Record<number, number>;
   responses: ApiResponse[];
   p99Ms: number;
 }
 
-/** Sends so many requests, a few at a time. */
+/** Sends `count` requests, a few at a time. */
 export async function sendTraffic(
   total: number,
   send: (index: number) => Promise<ApiResponse>,

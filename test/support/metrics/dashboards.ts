@@ -7,7 +7,7 @@ import { repositoryRoot } from "../processes/programs.ts";
 export const dashboardNames = ["platform", "session"] as const;
 export type DashboardName = (typeof dashboardNames)[number];
 
-/** A panel that shows figures, with what it asks of Prometheus. */
+/** A panel with its Prometheus queries. */
 export interface Panel {
   title: string;
   expressions: string[];
@@ -23,7 +23,7 @@ const Dashboard = z.object({
   ),
 });
 
-/** Returns the dashboard's panels in order, without the headings of its rows. */
+/** Returns the dashboard's panels in order, without row headings. */
 export function panelsOf(name: DashboardName): Panel[] {
   const { panels } = Dashboard.parse(
     JSON.parse(readFileSync(join(repositoryRoot, `charts/joypod/files/dashboards/${name}.json`), "utf8")),

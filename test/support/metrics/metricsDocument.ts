@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { repositoryRoot } from "../processes/programs.ts";
 
-/** A metric as docs/metrics.md describes it, or as a program shows it. */
+/** A metric in docs/metrics.md or in the output of a program. */
 export interface DescribedMetric {
   type: string;
   labels: string[];
   help: string;
 }
 
-/** The headings of docs/metrics.md that have a table of metrics. */
+/** Headings of docs/metrics.md with a table of metrics. */
 export type MetricsSection =
   | "API"
   | "Operator"
@@ -19,7 +19,11 @@ export type MetricsSection =
   | "Relay"
   | "Streamer";
 
-/** Returns the metrics under a heading of docs/metrics.md, by name. Throws where there is no such heading. */
+/**
+ * Returns the metrics under a heading of docs/metrics.md by name.
+ *
+ * @throws If there is no such heading.
+ */
 export function documentedMetrics(section: MetricsSection): Map<string, DescribedMetric> {
   const text = readFileSync(join(repositoryRoot, "docs/metrics.md"), "utf8");
   const [, after] = text.split(`\n### ${section}\n`);
@@ -36,9 +40,9 @@ export function documentedMetrics(section: MetricsSection): Map<string, Describe
 }
 
 /**
- * Fails unless a program's `/metrics` shows what docs/metrics.md has under these headings, with those types,
- * labels and words, and nothing more. What Node.js tells of itself is left out, as are the labels that all
- * metrics of a program have. `absent` may be missing.
+ * Expects that a program's `/metrics` has exactly the metrics under these headings of docs/metrics.md, with
+ * the same types, labels and descriptions. Ignores Node.js metrics and labels that all metrics of a program
+ * have. Metrics in `absent` may be missing.
  */
 export function expectDocumented(
   shown: string,

@@ -5,12 +5,12 @@ import { stringify } from "yaml";
 import { z } from "zod";
 import { ChildProgram, freePort } from "../processes/childProgram.ts";
 
-/** Where a program's metrics are read. */
+/** A metrics endpoint. */
 export interface ScrapeTarget {
   /** Host and port. */
   address: string;
   path: string;
-  /** Of the target, beside those that Prometheus gives it. */
+  /** Additional labels of the target. */
   labels: Readonly<Record<string, string>>;
 }
 
@@ -48,7 +48,7 @@ const RulesResponse = z.object({
   }),
 });
 
-/** A real Prometheus, of the Debian package, that reads often and forgets all at its end. */
+/** A real Prometheus of the Debian package with a short scrape interval and no persistence. */
 export class Prometheus {
   readonly #folder = mkdtempSync(join(tmpdir(), "joypod-prometheus-"));
   readonly #url: string;
@@ -98,8 +98,9 @@ export class Prometheus {
   }
 
   /**
-   * Returns the numbers that an expression has now, without those that are none (NaN). Throws what Prometheus
-   * says of a wrong one.
+   * Returns the current values of an expression, without NaN.
+   *
+   * @throws Prometheus' message about an invalid expression.
    */
   async query(expression: string): Promise<number[]> {
     const { data } = QueryResponse.parse(
@@ -108,10 +109,10 @@ export class Prometheus {
     return data.result.map(({ value: [, text] }) => Number(text)).filter((value) => !Number.isNaN(value));
   }
 
-  /** Returns what is wrong with each target that could not be read, or not yet. */
+  /** Returns an error for each target that could not be scraped, or has not been scraped yet. */
   async targetFaults(): Promise<string[]> {
     const { data } = TargetsResponse.parse(await this.#get("targets"));
-    // Prometheus knows of none in its first moments.
+    // Prometheus has no targets right after its start.
     if (data.activeTargets.length < this.#targetCount)
       return [`It knows ${data.activeTargets.length} of ${this.#targetCount} targets.`];
     return data.activeTargets
@@ -119,7 +120,7 @@ export class Prometheus {
       .map(({ labels, health, lastError }) => `${JSON.stringify(labels)}: ${health} ${lastError}`);
   }
 
-  /** Returns what is wrong with each rule that could not be evaluated, or not yet. */
+  /** Returns an error for each rule that could not be evaluated, or has not been evaluated yet. */
   async ruleFaults(): Promise<string[]> {
     const { data } = RulesResponse.parse(await this.#get("rules"));
     return data.groups

@@ -21,10 +21,10 @@ export const games = 3;
 const idleTimeoutSeconds = 1800;
 const user = fc.nat(users - 1);
 const game = fc.nat(games - 1);
-/** Which of the sessions that a command can be about. */
+/** Index of the session that a command applies to. */
 const which = fc.nat(users - 1);
 
-/** A step of the world: what it does to the model, and that the platform answers accordingly. */
+/** Creates a command: applies it to the model, and expects the platform to respond accordingly. */
 function command(
   name: string,
   run: (model: PlatformModel, real: RealPlatform) => Promise<void>,
@@ -251,7 +251,7 @@ const remove = game.map((of) =>
   ),
 );
 
-/** All that can happen; what keeps a world going comes more often than what ends it. */
+/** All commands. Those that keep the platform running occur more often than those that end sessions. */
 export const platformCommands = fc.oneof(
   { weight: 5, arbitrary: launch },
   { weight: 4, arbitrary: becomeReady },

@@ -1,6 +1,6 @@
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 
-/** A save slot as it has to be. */
+/** Expected state of a save slot. */
 export interface ModelSlot {
   number: number;
   /** Saves stored by sessions so far. */
@@ -16,7 +16,7 @@ export interface ModelSession {
   status: PublicStatus;
   wasReady: boolean;
   hasSaved: boolean;
-  /** The slot was made by this launch. */
+  /** True if this launch created the slot. */
   isSlotNew: boolean;
 }
 
@@ -24,11 +24,11 @@ export interface ModelGame {
   slug: string;
   id: string;
   status: "pending_upload" | "active" | "deleted";
-  /** Checksum of the archive that players get. */
+  /** Checksum of the current archive. */
   checksum: string | undefined;
 }
 
-/** What a platform of a few users and games has to look like, in the simplest words. */
+/** A minimal model of the platform with a few users and games. */
 export interface PlatformModel {
   games: ModelGame[];
   sessions: ModelSession[];
@@ -54,11 +54,11 @@ export function activeSession({ sessions }: PlatformModel, user: number): ModelS
   );
 }
 
-/** The end of a session, whyever it came. */
+/** Ends a session for any reason. */
 export function endSession(model: PlatformModel, session: ModelSession): void {
   session.status = "stopped";
   const slots = slotsOf(model, session.user, session.game);
-  // A slot that was made for a session that never ran is free again.
+  // A slot created for a session that never ran becomes free again.
   if (session.isSlotNew && !session.wasReady)
     slots.splice(
       slots.findIndex(({ number }) => number === session.slot),

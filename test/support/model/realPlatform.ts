@@ -14,7 +14,7 @@ import { activeSession, slotsOf, type PlatformModel } from "./platformModel.ts";
 
 const ranks = { starting: 0, running: 1, stopping: 2, stopped: 3, error: 3 };
 
-/** The real platform under the same commands: its API, with users and a partner of one run. */
+/** Runs the same commands on the real platform: its API, with the users and the partner of a run. */
 export class RealPlatform {
   readonly api: TestApi;
   readonly operator: FakeOperator;
@@ -53,7 +53,7 @@ export class RealPlatform {
     return response.json<{ id: string; slug: string }>();
   }
 
-  /** Uploads a good archive of the game; returns its checksum. */
+  /** Uploads a valid archive of the game, and returns its checksum. */
   async upload(slug: string): Promise<string> {
     const response = await this.partner.put(`/api/partners/games/${slug}/upload`, await anArchive(), {
       "content-type": "application/gzip",
@@ -74,7 +74,7 @@ export class RealPlatform {
     return response.status === 200 ? response.json<GameDetail>() : undefined;
   }
 
-  /** Ends the session as the operator does when it is asked to. */
+  /** Ends the session like the operator, once a stop is requested. */
   async finishWhenAsked(id: string): Promise<void> {
     await eventually(async () => (await this.operator.session(id)).spec.desiredState === "Stopped");
     await this.operator.finish(id, {
@@ -83,8 +83,7 @@ export class RealPlatform {
   }
 
   /**
-   * So much time passes without a keepalive. Idleness goes by the database's clock, which cannot be moved:
-   * the expiry comes nearer instead.
+   * Advances time without keepalives. The database's clock cannot be changed, so the expiry is moved instead.
    */
   async passIdleTime(sessionId: string, seconds: number): Promise<boolean> {
     await this.api.deps.postgres.pool.query(
@@ -100,13 +99,13 @@ export class RealPlatform {
     );
   }
 
-  /** What holds after every command, asked for as clients do. */
+  /** Checks, through the HTTP interface, what must hold after every command. */
   async check(model: PlatformModel): Promise<void> {
     const { rows } = await this.api.deps.postgres.pool.query(
       "SELECT user_id FROM game_sessions WHERE status IN ('starting', 'running', 'stopping') GROUP BY user_id HAVING count(*) > 1",
     );
     expect(rows, "users with two active sessions").to.have.length(0);
-    // What has ended long ago is asked for no more.
+    // Sessions that ended long ago are no longer checked.
     await Promise.all(
       model.sessions
         .slice(-2 * this.users.length)

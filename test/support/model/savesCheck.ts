@@ -10,7 +10,7 @@ interface StoredSlot {
   owners: string[];
 }
 
-/** Compares the platform with the model after each command, and remembers how far each slot had come. */
+/** Compares the platform with the model after each command, and remembers the progress of each slot. */
 export class SavesCheck {
   readonly #generations = new Map<string, number>();
   readonly #world: SavesWorld;
@@ -45,10 +45,7 @@ export class SavesCheck {
     await Promise.all(this.#world.users.map((_, player) => this.#checkPlayer(model, player)));
   }
 
-  /**
-   * Whether the object store has every save that is kept, and the sweeper finds those of which nobody was
-   * told.
-   */
+  /** Checks that the object store has every kept save, and that the sweeper finds unreported ones. */
   async checkEnd(model: SavesModel): Promise<void> {
     this.#world.fixture.setStoreUp(true);
     await this.#checkObjects(model);
@@ -77,7 +74,7 @@ export class SavesCheck {
     expect(owners, `owner of ${slotName(slot)}`).to.deep.equal(owner === undefined ? [] : [owner.id]);
   }
 
-  /** Nobody is locked out, and nobody sees what is another's. */
+  /** Checks that a player can launch, and sees only their own data. */
   async #checkPlayer(model: SavesModel, player: number): Promise<void> {
     const [detail, sessions] = await Promise.all([
       this.#world.detail(player),
@@ -95,7 +92,7 @@ export class SavesCheck {
   }
 }
 
-/** Each recorded save is there, but for those that the rule let go; those that have gone are forgotten. */
+/** Checks that each recorded save exists unless the rule allows removing it, and forgets removed ones. */
 function checkVersions(
   slot: ModelSlot,
   stored: readonly { kind: string; objectKey: string; gameSession: string | null }[],

@@ -15,7 +15,7 @@ import {
 import type { SavesCheck } from "./savesCheck.ts";
 import type { SavesWorld } from "./savesWorld.ts";
 
-/** The platform of one history, and what compares it with the model. */
+/** The platform of a history, and its comparison with the model. */
 export interface CheckedWorld {
   world: SavesWorld;
   check: SavesCheck;
@@ -25,12 +25,12 @@ type Command = fc.AsyncCommand<SavesModel, CheckedWorld>;
 
 export const players = 2;
 const player = fc.nat(players - 1);
-/** Which of the sessions or slots that a command can be about. */
+/** Index of the session or slot that a command applies to. */
 const which = fc.nat(5);
 
 /**
- * A step: what it does to the model and the platform; then the leader releases what can be, and all is
- * compared.
+ * Creates a command: applies it to the model and the platform, lets the leader release slots, and compares
+ * both.
  */
 function command(
   name: string,
@@ -53,7 +53,7 @@ const sessionActive = { status: 409, error: "session_active" };
 const slotOwned = { status: 409, error: "conflict" };
 const noServers = { status: 503, error: "no_servers" };
 
-/** One slot is played more than the others, so that it gets a history. */
+/** One slot is used more often, so that it gets a history. */
 const launch = fc.tuple(player, fc.constantFrom(1, 1, 1, 2, 3)).map(([by, number]) =>
   command(`player ${by} launches on slot ${number}`, async (model, world) => {
     const wished = slotsOf(model, by)[number - 1];
@@ -116,8 +116,8 @@ const launchOthers = fc.tuple(player, which).map(([by, index]) =>
 );
 
 /**
- * Autosaves of a session that is played, the last save of one that has ended, and what the agent of a lost
- * node goes on to store.
+ * Autosaves of a running session, the last save of an ended one, and saves that the agent of a lost node
+ * still stores.
  */
 const save = which.map((index) =>
   command(
@@ -189,8 +189,8 @@ const returnNode = which.map((index) =>
 );
 
 /**
- * The new agent packs what it finds, under the sequence that the former one had reached, and reports what is
- * stored once more.
+ * The new agent packs the save again with the sequence that the old one had reached, and reports what is
+ * stored.
  */
 const restartAgent = which.map((index) =>
   command(
@@ -245,7 +245,7 @@ const restore = fc.tuple(which, which).map(([index, nth]) =>
       const restored = await world.restore(slot, nth);
       if (restored === undefined) return;
       const { response, version, isOwn } = restored;
-      // Any other version is read before.
+      // Other versions are read first.
       expectStatus(
         response,
         !model.isStoreUp && !isOwn ? 503 : ownerOf(model, slot) !== undefined ? 409 : 200,
@@ -289,7 +289,7 @@ const passDay = fc.constant(
   }),
 );
 
-/** All that can happen; what is in the list more than once comes more often. */
+/** All commands. Repeated entries occur more often. */
 export const savesCommands: fc.Arbitrary<Command>[] = [
   launch,
   launch,
@@ -318,7 +318,7 @@ export const savesCommands: fc.Arbitrary<Command>[] = [
   launchOthers,
 ];
 
-/** The agent tells the cluster of its newest pack; with the last one of a session the operator ends that. */
+/** The agent reports its newest pack. After the last pack of a session, the operator ends the session. */
 async function report(world: SavesWorld, session: ModelSession): Promise<void> {
   const isLast = session.state === "stopping" || session.state === "unsaved";
   await world.report(session, isLast);
@@ -332,7 +332,7 @@ function sessionsIn({ sessions }: SavesModel, ...states: ModelSession["state"][]
   return sessions.filter(({ state }) => states.includes(state));
 }
 
-/** Sessions whose node agent may still store something. */
+/** Returns the sessions whose node agent may still store packs. */
 function withAgent(model: SavesModel): ModelSession[] {
   return sessionsIn(model, "running", "stopping", "unsaved", "lost");
 }

@@ -11,18 +11,17 @@ import { historyRule } from "./savesModel.ts";
 const plenty = "10000";
 
 /**
- * The real API on real stores and a real API server, with faults in front of the object store and the API
- * server. Another process seems to lead: background work is done when a command says so, and at no other
- * time.
+ * The real API with real stores and a real API server, with fault injection in front of the object store and
+ * the API server. Another process seems to lead, so background work runs only when a command starts it.
  */
 export class SavesFixture {
   readonly api: TestApi;
   readonly operator: FakeOperator;
-  /** As node agents reach it: without the faults. */
+  /** The object store without faults, as used by node agents. */
   readonly minio: TestMinio;
   readonly cluster: FaultyApi;
   readonly game: TestGame;
-  /** A node that is lost, and takes no sessions. */
+  /** A lost node, which accepts no sessions. */
   readonly lostNode: string;
   readonly #proxy: FaultProxy;
 

@@ -6,15 +6,14 @@ import type { SavesModel } from "./savesModel.ts";
 import { SavesWorld } from "./savesWorld.ts";
 
 export interface HistoriesOptions {
-  /** The same seed makes the same histories. */
+  /** The same seed gives the same histories. */
   seed: number;
   histories: number;
   stepsMax: number;
 }
 
 /**
- * Lets so many histories happen to the platform; a failure tells the seed and the shortest history that was
- * found to fail.
+ * Runs random histories against the platform. A failure reports the seed and the shortest failing history.
  */
 export async function checkHistories(
   fixture: SavesFixture,

@@ -1,18 +1,18 @@
-/** One pack of a session's save, stored by its node agent. */
+/** A pack of a session's save, stored by its node agent. */
 export interface ModelSave {
   key: string;
   sequence: number;
   attempt: number;
-  /** Counts the packs of all sessions upward, as they were stored. */
+  /** Increases with every stored pack of any session. */
   order: number;
 }
 
-/** A row of a slot's history as it has to be. */
+/** Expected row of a slot's history. */
 export interface ModelVersion {
   key: string;
   kind: "played" | "conflict" | "restored";
   session: string | undefined;
-  /** The rule of what is kept has let it go: it may be missing. */
+  /** True if the retention rule allows removing it. */
   mayBeMissing: boolean;
 }
 
@@ -21,17 +21,19 @@ export interface ModelSlot {
   player: number;
   number: number;
   current: string | undefined;
-  /** The last that came at the end. */
+  /** Newest last. */
   versions: ModelVersion[];
   isDeleted: boolean;
-  /** Deleted so long ago that nothing of it need be kept, whatever is told of it later. */
+  /**
+   * True if it was deleted so long ago that nothing of it has to be kept, even if saves are reported later.
+   */
   isForgotten: boolean;
 }
 
 /**
- * What the cluster knows of a session: `stopping` was asked to end, and the operator has not ended it;
- * `unsaved` has ended, its last save is on its node; `lost` has ended with its node or before that was lost,
- * and the node's agent may go on.
+ * State of a session in the cluster. `stopping`: a stop was requested, and the operator has not ended it.
+ * `unsaved`: ended, with its last save still on its node. `lost`: ended when or before its node was lost; the
+ * node's agent may continue.
  */
 type SessionState = "running" | "stopping" | "unsaved" | "lost" | "over";
 
@@ -42,16 +44,16 @@ export interface ModelSession {
   state: SessionState;
   isPlayerFree: boolean;
   ownsSlot: boolean;
-  /** Of the agent's last pack. */
+  /** Sequence of the agent's last pack. */
   sequence: number;
   attempt: number;
   /** Newest pack in the object store. */
   stored: ModelSave | undefined;
-  /** Newest pack that the platform was told of, or found. */
+  /** Newest pack that was reported to the platform or found by it. */
   known: ModelSave | undefined;
 }
 
-/** Slots, their owners and their histories, in the simplest words. */
+/** A minimal model of slots, their owners and their histories. */
 export interface SavesModel {
   sessions: ModelSession[];
   slots: ModelSlot[];
@@ -59,7 +61,7 @@ export interface SavesModel {
   isClusterWritable: boolean;
 }
 
-/** As the API of the test is told to keep versions. */
+/** The retention rule that the test's API is configured with. */
 export const historyRule = { versionsKept: 3, dailyVersionsDays: 2, retentionDays: 7 };
 
 export function slotsOf({ slots }: SavesModel, player: number): ModelSlot[] {
@@ -72,13 +74,14 @@ export function ownerOf({ sessions }: SavesModel, slot: ModelSlot): ModelSession
   return sessions.find((session) => session.slot === slot && session.ownsSlot);
 }
 
-/** The session for which its player cannot launch another one. */
+/** Returns the session that prevents its player from launching another one. */
 export function activeSession({ sessions }: SavesModel, player: number): ModelSession | undefined {
   return sessions.find((session) => session.player === player && !session.isPlayerFree);
 }
 
 /**
- * The platform learns of a stored save: its owner moves the slot, any other session leaves a conflict copy.
+ * The platform learns of a stored save. The owner's save becomes the slot's current one; the save of any
+ * other session becomes a conflict copy.
  */
 export function learn(session: ModelSession, save: ModelSave): void {
   if (session.known !== undefined && !isLater(save, session.known)) return;
@@ -92,13 +95,13 @@ export function learn(session: ModelSession, save: ModelSave): void {
   if (session.ownsSlot) session.slot.current = save.key;
 }
 
-/** The session gives its slot back; `isAdopting` with the newest save that the object store has of it. */
+/** Releases the session's slot. With `isAdopting`, adopts its newest save in the object store first. */
 export function release(session: ModelSession, isAdopting: boolean): void {
   if (isAdopting && session.stored !== undefined && session.ownsSlot) learn(session, session.stored);
   session.ownsSlot = false;
 }
 
-/** Stores a version as the newest; a session has one of each kind. */
+/** Stores a version as the newest. A session has at most one version of each kind. */
 export function addVersion(slot: ModelSlot, version: ModelVersion): void {
   if (slot.isForgotten) return;
   const others = slot.versions.filter(
@@ -108,8 +111,8 @@ export function addVersion(slot: ModelSlot, version: ModelVersion): void {
 }
 
 /**
- * What a sweep so much later need not keep, and what it has found: saves of which nobody was told. These it
- * may find, as `found` tells, and must not remove.
+ * Applies a sweep at a later time: versions that it may remove, and unreported saves that it has found
+ * (`found`). It may find unreported saves, but must not remove them.
  */
 export function sweepModel(model: SavesModel, laterHours: number, found: ReadonlySet<string>): void {
   const unrecorded = model.sessions.filter(
@@ -121,7 +124,7 @@ export function sweepModel(model: SavesModel, laterHours: number, found: Readonl
   }
   const isRetentionOver = laterHours >= historyRule.retentionDays * 24;
   for (const slot of model.slots) {
-    // A restored save has two rows: what was played, which others have superseded since, and the slot's own.
+    // A restored save has two rows: one for the session, which may be superseded, and the slot's current one.
     const own = slot.versions.findLast(({ key, kind }) => kind !== "conflict" && key === slot.current);
     for (const version of slot.versions.slice(0, -historyRule.versionsKept)) {
       if (version.kind !== "conflict" || isRetentionOver) version.mayBeMissing ||= version !== own;
@@ -131,8 +134,8 @@ export function sweepModel(model: SavesModel, laterHours: number, found: Readonl
 }
 
 /**
- * Keys that the object store must have of a slot: what is kept, and the newest save of each session of which
- * nobody was told yet.
+ * Returns the keys that the object store must have for a slot: kept versions, and the newest unreported save
+ * of each session.
  */
 export function keptKeys({ sessions }: SavesModel, slot: ModelSlot): Set<string> {
   const untold = sessions

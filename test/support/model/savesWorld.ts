@@ -18,7 +18,7 @@ import type { SavesFixture } from "./savesFixture.ts";
 
 const soon = { intervalMs: 5 };
 
-/** Players of one history, and what they, node agents, the operator and the leader do. */
+/** Players of a history, and the actions of players, node agents, the operator and the leader. */
 export class SavesWorld {
   readonly fixture: SavesFixture;
   readonly users: readonly TestUser[];
@@ -36,7 +36,7 @@ export class SavesWorld {
     fixture.setClusterWritable(true);
     const { prisma } = fixture.api.deps.postgres;
     const endedAt = new Date();
-    // What an earlier history left is nobody's business any more.
+    // Sessions of earlier histories must not affect this one.
     await prisma.gameSession.updateMany({
       where: { slotReleasedAt: null },
       data: { status: "stopped", endedAt, recordedAt: endedAt, slotReleasedAt: endedAt },
@@ -66,7 +66,7 @@ export class SavesWorld {
     await this.record(id);
   }
 
-  /** As a node agent, packs the session's save into the object store, and tells nobody. */
+  /** As a node agent, packs the session's save into the object store without reporting it. */
   async pack(session: ModelSession): Promise<ModelSave> {
     const { id, sequence, attempt } = session;
     const {
@@ -78,8 +78,8 @@ export class SavesWorld {
   }
 
   /**
-   * As a node agent, reports the session's newest stored pack; `isLast` when the game has ended and nothing
-   * newer will come.
+   * As a node agent, reports the session's newest stored pack. `isLast` means that the game has ended and no
+   * newer pack follows.
    */
   async report(session: ModelSession, isLast: boolean): Promise<void> {
     const { id, stored } = session;
@@ -109,15 +109,13 @@ export class SavesWorld {
     await this.record(id);
   }
 
-  /**
-   * The same, of a session that has ended already: its object says no more of it than which node that was.
-   */
+  /** Does the same for an ended session, whose object then contains only the node. */
   async loseNodeAfterEnd(id: string): Promise<void> {
     await this.fixture.operator.report(id, { nodeName: this.fixture.lostNode });
     await this.record(id);
   }
 
-  /** The player asks for the end, and does not wait for it. */
+  /** As the player, requests a stop without waiting for the end. */
   async requestStop({ id, player }: ModelSession): Promise<void> {
     const { postgres } = this.fixture.api.deps;
     expect(
@@ -132,7 +130,7 @@ export class SavesWorld {
     });
   }
 
-  /** As the leader, reconciles the session as it is in the cluster now. */
+  /** As the leader, reconciles the session with its current state in the cluster. */
   async record(id: string): Promise<void> {
     const {
       api: { deps },
@@ -146,20 +144,20 @@ export class SavesWorld {
     await recordGameSession(deps, id);
   }
 
-  /** As the leader, releases what can be; without the object store nothing can. */
+  /** As the leader, releases all slots that can be released: none without the object store. */
   async release(isStoreUp: boolean): Promise<void> {
     await expectUp(isStoreUp, () => releaseSlots(this.fixture.api.deps));
   }
 
-  /** A minute passes for those who wait for the end of their session. */
+  /** Advances time by a minute for players who are waiting for the end of their session. */
   async passMinute(): Promise<void> {
     await this.#shift("stopping_at", "60 seconds");
     await freePlayers(this.fixture.api.deps);
   }
 
   /**
-   * A day passes since the end of sessions whose last save has not come, and then an hour, with a pass of the
-   * leader after each.
+   * Advances time by a day and then by an hour since the end of sessions whose last save is missing. The
+   * leader runs after each.
    */
   async passDay(isStoreUp: boolean): Promise<void> {
     await this.passMinute();
@@ -169,7 +167,7 @@ export class SavesWorld {
     await this.release(true);
   }
 
-  /** As the leader, sweeps what is due by then, at that time. */
+  /** As the leader, runs the sweeps that are due at that time. */
   async sweep(laterHours: number, isStoreUp: boolean): Promise<void> {
     const { deps } = this.fixture.api;
     const until = new Date(Date.now() + laterHours * 3600_000);
@@ -180,14 +178,14 @@ export class SavesWorld {
     await expectUp(isStoreUp, () => sweepSaves(deps, () => Promise.resolve(until)));
   }
 
-  /** As the leader, sweeps every slot of which a sweep is noted for whenever, two hours later. */
+  /** As the leader, sweeps every slot with a scheduled sweep, two hours later. */
   async sweepAll(): Promise<void> {
     const { deps } = this.fixture.api;
     await deps.postgres.prisma.saveSweep.updateMany({ data: { dueAt: new Date() } });
     await this.sweep(2, true);
   }
 
-  /** Keys of all versions of the slots. */
+  /** Returns the keys of all versions of the slots. */
   async recordedKeys(slotIds: readonly string[]): Promise<Set<string>> {
     return new Set(
       (await listSaveVersions(this.fixture.api.deps.postgres.pool, slotIds)).map(
@@ -196,7 +194,7 @@ export class SavesWorld {
     );
   }
 
-  /** The player makes a version of the slot its own again; returns which, if there is one. */
+  /** As the player, restores a version of the slot. Returns it, if there is one. */
   async restore(
     { id, player, current }: ModelSlot,
     nth: number,
@@ -233,7 +231,7 @@ export class SavesWorld {
     return sessions.map(({ sessionId }) => sessionId);
   }
 
-  /** Keys of the slot's objects. */
+  /** Returns the keys of the slot's objects. */
   async objects(slotId: string): Promise<Set<string>> {
     const { client, bucket } = this.fixture.minio;
     const items = (await client.listObjectsV2(bucket, savesPrefix(slotId), true).toArray()) as {
@@ -250,7 +248,7 @@ export class SavesWorld {
   }
 }
 
-/** What a session has packed, which differs from all other packs. */
+/** Returns the content of a pack, unique to its key. */
 function archiveOf(key: string): Buffer {
   return aTarGz([{ name: "save", body: key }]);
 }
@@ -269,7 +267,7 @@ function storedSaveOf({ key, sequence }: ModelSave): StoredSave {
   };
 }
 
-/** What needs the object store fails while that is unavailable, or has nothing to do. */
+/** Expects that the work fails without the object store, or does nothing. */
 async function expectUp(isUp: boolean, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();

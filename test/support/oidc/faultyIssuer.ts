@@ -6,22 +6,22 @@ import jsonwebtoken from "jsonwebtoken";
 
 type Claims = Record<string, unknown>;
 
-/** What the issuer does wrong; left empty, it is a correct provider. */
+/** What the issuer does wrong. If empty, it is a correct provider. */
 export interface Misbehaviour {
-  /** Over what it says of itself. */
+  /** Overrides of its metadata. */
   metadata?: Claims;
-  /** Over the right claims; undefined leaves one out. */
+  /** Overrides of the correct claims; undefined removes one. */
   claims?: Claims;
-  /** Makes the token in place of a right signature. */
+  /** Creates the token instead of a correct signature. */
   sign?: (claims: Claims) => string | undefined;
-  /** Answers the exchange of the code in place of tokens. */
+  /** Responds to the code exchange instead of returning tokens. */
   token?: (response: ServerResponse) => void;
-  /** Of the way back, in place of the issuer; null leaves it out. */
+  /** The `iss` parameter of the redirect, instead of the issuer; null omits it. */
   iss?: string | null;
   userinfo?: unknown;
   /**
-   * The account's addresses, in the form of GitHub's `/user/emails`, to whoever has its access token; without
-   * them there is no such address.
+   * The account's addresses in the format of GitHub's `/user/emails`, returned for its access token.
+   * Undefined disables that endpoint.
    */
   emails?: unknown;
 }
@@ -29,18 +29,18 @@ export interface Misbehaviour {
 const keyId = "key-1";
 
 /**
- * An issuer without sign-in pages that misbehaves as a test wants, to show that the API believes nothing
- * wrong.
+ * An issuer without sign-in pages that misbehaves as configured, to test that the API rejects invalid
+ * responses.
  */
 export class FaultyIssuer {
   misbehaviour: Misbehaviour = {};
-  /** Requests by path. */
+  /** Paths of requests. */
   readonly requests: string[] = [];
-  /** What the last visitor was sent with. */
+  /** Parameters of the last authorization request. */
   visit = new URLSearchParams();
-  /** What came with the exchange of the last code. */
+  /** Parameters of the last code exchange. */
   exchange: URLSearchParams | undefined;
-  /** What was given for the last code that was redeemed. */
+  /** Tokens issued for the last redeemed code. */
   tokens: { access_token: string; refresh_token: string; id_token: string | undefined } | undefined;
   readonly #server: Server;
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -59,12 +59,12 @@ export class FaultyIssuer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Signs as the issuer does. */
+  /** Signs like the issuer. */
   sign(claims: Claims, { key = this.#keys.privateKey }: { key?: KeyObject } = {}): string {
     return jsonwebtoken.sign(claims, key, { algorithm: "ES256", keyid: keyId });
   }
 
-  /** An unsigned token, or one that is signed with a shared secret of the caller's. */
+  /** Returns an unsigned token, or one signed with the given shared secret. */
   forge(claims: Claims, algorithm: "none" | "HS256", secret: string | Buffer = ""): string {
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const signed = `${encode({ alg: algorithm, typ: "JWT", kid: keyId })}.${encode(claims)}`;

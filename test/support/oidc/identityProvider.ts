@@ -6,7 +6,7 @@ import Provider from "oidc-provider";
 export const clientId = "joypod";
 export const clientSecret = "a secret of the tests, shared with the provider";
 
-/** An account at the provider: whoever types the name is it. */
+/** An account at the provider. Entering its name signs in. */
 export interface ProviderAccount {
   email?: string;
   email_verified?: boolean;
@@ -14,7 +14,7 @@ export interface ProviderAccount {
   picture?: string;
 }
 
-/** A certified OpenID provider, on the loopback, with its own pages for sign-in and consent. */
+/** A certified OpenID provider on the loopback address, with pages for sign-in and consent. */
 export class IdentityProvider {
   readonly issuer: string;
   readonly #server: Server;

@@ -1,4 +1,4 @@
-/** As much of the package's interface as the tests use; it has no types of its own. */
+/** The parts of the package's interface that tests use, because it has no types. */
 declare module "oidc-provider" {
   import type { RequestListener } from "node:http";
 

@@ -1,6 +1,6 @@
 import { ApiClient, type ApiResponse } from "../http/apiClient.ts";
 
-/** A player at the provider's pages, in a browser with cookies of its own there. */
+/** A player on the provider's pages, in a browser with separate cookies. */
 export class ProviderVisitor {
   readonly #browser: ApiClient;
   readonly #origin: string;
@@ -11,8 +11,8 @@ export class ProviderVisitor {
   }
 
   /**
-   * Follows the provider's address to the end: signs in as `login` and consents, or declines; returns the
-   * address that it leads back to.
+   * Follows the provider's address: signs in as `login` and consents or declines. Returns the address of the
+   * final redirect.
    */
   async pass(
     authorizationUrl: string,

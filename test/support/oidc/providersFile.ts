@@ -8,7 +8,8 @@ process.once("exit", () => {
 });
 
 /**
- * Writes a configuration of providers, which goes with the process; returns the environment that names it.
+ * Writes a configuration of providers, which is removed when the process exits. Returns the environment that
+ * refers to it.
  */
 export function providersEnv(providers: readonly Record<string, unknown>[]): { AUTH_PROVIDERS_FILE: string } {
   const directory = mkdtempSync(join(tmpdir(), "joypod-providers-"));
@@ -18,7 +19,7 @@ export function providersEnv(providers: readonly Record<string, unknown>[]): { A
   return { AUTH_PROVIDERS_FILE: file };
 }
 
-/** A provider that never answers, for what is done without asking it. */
+/** A provider that never responds, for tests that send it no requests. */
 export const awayProvider = {
   type: "oidc",
   id: "away",

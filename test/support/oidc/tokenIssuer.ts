@@ -3,16 +3,16 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from "jose";
 
-/** What a token says of its bearer. */
+/** Claims of a token. */
 export interface TokenClaims {
   audience: string;
   lifeSeconds?: number;
   subject?: string;
-  /** Such as the policy that a MinIO reads from the token. */
+  /** Additional claims, such as the policy that MinIO reads from the token. */
   claims?: Record<string, string>;
 }
 
-/** An OpenID issuer as a cluster is for its service accounts: it publishes its keys, and has no sign-in. */
+/** An OpenID issuer like that of a cluster's service accounts: publishes its keys and has no sign-in. */
 export class TokenIssuer {
   readonly url: string;
   readonly #server: Server;

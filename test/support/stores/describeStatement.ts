@@ -5,7 +5,7 @@ import type { ColumnKind } from "./sqlStatements.ts";
 export interface DescribedColumn {
   name: string;
   kind: ColumnKind;
-  /** Whether it is a column of a table that may be null there; false for what is computed. */
+  /** True for a nullable table column; false for computed columns. */
   isNullable: boolean;
 }
 
@@ -16,7 +16,11 @@ interface FieldDescription {
   dataTypeID: number;
 }
 
-/** Returns the columns of a statement, which is parsed and not run. Throws the database's error. */
+/**
+ * Returns the columns of a statement, which is parsed but not run.
+ *
+ * @throws The database's error.
+ */
 export async function describeStatement(client: pg.Client, text: string): Promise<DescribedColumn[]> {
   const fields = await new Promise<FieldDescription[]>((resolve, reject) => {
     client.query(new DescribeQuery(text, resolve, reject));
@@ -31,7 +35,7 @@ export async function describeStatement(client: pg.Client, text: string): Promis
   return columns;
 }
 
-/** Asks the server to describe a statement, by the extended protocol. */
+/** Describes a statement with the extended protocol. */
 class DescribeQuery implements pg.Submittable {
   readonly #text: string;
   readonly #resolve: (fields: FieldDescription[]) => void;
@@ -80,7 +84,7 @@ const kinds = new Map<string, ColumnKind>([
 
 const catalogTypes = new Map<number, Promise<ColumnKind>>();
 
-/** Returns as what node-postgres returns a type; what it does not know is a string. */
+/** Returns the kind that node-postgres returns for a type. Unknown types are strings. */
 function kindOf(client: pg.Client, typeId: number): Promise<ColumnKind> {
   const known = catalogTypes.get(typeId) ?? readKind(client, typeId);
   catalogTypes.set(typeId, known);

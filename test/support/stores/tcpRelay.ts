@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** A relay in front of a server of any protocol that can hold back what clients send, or lose it. */
+/** A TCP relay in front of any server that can delay or drop what clients send. */
 export class TcpRelay {
-  /** From a client's bytes to their arrival at the server. */
+  /** Delay of a client's bytes on their way to the server. */
   delayMs = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -26,8 +26,8 @@ export class TcpRelay {
   }
 
   /**
-   * Passes nothing on any more over the connections that there are, and closes none of them, as a router that
-   * has forgotten them; new ones work.
+   * Silently drops all data of the existing connections without closing them, like a router that has lost its
+   * state. New connections work.
    */
   stall(): void {
     for (const socket of this.#sockets) {
@@ -37,7 +37,7 @@ export class TcpRelay {
     }
   }
 
-  /** Cuts the connections that there are; new ones work. */
+  /** Closes the existing connections. New connections work. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -49,7 +49,7 @@ export class TcpRelay {
     return relay;
   }
 
-  /** Where it listens, as host and port. */
+  /** Host and port on which it listens. */
   get host(): string {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }

@@ -1,13 +1,13 @@
-// Runs inside the page under test before its own scripts, put there as text: no imports, no exports.
+// Runs inside the page under test before its scripts, inserted as text: no imports, no exports.
 
-/** How the newest connection's packets go. */
+/** Path of the newest connection. */
 interface ConnectionPath {
   state: string;
-  /** Of the browser's own end: `host`, `srflx`, `prflx` or `relay`. */
+  /** Candidate type of the browser: `host`, `srflx`, `prflx` or `relay`. */
   local: string;
-  /** How the browser reaches its relay; empty without one. */
+  /** Protocol to the browser's relay; empty without a relay. */
   relayProtocol: string;
-  /** The other end's address. */
+  /** Address of the peer. */
   remote: string;
 }
 

@@ -1,6 +1,6 @@
-// Runs inside the play page, put there as text after probe.ts and before the page's own scripts: no imports,
-// no exports. Notes when the player first sees a decoded frame that nothing covers, and when first one that
-// shows the test card.
+// Runs inside the play page, inserted as text after probe.ts and before the page's scripts: no imports, no
+// exports. Records when the player first sees an uncovered decoded frame, and when first one with the test
+// card.
 
 const firstPicture: { shownAt: number | null; testCardAt: number | null } = {
   shownAt: null,
@@ -8,8 +8,8 @@ const firstPicture: { shownAt: number | null; testCardAt: number | null } = {
 };
 
 /**
- * The block in the middle of the test card has at least one channel lit, from its first frame on; an empty
- * display is black.
+ * Returns true for the test card: the block in its middle has at least one lit channel from the first frame.
+ * An empty display is black.
  */
 function firstPictureIsLit(video: HTMLVideoElement): boolean {
   const color = probeColor(video, { x: 440, y: 210, width: 400, height: 300 });

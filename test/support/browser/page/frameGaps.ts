@@ -1,10 +1,10 @@
-// Runs inside the play page, put there as text: no imports, no exports. Measures how long the page's video
-// stands still.
+// Runs inside the play page, inserted as text: no imports, no exports. Measures how long the page's video
+// freezes.
 
 let frameGapsLastAt: number | undefined;
 let frameGapsLongest = { milliseconds: 0, endedAt: 0 };
 
-/** Notes the time since the frame before, also of one that still lasts. */
+/** Records the time since the previous frame, including a gap that is not over. */
 function noteFrameGap(): void {
   if (frameGapsLastAt === undefined) return;
   const milliseconds = performance.now() - frameGapsLastAt;
@@ -26,7 +26,8 @@ followFrames(frameGapsVideo);
 Object.assign(globalThis, {
   joypodFrameGaps: {
     /**
-     * The longest time between two frames since the last call, and when it ended, in milliseconds since 1970.
+     * Returns the longest time between two frames since the last call, and when it ended, in milliseconds
+     * since 1970.
      */
     takeLongest: () => {
       noteFrameGap();

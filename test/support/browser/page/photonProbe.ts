@@ -1,5 +1,5 @@
-// Runs inside a page, put there as text after probe.ts: no imports, no exports. Measures from an input to the
-// frame that shows it.
+// Runs inside a page, inserted as text after probe.ts: no imports, no exports. Measures the time from an
+// input to the frame that shows it.
 
 const trialTimeoutMs = 3_000;
 
@@ -16,15 +16,15 @@ function photonPause(ms: number): Promise<void> {
 }
 
 /**
- * The colour of an area given in pixels of the test card; the browser's own sender shrinks the picture while
- * it has little bandwidth.
+ * Returns the colour of an area in pixels of the test card. The browser's own sender reduces the resolution
+ * when bandwidth is low.
  */
 function photonColor(video: HTMLVideoElement, { x, y, width, height }: ProbeArea): [number, number, number] {
   const scale = video.videoWidth / 1280;
   return probeColor(video, { x: x * scale, y: y * scale, width: width * scale, height: height * scale });
 }
 
-/** Milliseconds from `act` to the first frame in which the area has another colour. */
+/** Returns the milliseconds from `act` to the first frame in which the area has another colour. */
 function photonTrial(video: HTMLVideoElement, area: ProbeArea, act: () => void): Promise<number> {
   return new Promise((resolve, reject) => {
     const before = photonColor(video, area);
@@ -59,8 +59,8 @@ async function photonTrials(
 }
 
 /**
- * What the browser itself needs at least: a moving canvas of the test card's size, streamed to a video on the
- * same page.
+ * Opens the reference, which measures the browser's share: a changing canvas of the test card's size,
+ * streamed to a video on the same page.
  */
 async function openReference(): Promise<ReferenceStream> {
   const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
@@ -135,14 +135,14 @@ async function keepSize(track: RTCRtpSender): Promise<void> {
   await track.setParameters({ ...track.getParameters(), degradationPreference: "maintain-resolution" });
 }
 
-/** The codec of sessions, as far as the browser has it. */
+/** Returns the codec of sessions first, if the browser supports it. */
 function h264First(): RTCRtpCodec[] {
   const { codecs } = RTCRtpReceiver.getCapabilities("video") ?? { codecs: [] };
   const isH264 = ({ mimeType }: RTCRtpCodec): boolean => mimeType.toLowerCase() === "video/h264";
   return [...codecs.filter(isH264), ...codecs.filter((codec) => !isH264(codec))];
 }
 
-/** Presses and lets go of a key the way the browser reports it to the play page. */
+/** Presses and releases a key, with the events that the play page receives. */
 function pressOnPlayPage(): void {
   const surface = document.querySelector("[data-testid=game-surface]");
   if (surface === null) throw new Error("This is not the play page.");
@@ -156,7 +156,7 @@ Object.assign(globalThis, {
     loopback: async (area: ProbeArea, trials: number) => {
       const reference = await openReference();
       try {
-        // The bandwidth estimate and the jitter buffer settle, as they have in a session that is played.
+        // Lets the bandwidth estimate and the jitter buffer settle, as in a running session.
         await photonPause(2_000);
         return await photonTrials(reference.video, area, reference.press, trials);
       } finally {

@@ -1,4 +1,4 @@
-// Runs inside the page under test, put there as text: no imports, no exports.
+// Runs inside the page under test, inserted as text: no imports, no exports.
 
 interface ProbeArea {
   x: number;
@@ -10,7 +10,7 @@ interface ProbeArea {
 const probeCanvas = document.createElement("canvas");
 const probeContext = probeCanvas.getContext("2d", { willReadFrequently: true });
 
-/** Mean colour of the middle half of an area of what the video shows now, in pixels of its picture. */
+/** Returns the mean colour of the middle half of an area of the current frame, in pixels of the picture. */
 function probeColor(video: HTMLVideoElement, { x, y, width, height }: ProbeArea): [number, number, number] {
   if (probeContext === null) throw new Error("This browser has no canvas.");
   const size = 4;
@@ -34,7 +34,7 @@ function probeVideo(): HTMLVideoElement {
 
 interface ProbeEars {
   stream: MediaStream;
-  /** Referenced for as long as it is listened to. */
+  /** Kept referenced while it is used. */
   source: MediaStreamAudioSourceNode;
   left: AnalyserNode;
   right: AnalyserNode;
@@ -42,7 +42,7 @@ interface ProbeEars {
 
 let probeEars: ProbeEars | undefined;
 
-/** Listens to both channels of a stream. */
+/** Analyses both channels of a stream. */
 function probeListen(stream: MediaStream): ProbeEars {
   const context = new AudioContext();
   const source = context.createMediaStreamSource(stream);
@@ -54,7 +54,7 @@ function probeListen(stream: MediaStream): ProbeEars {
   return { stream, source, left, right };
 }
 
-/** The effective value of the last moment's samples, from 0 to 1. */
+/** Returns the RMS of the latest samples, from 0 to 1. */
 function probeLoudness(ear: AnalyserNode): number {
   const samples = new Float32Array(ear.fftSize);
   ear.getFloatTimeDomainData(samples);
@@ -65,9 +65,9 @@ Object.assign(globalThis, {
   joypodProbe: {
     color: (area: ProbeArea) => probeColor(probeVideo(), area),
     size: () => ({ width: probeVideo().videoWidth, height: probeVideo().videoHeight }),
-    /** Frames that were decoded and shown so far. */
+    /** Number of frames decoded and shown so far. */
     frames: () => probeVideo().getVideoPlaybackQuality().totalVideoFrames,
-    /** How loud either channel is; zero until something was heard after the first call. */
+    /** Loudness of each channel; zero until sound was received after the first call. */
     loudness: () => {
       const { srcObject } = probeVideo();
       if (!(srcObject instanceof MediaStream)) throw new Error("The video plays no stream.");

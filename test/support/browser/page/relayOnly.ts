@@ -1,6 +1,6 @@
-// Runs inside the page under test before its own scripts, put there as text: no imports, no exports. Its
-// connections go by relays alone, and of these by the addresses that have `joypodRelay`, which another script
-// sets before, in them.
+// Runs inside the page under test before its scripts, inserted as text: no imports, no exports. Its
+// connections use only relays, and only their addresses that contain `joypodRelay`, which another script sets
+// before.
 
 const wantedRelay = (globalThis as { joypodRelay?: string }).joypodRelay ?? "";
 const UnboundConnection = RTCPeerConnection;

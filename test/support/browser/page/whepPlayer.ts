@@ -1,4 +1,4 @@
-// Runs inside a page, put there as text after the WHEP client of the npm package whip-whep: no imports, no
+// Runs inside a page, inserted as text after the WHEP client of the npm package whip-whep: no imports, no
 // exports.
 
 interface WhepClient {
@@ -14,7 +14,7 @@ interface WhepPlayback {
 
 let playback: WhepPlayback | undefined;
 
-/** Shows the stream in the page's only video; resolves with the first frame. */
+/** Shows the stream in the page's only video. Resolves with the first frame. */
 async function whepView(url: string, ticket: string): Promise<void> {
   const connection = new RTCPeerConnection();
   for (const kind of ["video", "audio"]) connection.addTransceiver(kind, { direction: "recvonly" });
