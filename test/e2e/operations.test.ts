@@ -57,7 +57,7 @@ describe("docs/operations.md", () => {
       .and.match(/node\/\S+ uncordoned/);
   });
 
-  it("restores a dump over a database of a later release, and leaves nothing of that", async () => {
+  it("restores a dump over a database of a later release, and leaves nothing of the latter", async () => {
     const postgres = "kubectl --namespace joypod exec --stdin statefulset/joypod-postgres --";
     const dumped = guideScript("operations", ["operations"], {})
       .split("\n")
@@ -84,7 +84,7 @@ describe("docs/operations.md", () => {
     }
   });
 
-  it("shows a session's way to the player, holds launches back in maintenance, and stops the session with its save", async () => {
+  it("shows a session's path to the player, rejects launches during maintenance, and stops the session with its save", async () => {
     const { title } = await publishTestCard();
     const { game } = await players.signIn();
     await game.openGame(title);

@@ -20,7 +20,7 @@ describe("playing a game", () => {
     ({ title, slug } = await publishTestCard());
   });
 
-  it("shows the game, takes input, stays alive, stops with statistics, and goes on from the save", async () => {
+  it("shows the game, accepts input, stays alive, stops with statistics, and continues from the save", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     const kept = game.page.waitForResponse((response) => response.url().endsWith("/api/game/keepalive"), {
@@ -46,7 +46,7 @@ describe("playing a game", () => {
     await card.showsPresses(5);
   });
 
-  it("continues after a reload, in the same pod, with the keys released that were held", async () => {
+  it("continues in the same pod after a reload, with held keys released", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);
@@ -69,7 +69,7 @@ describe("playing a game", () => {
     expect((await pods.get(ref)).metadata.uid).to.equal(before.status?.podRef?.uid);
   });
 
-  it("plays in somebody else's WHEP player by a ticket, without a cookie", async () => {
+  it("works in a third-party WHEP player with a ticket and without a cookie", async () => {
     const { game } = await players.signIn();
     const http = PlayerHttp.of(game.page);
     const id = await http.launch(slug);
@@ -88,7 +88,7 @@ describe("playing a game", () => {
     }
   });
 
-  it("takes offers at the pod itself, and shows its status, to nobody without a ticket", async () => {
+  it("requires a ticket for offers and status at the pod", async () => {
     const { game } = await players.signIn();
     const http = PlayerHttp.of(game.page);
     const id = await http.launch(slug);

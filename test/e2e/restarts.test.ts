@@ -37,7 +37,7 @@ describe("restarts", () => {
   });
 
   for (const component of ["operator", "node-agent"] as const) {
-    it(`of the ${component} do not stop a session that starts`, async () => {
+    it(`of the ${component} do not stop a starting session`, async () => {
       const { game, userId } = await players.signIn();
       await game.openGame(title);
       const installed = await platform();
@@ -54,7 +54,7 @@ describe("restarts", () => {
     });
   }
 
-  it("of the operator do not disturb a session that runs", async () => {
+  it("of the operator do not disturb a running session", async () => {
     const { game } = await players.signIn();
     await game.openGame(title);
     await game.startNewGame(1);

@@ -69,7 +69,7 @@ describe("the end of a session", () => {
     await continuesFrom(game, card, 3);
   });
 
-  it("is shown with its reason when the game exits by itself", async () => {
+  it("is shown with its reason when the game exits", async () => {
     const { game, card, userId } = await playing(4);
     await game.pressKey("KeyQ");
     await game.seesEnd("The game has ended");
@@ -85,7 +85,7 @@ describe("the end of a session", () => {
     expect(status?.failure?.message).to.contain("exited with code 3");
   });
 
-  it("comes when keepalives stop, and its save is stored", async () => {
+  it("follows when keepalives stop, and the save is stored", async () => {
     const { game, card, userId } = left;
     const { status } = await finished(userId);
     expect(status?.stopReason).to.equal("IdleTimeout");

@@ -27,7 +27,7 @@ const slowMs = 420_000;
 /** Module that makes Node call itself by an older version. */
 const olderNode = `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})`;
 
-describe("the install guide, with a registry and a cluster of its own", function () {
+describe("the install guide, with a separate registry and cluster,", function () {
   this.timeout(slowMs);
   const folder = mkdtempSync(join(tmpdir(), "joypod-install-"));
   const release = join(folder, "release");
@@ -113,7 +113,7 @@ describe("the install guide, with a registry and a cluster of its own", function
       return admin.follow(["namespace", "install", "exposure nodeport", "helm", "check"]);
     })());
 
-  it("makes a whole release, and publishes it with the credentials of the auth file", async () => {
+  it("starts with a complete release that is published with the credentials of the auth file", async () => {
     await publish();
     await run("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: release });
     const { stdout: help } = await run(process.execPath, [join(release, "joypod"), "--help"], {
@@ -137,7 +137,7 @@ describe("the install guide, with a registry and a cluster of its own", function
     ).to.deep.equal([401, 200]);
   });
 
-  it("leads from a cluster and three stores to a game that plays, from top to bottom as written", async () => {
+  it("leads from a cluster and three stores to a running game when followed literally", async () => {
     const output = await install();
     expect(Object.keys(admin.settings), "settings that the guide leaves to the admin").to.have.members(
       guideSettings(),
@@ -152,7 +152,7 @@ describe("the install guide, with a registry and a cluster of its own", function
     ).to.equal("");
   });
 
-  it("needs one helm command on nodes that have nothing of the release, on which a game is then played", async () => {
+  it("needs one helm command on nodes without images of the release to play a game there", async () => {
     await install();
     expect(imagesBefore).to.not.match(/joypod\/(?!local-path-provisioner)/);
     await expectPinned();
@@ -192,7 +192,7 @@ describe("the install guide, with a registry and a cluster of its own", function
     await game.stop();
   });
 
-  it("says what renders on its game node, and whether the cluster enforces NetworkPolicies, which this one does not", async () => {
+  it("reports the renderer of its game node, and that this cluster does not enforce NetworkPolicies", async () => {
     await install();
     const refused = await admin.follow(["policies"]).then(
       () => "",
@@ -204,7 +204,7 @@ describe("the install guide, with a registry and a cluster of its own", function
       .and.contain("This cluster does not enforce NetworkPolicies");
   });
 
-  it("has other ways of exposure, which the cluster would take, too", async () => {
+  it("has other ways of exposure, which the cluster also accepts", async () => {
     await install();
     await run(
       "openssl",
@@ -234,7 +234,7 @@ describe("the install guide, with a registry and a cluster of its own", function
     }
   });
 
-  it("names the address of a node behind a NAT", async () => {
+  it("sets the address of a node behind a NAT", async () => {
     await install();
     const node = cluster.node("worker");
     await admin.follow(["nat"], (commands) => commands.replace("node NODE", `node ${node}`));

@@ -17,7 +17,7 @@ async function setDisplay(display: "auto" | "xwayland"): Promise<void> {
   await kubectl("rollout", "status", "deploy/joypod-operator", "--timeout=120s");
 }
 
-describe("the accelerated display, forced where there is no GPU", () => {
+describe("the accelerated display, forced on a node without a GPU,", () => {
   const players = playersOfSuite();
   const id = randomBytes(3).toString("hex");
   const cards = [
@@ -41,7 +41,7 @@ describe("the accelerated display, forced where there is no GPU", () => {
   }
 
   for (const { api, title } of cards) {
-    it(`shows what a game draws by ${api}, takes its keys, and says what renders`, async () => {
+    it(`shows what a game draws with ${api}, passes keys to it, and reports the renderer`, async () => {
       const { game, card, ref } = await play(title);
       await card.shows(layout.keyBlock, "red");
       await game.pressKey("Space");
@@ -62,7 +62,7 @@ describe("the accelerated display, forced where there is no GPU", () => {
     });
   }
 
-  it("ends the session with its reason when Xwayland dies in play", async () => {
+  it("ends the session with its reason when Xwayland dies while it is running", async () => {
     const { card, ref } = await play(cards[0]?.title ?? "");
     await card.shows(layout.keyBlock, "red");
     const installed = await platform();

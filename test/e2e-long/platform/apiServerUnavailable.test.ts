@@ -9,7 +9,7 @@ const outageMs = 60_000;
 /** A launch waits three seconds for the API server before it is refused. */
 const launchMs = 10_000;
 
-describe("an API server that is silent for a minute", () => {
+describe("an API server that does not respond for a minute", () => {
   const faults = NodeFault.ofSuite();
 
   /** Who launches again and again, and gets no session. */
@@ -18,7 +18,7 @@ describe("an API server that is silent for a minute", () => {
     return PlayerHttp.signIn(installed.baseUrl, await installed.createPlayer(), { timeoutMs: launchMs });
   }
 
-  it("ends no game and holds up no keepalive, and what was started and stopped is done when it is back", async () => {
+  it("ends no game and delays no keepalive, and launches and stops complete when it is back", async () => {
     const { playing, podUid, second: stopping, neighbour } = await faults.play();
     const late = await faults.player();
     const refused = await anImpatientPlayer();

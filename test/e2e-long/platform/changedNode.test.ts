@@ -8,7 +8,7 @@ import { platform } from "#test/e2e/support/platform.ts";
 const label = "nvidia.com/gpu.present";
 const taint = "joypod.test/repair";
 
-describe("a game node that an admin changes while sessions start, play and stop there", () => {
+describe("a game node that an admin changes while sessions are starting, running and stopping", () => {
   const faults = NodeFault.ofSuite();
 
   const kubectl = async (...args: string[]): Promise<string> => (await platform()).kubectl(args);
@@ -36,7 +36,7 @@ describe("a game node that an admin changes while sessions start, play and stop 
     expect(status?.save?.final, JSON.stringify(status)).to.equal(true);
   }
 
-  it("by a cordon keeps those that it has, and gets no others", async () => {
+  it("by a cordon keeps its sessions, and gets no others", async () => {
     const phases = await faults.phases();
     faults.repairAfter(() => kubectl("uncordon", faults.node.name));
     await kubectl("cordon", faults.node.name);
@@ -49,7 +49,7 @@ describe("a game node that an admin changes while sessions start, play and stop 
     await faults.expectOrder(phases.playing, phases.stopping, phases.neighbour, next);
   });
 
-  it("by taking its label off keeps those that it has and its agent, until the last save is stored", async () => {
+  it("by removing its label keeps its sessions and its agent until the last save is stored", async () => {
     const phases = await faults.phases();
     const { name } = faults.node;
     faults.repairAfter(() => kubectl("label", "node", name, "--overwrite", `${label}=true`));
@@ -83,7 +83,7 @@ describe("a game node that an admin changes while sessions start, play and stop 
     await faults.expectOrder(phases.playing, phases.stopping, phases.neighbour, next, again);
   });
 
-  it("by a taint that ends all pods ends its sessions with their saves, and they are played on elsewhere", async () => {
+  it("by a NoExecute taint ends its sessions with their saves, and they continue elsewhere", async () => {
     const phases = await faults.phases();
     const { playing, stopping, neighbour } = phases;
     faults.repairAfter(() => kubectl("taint", "node", faults.node.name, `${taint}-`).catch(() => undefined));

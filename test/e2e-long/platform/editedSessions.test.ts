@@ -4,7 +4,7 @@ import type { DiarySession } from "#test/e2e/support/diarySession.ts";
 import { NodeFault } from "#test/e2e/support/nodeFault.ts";
 import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
 
-describe("a GameSession while it starts, is played and stops", () => {
+describe("a GameSession that is starting, running or stopping", () => {
   const faults = NodeFault.ofSuite();
 
   const kubectl = async (...args: string[]): Promise<string> =>
@@ -60,7 +60,7 @@ describe("a GameSession while it starts, is played and stops", () => {
     await faults.expectOrder(starting, playing, stopping);
   }
 
-  it("whose status is emptied by hand goes on in the same pod, or to its end with its save", async () => {
+  it("whose status is cleared manually continues in the same pod, or ends with its save", async () => {
     const uids = new Map<string, string>();
     const sessions = await inEachPhase(async (session) => {
       uids.set(session.id, await session.podUid().catch(() => ""));
@@ -79,7 +79,7 @@ describe("a GameSession while it starts, is played and stops", () => {
     await playOn(sessions);
   });
 
-  it("whose status says by hand that it is finished ends, and keeps what was played", async () => {
+  it("whose status is set to finished manually ends, and keeps what was played", async () => {
     const sessions = await inEachPhase(async (session) => {
       const { status } = await session.object();
       const finished = {
@@ -95,13 +95,13 @@ describe("a GameSession while it starts, is played and stops", () => {
     await playOn(sessions);
   });
 
-  it("that is told by hand to stop ends with its save", async () => {
+  it("that is stopped manually ends with its save", async () => {
     const sessions = await inEachPhase((session) => patch(session, { spec: { desiredState: "Stopped" } }));
     await Promise.all([endsWithItsSave(sessions.playing), endsWithItsSave(sessions.stopping)]);
     await playOn(sessions);
   });
 
-  it("takes no other player, game or slot by hand", async () => {
+  it("rejects manual changes of player, game and slot", async () => {
     const session = await (await faults.player()).play();
     for (const spec of [
       { userId: "somebody" },
@@ -120,12 +120,12 @@ describe("a GameSession while it starts, is played and stops", () => {
     await faults.expectOrder(session);
   });
 
-  it("that is deleted by hand ends with its save", async () => {
+  it("that is deleted manually ends with its save", async () => {
     const sessions = await inEachPhase((session) => kubectl("delete", "gsess", session.id, "--wait=false"));
     await playOn(sessions);
   });
 
-  it("that is deleted by hand, its finalizers taken off, leaves nothing behind and keeps what was stored", async () => {
+  it("that is deleted manually without finalizers leaves nothing behind and keeps what was stored", async () => {
     const sessions = await inEachPhase(async (session) => {
       await kubectl("delete", "gsess", session.id, "--wait=false");
       const { metadata } = await session.object();

@@ -31,7 +31,7 @@ function guideValues(purpose: string): GpuValues {
   return parse(guideBlock("gpu", purpose)) as GpuValues;
 }
 
-describe("sessions on GPUs, by the values of docs/gpu.md", () => {
+describe("sessions on GPUs, with the values of docs/gpu.md,", () => {
   let installed: Platform;
   let slug: string;
   /** The node that is chosen first among equals, and another. */
@@ -117,7 +117,7 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
     const sliced = guideValues("time slicing");
     withGpus(() => ({ resource: sliced.gpu.resourceName ?? "", shares: { [small]: 2, [large]: 4 } }), sliced);
 
-    it("have as many slots as a node's shares make, divided by what both containers take", async () => {
+    it("have as many slots as a node's shares divided by those of both containers", async () => {
       expect(notShared(await gameNode(small, ({ status }) => status?.capacity?.slots === 1))).to.equal(
         "False Shared",
       );
@@ -126,7 +126,7 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
       );
     });
 
-    it("are found out by helm test to render in software, where the device is no GPU", async () => {
+    it("are reported by helm test to render in software if the device is not a GPU", async () => {
       for (const [name, slots] of [
         [small, 1],
         [large, 2],
@@ -144,7 +144,7 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
       }
     });
 
-    it("see the device in both containers, share a node's, and go to no node that is full", async () => {
+    it("see the device in both containers, share a node's device, and are not placed on a full node", async () => {
       for (const [name, slots] of [
         [small, 1],
         [large, 2],
@@ -216,7 +216,7 @@ describe("sessions on GPUs, by the values of docs/gpu.md", () => {
       gpu: { ...gpu, resourceName: "nvidia.com/gpu" },
     });
 
-    it("have the device in the game's container, and the vendor's runtime, which shows it to the streamer's", async () => {
+    it("have the device in the game's container, and the vendor's runtime provides it to the streamer's", async () => {
       for (const name of [small, large])
         expect(notShared(await gameNode(name, ({ status }) => status?.capacity?.slots === 1)), name).to.equal(
           "False Shared",

@@ -16,7 +16,7 @@ describe("a game that floods memory, log and display", () => {
     await players.discard();
   });
 
-  it("ends at its own memory limit, or fills a log of bounded size, and its neighbour's stream goes on", async () => {
+  it("ends at its memory limit, or fills a log of bounded size, and its neighbour's stream continues", async () => {
     const [slugs, neighbour] = await Promise.all([
       publishHostile("memory", "shm", "output"),
       Neighbour.moveIn(players),

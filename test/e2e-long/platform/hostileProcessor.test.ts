@@ -38,7 +38,7 @@ describe("a game that starts many processes and threads", () => {
     await players.discard();
   });
 
-  it("gets no more processes than its pod may have, and its neighbour's stream goes on", async () => {
+  it("gets no more processes than its pod's limit, and its neighbour's stream continues", async () => {
     const session = await launch(slugs.forkbomb);
     expect(await session.nodeName()).to.equal(neighbour.nodeName);
     // Looked at in the kernel, too: a node whose systemd bounds each container by itself would hide that the
@@ -55,7 +55,7 @@ describe("a game that starts many processes and threads", () => {
     await session.finish();
   });
 
-  it("gets its share of the processors with 64 threads, and its neighbour's stream goes on", async () => {
+  it("gets only its share of the processors with 64 threads, and its neighbour's stream continues", async () => {
     const session = await launch(slugs.spin);
     expect(await session.nodeName()).to.equal(neighbour.nodeName);
     await session.begin();

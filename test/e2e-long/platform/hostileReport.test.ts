@@ -7,7 +7,7 @@ import { hostileSessionsOfSuite } from "#test/e2e/support/hostileSession.ts";
 describe("a game that forges its termination report", () => {
   const launch = hostileSessionsOfSuite();
 
-  it("neither stops its streamer nor has the forged report believed", async () => {
+  it("does not stop its streamer, and the forged report is ignored", async () => {
     const { report } = await publishHostile("report");
     const session = await launch(report);
     await session.begin();

@@ -12,7 +12,7 @@ describe("hostile saves", () => {
     { acts: ["names"], worst: [/^names made|^names so far: [2-9]\d{5}/] },
   ]);
 
-  it("in a folder nested by kubectl do not keep an agent from restarting", async () => {
+  it("in a folder nested by kubectl do not prevent an agent from restarting", async () => {
     const [first] = neighbours;
     const script = 'cd /session/save; n=$(printf %0200d 0); for i in $(seq 30); do mkdir "$n"; cd "$n"; done';
     const installed = await platform();

@@ -17,7 +17,7 @@ const emptyHere: Readonly<Record<string, string>> = {
   "Relay: bytes": "this platform runs no relay",
 };
 
-describe("the dashboards, by a Prometheus that reads the platform", () => {
+describe("the dashboards, with a Prometheus that scrapes the platform,", () => {
   const players = playersOfSuite();
   const id = randomBytes(3).toString("hex");
   let targets: ScrapeTargets;
@@ -61,7 +61,7 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
     );
   }
 
-  it("show something in each panel while a session is played, and count its end", async () => {
+  it("show data in each panel while a session is played, and count its end", async () => {
     const { game } = await players.signIn();
     await game.openGame(`Seen ${id}`);
     await game.startNewGame(1);
@@ -78,7 +78,7 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
     );
   });
 
-  it("are beside alerts that Prometheus can evaluate", async () => {
+  it("come with alerts that Prometheus can evaluate", async () => {
     await eventually(async () => expect(await prometheus.ruleFaults()).to.deep.equal([]), {
       timeoutMs: 20_000,
       intervalMs: 500,
@@ -86,7 +86,7 @@ describe("the dashboards, by a Prometheus that reads the platform", () => {
     });
   });
 
-  it("show nothing of a session that is none", async () => {
+  it("show nothing for a session that does not exist", async () => {
     for (const { title, expressions } of panelsOf("session")) {
       for (const expression of expressions)
         expect(await prometheus.query(expression.replaceAll("$session", "gs-none")), title).to.deep.equal([]);

@@ -4,7 +4,7 @@ import { platform, sessionsNamespace } from "#test/e2e/support/platform.ts";
 import { testRelease } from "#test/e2e/support/release.ts";
 
 describe("helm test", () => {
-  it("prints of each game node what renders and encodes there, and leaves no pod", async () => {
+  it("prints the renderer and encoder of each game node, and leaves no pod", async () => {
     const installed = await platform();
     const { isPassed, output } = await testRelease("joypod-node-test");
     expect(isPassed, output).to.equal(true);

@@ -46,7 +46,7 @@ describe("the pod of a session", () => {
     return session;
   }
 
-  it("that is out of memory ends with its save, and the next one has more memory", async () => {
+  it("that runs out of memory ends with its save, and the next one gets more memory", async () => {
     const session = await played(await publishDiary("hungry.sh"));
     const before = (await session.object()).spec.resources;
     await kubectl(["exec", session.id, "-c", "game", "--", "touch", "/tmp/begin"]);
@@ -56,7 +56,7 @@ describe("the pod of a session", () => {
     expect(memoryLimitBytes).to.be.greaterThan(before.memoryLimitBytes ?? before.memoryBytes);
   });
 
-  it("that the Eviction API takes away ends with its save", async () => {
+  it("that is evicted ends with its save", async () => {
     const session = await played();
     const eviction = {
       apiVersion: "policy/v1",
@@ -70,13 +70,13 @@ describe("the pod of a session", () => {
     await endsAndGoesOn(session, "PodEvicted");
   });
 
-  it("that is removed without grace ends with its newest pack", async () => {
+  it("that is removed without a grace period ends with its newest pack", async () => {
     const session = await played();
     await kubectl(["delete", "pod", session.id, "--grace-period=0", "--force", "--wait=false"]);
     await endsAndGoesOn(session, "PodDeleted");
   });
 
-  it("that is removed without grace while it starts frees its player", async () => {
+  it("that is removed without a grace period while it starts frees its player", async () => {
     const player = await faults.player();
     const session = await player.launch();
     await eventually(
@@ -98,7 +98,7 @@ describe("the pod of a session", () => {
     await faults.expectOrder(session, next);
   });
 
-  it("whose display dies ends with what its game had saved until then", async () => {
+  it("whose display dies ends with what its game had saved", async () => {
     const { title } = await publishTestCard();
     const { game } = await players.signIn();
     await game.openGame(title);
@@ -126,7 +126,7 @@ describe("the pod of a session", () => {
     await card.showsPresses(3);
   });
 
-  it("whose image is missing on its node is made on another one", async () => {
+  it("whose image is missing on its node is created on another one", async () => {
     const { node } = faults;
     const image = (
       await (

@@ -40,7 +40,7 @@ const ways = {
   TLS: { url: "turns:", relayProtocol: "tls" },
 } as const;
 
-describe("docs/networking.md, followed as it is written", () => {
+describe("docs/networking.md, followed literally,", () => {
   const folder = mkdtempSync(join(tmpdir(), "joypod-networking-"));
   const sharedSecret = randomBytes(24).toString("base64url");
   let installed: Platform;
@@ -142,7 +142,7 @@ describe("docs/networking.md, followed as it is written", () => {
     }
   }
 
-  it("makes a node say at which address it is reached behind a NAT", async () => {
+  it("makes a node announce its address outside a NAT", async () => {
     const name = await firstGameNode();
     const says = (isIt: boolean): Promise<boolean> =>
       eventually(
@@ -166,7 +166,7 @@ describe("docs/networking.md, followed as it is written", () => {
     }
   });
 
-  describe("for the chart's relay,", () => {
+  describe("for the chart's relay", () => {
     let balancer: NodeLoadBalancer;
     let isFollowed = false;
 
@@ -203,10 +203,10 @@ describe("docs/networking.md, followed as it is written", () => {
     });
 
     for (const [name, way] of Object.entries(ways)) {
-      it(`leads to a game that is played by ${name}`, () => playsBy(way));
+      it(`leads to a game that is played over ${name}`, () => playsBy(way));
     }
 
-    it("lets a hostile player reach game nodes, and nothing else of the cluster", () =>
+    it("lets a hostile player reach only the game nodes of the cluster", () =>
       reachesGameNodesAlone(balancer.address));
   });
 
@@ -241,10 +241,10 @@ describe("docs/networking.md, followed as it is written", () => {
     });
 
     for (const name of ["UDP", "TLS"] as const) {
-      it(`leads to a game that is played by ${name}`, () => playsBy(ways[name]));
+      it(`leads to a game that is played over ${name}`, () => playsBy(ways[name]));
     }
 
-    it("lets a hostile player reach game nodes, and nothing else of the cluster", () =>
+    it("lets a hostile player reach only the game nodes of the cluster", () =>
       reachesGameNodesAlone(address));
   });
 });

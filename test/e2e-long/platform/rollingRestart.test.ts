@@ -34,7 +34,7 @@ describe("while four games are played, a rolling restart", () => {
       ).to.be.at.most(maxAddedGapMs);
   }
 
-  it("of API, operator and node agents refuses no request, and leaves each game in its pod and its picture moving", async () => {
+  it("of API, operator and node agents fails no request, and keeps each game in its pod with a moving picture", async () => {
     const watched = await play();
     for (const [namespace, what] of [
       [releaseNamespace, "deploy/joypod-api"],
@@ -48,7 +48,7 @@ describe("while four games are played, a rolling restart", () => {
     await watched.areUntouched(1);
   });
 
-  it("of the stores, of which there is one each, fails no keepalive and no status, and leaves each game in its pod and its picture moving", async () => {
+  it("of the unreplicated stores fails no keepalive or status request, and keeps each game in its pod with a moving picture", async () => {
     const watched = await play();
     for (const what of [
       "statefulset/joypod-redis",

@@ -3,7 +3,7 @@ import type { GameNodeHost } from "#test/e2e/support/gameNodeHost.ts";
 import { promisedMs, readDiary, type DiarySession } from "#test/e2e/support/diarySession.ts";
 import { NodeFault } from "#test/e2e/support/nodeFault.ts";
 
-describe("a game node that falls silent", () => {
+describe("a game node that stops responding", () => {
   const faults = NodeFault.ofSuite();
 
   /** The same pod plays, and its player is told so. */
@@ -33,7 +33,7 @@ describe("a game node that falls silent", () => {
     ["agent", (host) => host.silenceAgent()],
   ];
   for (const [signal, silence] of signals) {
-    it(`by its ${signal} alone keeps the game that is played, holds up no player who stops, and stores both saves when it is heard`, async () => {
+    it(`because only its ${signal} hangs keeps the running game, delays no player who stops, and stores both saves when it responds again`, async () => {
       const { playing, podUid, stopping, neighbour } = await faults.phases();
       await silence(faults.node);
       await stopping.player.isFree();
@@ -54,7 +54,7 @@ describe("a game node that falls silent", () => {
     });
   }
 
-  it("by its kubelet or its agent for some seconds lets a session that starts there run as soon as it is heard", async () => {
+  it("because its kubelet or agent hangs for some seconds runs a starting session as soon as it responds again", async () => {
     const [first, second] = [await faults.player(), await faults.player()];
     const withoutKubelet = await faults.launchOn(faults.node, first, () => faults.node.silenceKubelet());
     await faults.node.takesSessions(false);
@@ -69,7 +69,7 @@ describe("a game node that falls silent", () => {
     await faults.expectOrder(withoutKubelet, withoutAgent);
   });
 
-  it("by kubelet and agent ends a session that starts there within a minute, and its player plays on the other node", async () => {
+  it("because kubelet and agent hang ends a starting session within a minute, and its player plays on the other node", async () => {
     const player = await faults.player();
     const session = await faults.launchOn(faults.node, player, () => faults.node.silence());
     await endsByLoss(session);
@@ -80,7 +80,7 @@ describe("a game node that falls silent", () => {
     await faults.expectOrder(session, next);
   });
 
-  it("by kubelet and agent, and returns, takes no progress from the session that has gone on elsewhere, and its late save is a conflict copy", async () => {
+  it("because kubelet and agent hang, and returns, does not overwrite the session that continued elsewhere, and its late save becomes a conflict copy", async () => {
     const { playing: lost, stopping, neighbour } = await faults.phases();
     await faults.node.silence();
     await Promise.all([endsByLoss(lost), endsSoon(stopping)]);
@@ -115,7 +115,7 @@ describe("a game node that falls silent", () => {
     await faults.expectOrder(playing, stopping, neighbour);
   });
 
-  it("because it is frozen ends its sessions within a minute, and has nothing left of them when it is back", async () => {
+  it("because it is frozen ends its sessions within a minute, and keeps nothing of them when it is back", async () => {
     const { playing, stopping, neighbour } = await faults.phases();
     await faults.node.freeze();
     const frozenAt = performance.now();

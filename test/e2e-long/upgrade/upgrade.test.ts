@@ -117,7 +117,7 @@ describe("while four games are played, the upgrade from an earlier release", fun
     return disturbance;
   }
 
-  it("and the way back refuse no request, leave each game in its pod and its picture moving, and keep what was played", async () => {
+  it("and the rollback fail no request, keep each game in its pod with a moving picture, and keep what was played", async () => {
     const watched = (games = await WatchedGames.start(players, card, 4));
     await helm("upgrade", join(repositoryRoot, "charts/joypod"), todaysImages, "--wait", "--wait-for-jobs");
     const upgrade = await take(watched, 1);

@@ -32,7 +32,7 @@ const podIp = loopbackIp();
 /** Sixteen times what nginx lets through unless told otherwise. */
 const uploadBytes = 16 * 2 ** 20;
 
-describe("behind Debian's nginx, as the install guide configures it", function () {
+describe("behind Debian's nginx, configured as in the install guide,", function () {
   this.timeout(180_000);
   const directory = mkdtempSync(join(tmpdir(), "joypod-behind-nginx-"));
   const agents: Agent[] = [];
@@ -106,7 +106,7 @@ describe("behind Debian's nginx, as the install guide configures it", function (
     }>().sessionId;
   }
 
-  it("two clients are counted apart, whatever they say of themselves", async () => {
+  it("two clients are counted separately, whatever headers they send", async () => {
     const [one, other] = [from("127.0.0.2"), from("127.0.0.3")];
     const statuses = [];
     for (let index = 0; index < 125; index++) {
@@ -145,7 +145,7 @@ describe("behind Debian's nginx, as the install guide configures it", function (
     expect(JSON.parse(text)).to.include({ status: "ok", size: statSync(archive).size });
   });
 
-  it("the events of a session come as they happen", async () => {
+  it("the events of a session arrive immediately", async () => {
     const user = await aUser(api.deps);
     const id = await launched(user);
     const { statusCode, body } = await request(`${url}/api/game/events?sessionId=${id}`, {
@@ -166,7 +166,7 @@ describe("behind Debian's nginx, as the install guide configures it", function (
     body.on("error", () => undefined).destroy(); // Which it tells as an error.
   });
 
-  it("a WHEP player connects and hangs up", async () => {
+  it("a WHEP player connects and disconnects", async () => {
     const streamer = await FakeStreamer.at(podIp);
     try {
       const user = await aUser(api.deps);

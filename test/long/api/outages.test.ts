@@ -152,7 +152,7 @@ describe("a minute without", function () {
 
   for (const [store, { faults, failing, refused = [] }] of Object.entries(stores)) {
     for (const [fault, begin] of Object.entries(faults)) {
-      it(`${store}, which ${fault}: games that are played are kept alive and shown, nothing hangs, and all goes on by itself`, async () => {
+      it(`${store}, which ${fault}: running games are kept alive and shown, nothing hangs, and everything recovers automatically`, async () => {
         const end = await begin(platform);
         const begunMs = performance.now();
         let during: string;

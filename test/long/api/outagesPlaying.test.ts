@@ -19,7 +19,7 @@ import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 const podIp = loopbackIp();
 const idleTimeoutMs = 1_800_000;
 
-describe("a session that is played", function () {
+describe("a running session", function () {
   this.timeout(60_000);
   let fixture: LaunchFixture;
 
@@ -143,7 +143,7 @@ describe("a session that is played", function () {
     });
   }
 
-  it("is not idle while the replica that hears its page cannot reach the database, which others can", async () => {
+  it("is not idle while the replica that gets its keepalives cannot reach the database, but others can", async () => {
     const { api, player, user, game } = fixture;
     const id = await expiring();
     const cutOff = await startReplica(api, { env: { DATABASE_URL: "postgres://joypod@127.0.0.1:1/none" } });
@@ -209,7 +209,7 @@ describe("a session that is played", function () {
     }
   });
 
-  it("is known to a replica that it is new to, though Redis hangs for a moment while the database does", async () => {
+  it("is known to a new replica, even if Redis hangs briefly while the database does", async () => {
     const { api, player } = fixture;
     const id = await fixture.running();
     await player.get("/api/game/sessions");
@@ -240,7 +240,7 @@ describe("a session that is played", function () {
     }
   });
 
-  it("is not idle after an outage in which nobody could be heard, and is after as much time without a keepalive", async () => {
+  it("is not idle after an outage without keepalives, but is after the same time without keepalives later", async () => {
     const { api, operator } = fixture;
     const id = await fixture.running();
     const pass = async (secondsSinceSweep: number): Promise<string[]> => {

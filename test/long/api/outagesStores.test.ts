@@ -74,7 +74,7 @@ describe("when the database", function () {
       .empty;
   }
 
-  it("stops, every request that needs it is 503 at once, and all succeed once it is back", async () => {
+  it("stops, every request that needs it immediately gets 503, and all succeed once it is back", async () => {
     // The server of the tests writes late: what was stored before must outlive the crash.
     await api.deps.postgres.pool.query("CHECKPOINT");
     const stopped = new AbortController();
@@ -100,7 +100,7 @@ describe("when the database", function () {
     await expectRecovery();
   });
 
-  it("stops, the replicas stay where requests are sent to, and say themselves that it is unavailable", async () => {
+  it("stops, the replicas still receive requests, and report that it is unavailable", async () => {
     const metricsPort = await freePort();
     const replica = await ApiProcess.beside(api, {
       METRICS_PORT: String(metricsPort),
@@ -150,7 +150,7 @@ describe("when the database", function () {
     await expectRecovery();
   });
 
-  it("hangs within a transaction, nobody waits for as long again for that to be rolled back", async () => {
+  it("hangs within a transaction, no client waits a second timeout for the rollback", async () => {
     let [release, failedAt] = [(): void => undefined, Infinity];
     const transaction = api.deps.postgres.transaction(async (client) => {
       release = freezeDatabase(api.database);
@@ -193,7 +193,7 @@ describe("when the object store", function () {
     expect((await fixture.api.as(await aUser(fixture.api.deps)).get("/api/games")).status).to.equal(200);
   }
 
-  it("is unavailable, uploads are 503 and change nothing, readiness says so, and all succeed once it is back", async () => {
+  it("is unavailable, uploads get 503 and change nothing, readiness reports it, and all succeed once it is back", async () => {
     expect((await fixture.api.anonymous().get("/readyz")).status).to.equal(200);
     await fixture.minio.stop();
     try {
@@ -206,7 +206,7 @@ describe("when the object store", function () {
     await fixture.uploaded(await anArchive());
   });
 
-  it("hangs, also in the middle of an upload, requests fail within a bounded time, and all succeed once it resumes", async () => {
+  it("hangs, including during an upload, requests fail within a bounded time, and all succeed once it resumes", async () => {
     const { api, minio } = fixture;
     await fixture.uploaded(await anArchive());
     const before = await fixture.stateOf();
@@ -240,7 +240,7 @@ describe("when the object store", function () {
     });
   }
 
-  it("never responds, requests to it time out and free what they hold", async () => {
+  it("never responds, requests to it time out and free their resources", async () => {
     const silent = createServer();
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");

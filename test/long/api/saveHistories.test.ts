@@ -10,7 +10,7 @@ const seeds =
     ? Array.from({ length: 5 }, (_, part) => (Date.now() + part) % 2 ** 31)
     : [Number(given)];
 
-describe("saves, in very many histories", function () {
+describe("saves, in many random histories,", function () {
   this.timeout(1_800_000);
   let fixture: SavesFixture;
 
@@ -20,7 +20,7 @@ describe("saves, in very many histories", function () {
   after(() => fixture.stop());
 
   for (const seed of seeds) {
-    it(`are never lost, never go back and never anybody else's, and lock nobody out (seed ${seed})`, async () => {
+    it(`are never lost, never revert, never reach other players, and lock no player out (seed ${seed})`, async () => {
       await checkHistories(fixture, { seed, histories: 110, stepsMax: 30 });
     });
   }

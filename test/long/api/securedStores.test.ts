@@ -99,7 +99,7 @@ describe("stores behind TLS", function () {
       return address.href;
     };
 
-    it("takes migrations, commands and requests by the authority of its certificate, and all of them encrypted", async () => {
+    it("accepts migrations, commands and requests with its CA certificate, all of them encrypted", async () => {
       const env = { DATABASE_URL: url.href, DATABASE_CA_FILE: authority.certificateFile };
       const migrated = await migrate(env);
       expect(migrated, migrated.output).to.include({ code: 0 });
@@ -147,7 +147,7 @@ describe("stores behind TLS", function () {
         /^The database that DATABASE_URL names does not exist/,
       ],
     ] as const) {
-      it(`is refused with ${title}, in a sentence of its own, by readiness, log and migration`, async () => {
+      it(`is rejected with ${title} by readiness, log and migration, with a specific message`, async () => {
         const env: Record<string, string> = settings();
         const [readiness, migrated] = await Promise.all([readinessOf(env), migrate(env)]);
         expect(readiness).to.include({ status: 503 });
@@ -157,7 +157,7 @@ describe("stores behind TLS", function () {
       });
     }
 
-    it("is refused where it has no TLS, in a sentence of its own, and never asked without", async () => {
+    it("is rejected without TLS with a specific message, and never used without TLS", async () => {
       const plain = await createTestDatabase();
       const env = { DATABASE_URL: plain.url, DATABASE_CA_FILE: authority.certificateFile };
       const [readiness, migrated] = await Promise.all([readinessOf(env), migrate(env)]);
@@ -180,7 +180,7 @@ describe("stores behind TLS", function () {
     });
     after(() => redis.server.stop());
 
-    it("takes the API by password and the authority of its certificate", async () => {
+    it("accepts the API with the password and its CA certificate", async () => {
       const env = { REDIS_URL: withPassword(redis.url, password), REDIS_CA_FILE: authority.certificateFile };
       expect(await readinessOf(env)).to.deep.equal({ status: 200, words: "" });
     });
@@ -218,14 +218,14 @@ describe("stores behind TLS", function () {
         /^Redis closes the connection immediately: if it requires TLS/,
       ],
     ] as const) {
-      it(`is done without and warned of with ${title}, in a sentence of its own`, async () => {
+      it(`is not used with ${title}, with a specific warning`, async () => {
         const { status, words } = await readinessOf(settings());
         expect(status).to.equal(200);
         expect(words).to.match(sentence);
       });
     }
 
-    it("is done without and warned of where it has no TLS", async () => {
+    it("is not used without TLS, with a warning", async () => {
       const { words } = await readinessOf({
         REDIS_URL: (await sharedRedis()).url.replace("redis:", "rediss:"),
         REDIS_CA_FILE: authority.certificateFile,
@@ -271,7 +271,7 @@ describe("stores behind TLS", function () {
       }
     }
 
-    it("takes API and agents by the authority of its certificate", async () => {
+    it("accepts API and agents with its CA certificate", async () => {
       expect(await readinessOf(right(), "/readyz")).to.deep.equal({ status: 200, words: "" });
       expect(await agentSentence(right())).to.equal(undefined);
     });
@@ -313,7 +313,7 @@ describe("stores behind TLS", function () {
         /^The server at S3_ENDPOINT is not an object store\. .* https:/,
       ],
     ] as const) {
-      it(`is refused with ${title}, to API and agents in a sentence of its own`, async () => {
+      it(`is rejected with ${title} by API and agents, with a specific message`, async () => {
         const env: Record<string, string> = { ...right(), ...change() };
         const { status, words } = await readinessOf(env, "/readyz");
         expect(status).to.equal(503);
@@ -322,7 +322,7 @@ describe("stores behind TLS", function () {
       });
     }
 
-    it("is looked at from the start on, so that the log says what is wrong with it", async () => {
+    it("is checked at startup, so that the log has its error", async () => {
       const api = await TestApi.start();
       const replica = await ApiProcess.beside(api, {
         ...right(),

@@ -19,7 +19,7 @@ describe("a burst of sign-ins", () => {
   });
   after(() => api.stop());
 
-  it("does not delay a polling player, not even by the time of one password", async () => {
+  it("does not delay a polling player by even the time of one password check", async () => {
     const user = await aUser(api.deps);
     const { prisma } = api.deps.postgres;
     const { passwordHash } = await prisma.user.findUniqueOrThrow({ where: { id: user.id } });

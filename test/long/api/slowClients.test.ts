@@ -77,7 +77,7 @@ describe("slow clients", function () {
     return response;
   }
 
-  it("are cut while they send headers, a byte at a time", async () => {
+  it("are disconnected while sending headers byte by byte", async () => {
     const responses = await besideGoodClients((client) =>
       client.trickle("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ".padEnd(500, "a"), 50),
     );
@@ -85,11 +85,11 @@ describe("slow clients", function () {
       expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
-  it("are cut while they say nothing at all", async () => {
+  it("are disconnected while sending nothing", async () => {
     await besideGoodClients(() => Promise.resolve());
   });
 
-  it("are cut while they send a body, a byte at a time", async () => {
+  it("are disconnected while sending a body byte by byte", async () => {
     const head = `POST /api/favorites HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n`;
     const responses = await besideGoodClients((client) =>
       client.trickle([head, ...Array<string>(300).fill(" ")], 50),
@@ -98,7 +98,7 @@ describe("slow clients", function () {
       expect(response).to.match(/^HTTP\/1\.1 408 [^]*Connection: close[^]*"request_timeout"/);
   });
 
-  it("are cut while they send a body that nobody reads", async () => {
+  it("are disconnected while sending a body that is not read", async () => {
     const head = `GET /api/games HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n`;
     const responses = await besideGoodClients((client) =>
       client.trickle([head, ...Array<string>(300).fill("x")], 50),
@@ -106,7 +106,7 @@ describe("slow clients", function () {
     for (const response of responses) expect(response).to.match(/^HTTP\/1\.1 200 [^]*Connection: close/i);
   });
 
-  it("are cut while they do not read what they asked for", async () => {
+  it("are disconnected while not reading the response", async () => {
     const client = await RawClient.connect(api.url);
     client.pause();
     client.write("GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -116,7 +116,7 @@ describe("slow clients", function () {
     client.destroy();
   });
 
-  it("are cut when they are slowhttptest's, of every kind, and leave no connection behind", async () => {
+  it("of every kind of slowhttptest are disconnected, and leave no connection behind", async () => {
     const port = Number(new URL(api.url).port);
     const cuts = (): number =>
       api.logLines.filter((line) => line.includes('"isCut":true') && line.includes('"route":"web"')).length;
@@ -165,7 +165,7 @@ describe("slow clients", function () {
       return client;
     }
 
-    it("may take far longer than any other body, at the minimal rate", async () => {
+    it("may take far longer than other bodies at the minimum rate", async () => {
       const archive = await anArchive({
         header: { name: "engine/more.bin", size: 40_000 },
         body: randomBytes(40_000),
@@ -182,7 +182,7 @@ describe("slow clients", function () {
       expect(performance.now() - startedMs).to.be.above(4 * Number(env.BODY_TIMEOUT_MS));
     });
 
-    it("are cut when they send less than the minimal rate, or nothing", async () => {
+    it("are disconnected below the minimum rate", async () => {
       const [dripping, silent] = [await begin(1_000_000), await begin(1_000_000)];
       await dripping.trickle(Buffer.alloc(60, 0x1f).toString("latin1"), 100);
       for (const client of [dripping, silent])

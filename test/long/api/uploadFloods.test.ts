@@ -27,7 +27,7 @@ describe("uploads of bombs and floods", function () {
   afterEach(() => fixture.expectNoTrace());
   after(() => fixture.stop());
 
-  it("are refused in seconds and in little memory, and leave no trace", async () => {
+  it("are rejected within seconds with little memory, and leave no trace", async () => {
     const zeros = deflateRawSync(Buffer.alloc(64 * 2 ** 20), {
       level: 9,
       finishFlush: constants.Z_FULL_FLUSH,

@@ -6,7 +6,7 @@ import { PackedGame } from "#test/support/fixtures/packedGame.ts";
 import { sendPackedGame } from "#test/support/fixtures/sendPackedGame.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
-describe("the API, while it takes uploads,", function () {
+describe("the API during uploads", function () {
   this.timeout(180_000);
   let fixture: UploadFixture;
 
@@ -16,7 +16,7 @@ describe("the API, while it takes uploads,", function () {
   beforeEach(() => fixture.newGame());
   after(() => fixture.stop());
 
-  it("needs less than 300 MB of memory for four of 96 MiB at once", async () => {
+  it("needs less than 300 MB of memory for four concurrent uploads of 96 MiB", async () => {
     const packedGame = new PackedGame();
     // What the image runs, which `make integration` builds: the sources take more.
     const served = await ApiProcess.beside(fixture.api, {}, "api/dist/programs/api.js");

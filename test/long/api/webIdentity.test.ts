@@ -19,7 +19,7 @@ import { startMinio, type TestMinio } from "#test/support/stores/minio.ts";
 const audience = "joypod-store";
 
 /** MinIO's own token service, which trusts the issuer as AWS trusts a cluster. */
-describe("the object store by web identity", function () {
+describe("the object store with web identity", function () {
   this.timeout(60_000);
   let issuer: TokenIssuer;
   let minio: TestMinio;
@@ -81,7 +81,7 @@ describe("the object store by web identity", function () {
     return connectObjectStore({ ...objectStore, timeoutMs: 5_000 });
   };
 
-  it("takes what the API and the agents store, gives it to both, and lets each exchange its token once", async () => {
+  it("accepts writes and reads of API and agents, which exchange their token once each", async () => {
     await giveToken();
     const signal = AbortSignal.timeout(20_000);
     const api = await TestApi.start({ env: environment() });
@@ -116,7 +116,7 @@ describe("the object store by web identity", function () {
     }
   });
 
-  it("goes on over the end of the keys, with the token that is in the file then, and also when the token service was unavailable meanwhile", async () => {
+  it("keeps working when keys expire, with the current token file, even if the token service was unavailable in between", async () => {
     const lifeSeconds = 20;
     await giveToken({ lifeSeconds });
     const endMs = Date.now() + lifeSeconds * 1000;
@@ -192,7 +192,7 @@ describe("the object store by web identity", function () {
       /^The token service of the web identity does not respond/,
     ],
   ] as const) {
-    it(`is refused with ${title}, to API and agent in a sentence of its own`, async () => {
+    it(`is rejected with ${title} by API and agent, with a specific message`, async () => {
       await give();
       const agent = agentStore();
       const errors = await Promise.all(

@@ -58,7 +58,7 @@ describe("the archive reader and GNU tar", function () {
     expect(refused, "refused").to.be.above(100);
   });
 
-  it("find a game in every form of writing it", () => {
+  it("read a game in every encoding", () => {
     fc.assert(
       fc.property(goodEntries, ({ tree, entries }) => {
         const ours = read(aTar(entries.flat()), 1 << 20);
@@ -71,7 +71,7 @@ describe("the archive reader and GNU tar", function () {
     );
   });
 
-  it("find a forbidden entry wherever it stands: the reader refuses it by name", () => {
+  it("find a forbidden entry at any position, which the reader rejects by name", () => {
     fc.assert(
       fc.property(goodEntries, badEntries, fc.nat(8), ({ entries }, bad, place) => {
         const at = Math.max(2, place % (entries.length + 1));

@@ -10,7 +10,7 @@ const seed = given === undefined ? Date.now() % 2 ** 31 : Number(given);
 /** About ten minutes: what is refused together is tried in halves. */
 const draws = 15;
 
-describe("the chart's values, in very many combinations", function () {
+describe("the chart's values, in many random combinations,", function () {
   this.timeout(1_200_000);
   let validation: ServerValidation;
 
@@ -19,7 +19,7 @@ describe("the chart's values, in very many combinations", function () {
   });
 
   // Over full in the shorter tests.
-  it(`of every class over bundled reach the programs and the API server as they take them, or are refused in words (seed ${seed})`, async () => {
+  it(`of every class in addition to bundled are valid for programs and API server, or are rejected with a message (seed ${seed})`, async () => {
     const { faults, refused } = await tryEachClass(validation, "bundled", valueClasses(seed));
     expect(faults.join("\n")).to.equal("");
     expect(
@@ -29,7 +29,7 @@ describe("the chart's values, in very many combinations", function () {
     ).to.equal("");
   });
 
-  it(`reach the programs and the API server as they take them, or are refused in words (seed ${seed})`, async () => {
+  it(`are valid for programs and API server, or are rejected with a message (seed ${seed})`, async () => {
     const result: SweepResult = { rendered: 0, refused: [], faults: [] };
     for (let draw = 0; draw < draws; draw++) {
       for (const base of ["bundled", "external", "full"])

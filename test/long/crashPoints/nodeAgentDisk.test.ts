@@ -28,7 +28,7 @@ const agentCalls = [
 /** More than an agent has calls of any kind in a life. */
 const mostCalls = 60;
 
-describe("The node agent, whose disk fails or who is killed at one call,", function () {
+describe("The node agent, with a disk failure or a kill at one call,", function () {
   this.timeout(15 * 60_000);
   /** After a life that came to another end its world is replaced before the next one. */
   let worlds: { world: CrashWorld; lives: number; isStopped: boolean }[];

@@ -38,7 +38,7 @@ interface PackerEnd {
 /** Left of a life in which the save was not restored, and so no game was played: a report that says why. */
 const notRestored = "not restored";
 
-describe("The packer, whose disk fails or who is killed at one call,", function () {
+describe("The packer, with a disk failure or a kill at one call,", function () {
   this.timeout(600_000);
   let clean: PackerEnd;
 

@@ -10,7 +10,7 @@ import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fi
 /** More than an agent has calls of any kind from its start to a session's order. */
 const mostCalls = 30;
 
-describe("Node agent, killed while it makes a session's folder,", function () {
+describe("Node agent, killed while it creates a session's folder,", function () {
   this.timeout(10 * 60_000);
   let fixture: NodeAgentFixture;
   let source: ArchiveSource;
@@ -41,7 +41,7 @@ describe("Node agent, killed while it makes a session's folder,", function () {
   }
 
   for (const call of ["mkdir", "fsync", "rename"] satisfies DiskCall[]) {
-    it(`before any ${call}, leaves a pod the folder that it has mounted`, async () => {
+    it(`before any ${call}, keeps a folder that a pod has mounted`, async () => {
       let isStruck = true;
       let nth = 0;
       while (isStruck && nth < mostCalls) {

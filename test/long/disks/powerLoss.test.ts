@@ -18,7 +18,7 @@ import { storeArchive } from "#test/support/stores/storedArchive.ts";
 /** So many moments, from the begin of the work to some time after its end. */
 const moments = 40;
 
-describe("Power that is lost at any moment", function () {
+describe("A power failure at any moment", function () {
   this.timeout(600_000);
   let disk: SmallDisk | undefined;
 
@@ -27,7 +27,7 @@ describe("Power that is lost at any moment", function () {
     disk = undefined;
   }
 
-  describe("of a download", () => {
+  describe("during a download", () => {
     let fixture: ContentCacheFixture;
 
     // Before the folder that it is mounted on goes.
@@ -52,7 +52,7 @@ describe("Power that is lost at any moment", function () {
       }
     }
 
-    it("leaves no game that counts as there and is not whole", async () => {
+    it("leaves no incomplete game that counts as complete", async () => {
       disk = await mountSmallDisk(fixture.root, { megabytes: 128 });
       const source = await storeArchive(fixture.minio, aTarGz(files));
       let lastMs = 0;
@@ -86,7 +86,7 @@ describe("Power that is lost at any moment", function () {
     });
   });
 
-  describe("of a pack", () => {
+  describe("during a pack", () => {
     let fixture: PackerFixture;
 
     beforeEach(() => {
@@ -96,7 +96,7 @@ describe("Power that is lost at any moment", function () {
     afterEach(removeDisk);
     afterEach(() => fixture.remove());
 
-    it("leaves the pack that its manifest names whole, and none older than one that was seen", async () => {
+    it("leaves a complete pack that its manifest names, not older than any seen before", async () => {
       const packed = fixture.spooled(spoolNames.packed);
       disk = await mountSmallDisk(packed, { megabytes: 64 });
       chownSync(packed, sessionUserId, sessionUserId);

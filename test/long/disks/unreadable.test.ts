@@ -7,7 +7,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { ensureTracer, hasStruck, unreadable, type ReadFault } from "#test/support/crashPoints/diskFault.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-describe("Node agent: a session whose files the disk does not show", function () {
+describe("Node agent: a session with unreadable files", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -33,7 +33,7 @@ describe("Node agent: a session whose files the disk does not show", function ()
   const startWithFault = (path: string, fault: ReadFault): void =>
     fixture.startProcess({}, unreadable(path, calls(), fault));
 
-  it("keeps its save, which is stored, where that was its record at the agent's start", async () => {
+  it("keeps its stored save if its record is unreadable when the agent starts", async () => {
     const name = await aSessionWithPack();
     startWithFault(`${fixture.folder(name)}/session.json`, { call: "statx", error: "EIO", isOnce: true });
     const { objectKey } = await fixture.storedSave(name, 1);
@@ -49,7 +49,7 @@ describe("Node agent: a session whose files the disk does not show", function ()
       (name: string) => `${fixture.folder(name)}/${spoolNames.packed}/${fixture.packsOf(name)[0] ?? ""}`,
     ],
   ] as const) {
-    it(`says so, and is set aside, where that is its ${what}, which the disk has lost (${error})`, async () => {
+    it(`reports this and is set aside if the disk has lost its ${what} (${error})`, async () => {
       const name = await aSessionWithPack();
       await fixture.killPacker(name);
       startWithFault(path(name), { call: "openat", error, isOnce: false });

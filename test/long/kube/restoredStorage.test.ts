@@ -42,7 +42,7 @@ describe("A cluster whose storage was restored from a backup", function () {
       what: `${objects.join(", ")} in the cache`,
     });
 
-  it("is seen as it is now, and not as it had become before", async () => {
+  it("is observed in its restored state, not in a later one", async () => {
     await write("changed", "old");
     await write("deleted", "old");
     const restore = await server.backUpStorage();

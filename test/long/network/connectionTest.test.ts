@@ -13,7 +13,7 @@ interface Stored {
   relay: { state: string; figures?: { roundTripMs: number; loss: number; bandwidthKbps?: number } };
 }
 
-describe("the test of a player's connection, over networks", function () {
+describe("the test of a player's connection over simulated networks", function () {
   this.timeout(120_000);
   let playing: PlayNetwork;
   let browser: Browser;
@@ -46,7 +46,7 @@ describe("the test of a player's connection, over networks", function () {
     return { ...stored, says: await region.getByRole("status").innerText() };
   }
 
-  it("finds that both ways work where nothing is in between", async () => {
+  it("finds that both paths work without obstacles", async () => {
     const { direct, relay, says } = await testConnection();
     expect({ direct: direct.state, relay: relay.state }).to.deep.equal({ direct: "works", relay: "works" });
     expect(relay.figures, "the bandwidth is measured on the way that a game would take").to.not.have.property(
@@ -71,7 +71,7 @@ describe("the test of a player's connection, over networks", function () {
     });
   }
 
-  it("says that no games play where the relay is out of reach too", async () => {
+  it("reports that no games can be played if the relay is unreachable too", async () => {
     await playing.network.dropUdp();
     for (const port of [3478, 443]) await playing.network.drop(`-i client -p tcp --dport ${port}`);
     const { direct, relay, says } = await testConnection();

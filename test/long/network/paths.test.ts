@@ -11,7 +11,7 @@ import { imageBuildMs } from "#test/support/session/containers.ts";
 
 const [red, green] = layout.cycle as [string, string];
 
-describe("playing over networks", function () {
+describe("playing over simulated networks", function () {
   this.timeout(120_000);
   let playing: PlayNetwork;
   let browser: Browser;
@@ -42,13 +42,13 @@ describe("playing over networks", function () {
     await player.game.waitForColor(layout.keyBlock, green);
   }
 
-  it("goes straight to the game node where it can", async () => {
+  it("connects directly to the game node if possible", async () => {
     await enter("direct");
     await plays();
     expect((await player.path())?.local).to.not.equal("relay");
   });
 
-  it("goes by the relay over UDP where none reaches the media ports", async () => {
+  it("uses the relay over UDP if the media ports are unreachable", async () => {
     await playing.network.dropDirectMedia();
     await enter("relayed by UDP");
     await plays();
@@ -59,7 +59,7 @@ describe("playing over networks", function () {
     });
   });
 
-  it("goes by the relay over TCP where no UDP gets out", async () => {
+  it("uses the relay over TCP if UDP is blocked", async () => {
     await playing.network.dropUdp();
     await playing.network.drop("-i client -p tcp --dport 443");
     await enter("relayed by TCP");
@@ -67,7 +67,7 @@ describe("playing over networks", function () {
     expect(await player.path()).to.include({ local: "relay", relayProtocol: "tcp" });
   });
 
-  it("goes by the relay over TLS on 443 where nothing else gets out", async () => {
+  it("uses the relay over TLS on 443 if everything else is blocked", async () => {
     await playing.network.dropUdp();
     await playing.network.drop("-i client -p tcp --dport 3478");
     await enter("relayed by TLS");
@@ -75,7 +75,7 @@ describe("playing over networks", function () {
     expect(await player.path()).to.include({ local: "relay", relayProtocol: "tls" });
   });
 
-  it("goes by the relay for somebody else's WHEP player, by the Link headers of its response", async () => {
+  it("uses the relay for a third-party WHEP player, from the Link headers of its response", async () => {
     await playing.network.dropDirectMedia();
     await enter("beside a WHEP player");
     const id = sessionIdOf(player.page);
@@ -95,7 +95,7 @@ describe("playing over networks", function () {
     }
   });
 
-  it("goes on within three seconds when the player's address changes", async () => {
+  it("continues within three seconds when the player's address changes", async () => {
     await enter("another address");
     await plays();
     await playing.network.moveClient();
@@ -103,7 +103,7 @@ describe("playing over networks", function () {
     expect(backMs).to.be.below(3_000);
   });
 
-  it("goes on by itself after thirty seconds without a network", async () => {
+  it("reconnects automatically after thirty seconds without a network", async () => {
     await enter("no network");
     await plays();
     await playing.network.plugClient(false);
@@ -116,7 +116,7 @@ describe("playing over networks", function () {
     await player.showsMore(30, 10_000);
   });
 
-  it("goes by the relay for a player who has IPv6 alone", async () => {
+  it("uses the relay for a player who has only IPv6", async () => {
     await playing.network.dropDirectMedia();
     await playing.network.dropClientIpv4();
     await enter("IPv6", "ipv6");

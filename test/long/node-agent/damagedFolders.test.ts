@@ -43,7 +43,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
     await fixture.createGameNode();
   });
 
-  it("takes a session up whose packer has no folder yet, as when the agent was killed before it had made that", async () => {
+  it("resumes a session whose packer has no folder yet, as after a kill of the agent before creating it", async () => {
     await fixture.startAgent();
     fixture.proxy.fault = ({ method }) => (method === "GET" ? { status: 503 } : undefined);
     const name = await fixture.launch(await fixture.createGame());
@@ -74,7 +74,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
       (packed: string) => symlinkSync("/etc/passwd", `${packed}/manifest.json`),
     ],
   ] as const) {
-    it(`sets a session aside whose spool holds ${what}, and serves the others`, async () => {
+    it(`sets aside a session whose spool has ${what}, and serves the others`, async () => {
       await fixture.startAgent();
       const [name, neighbour] = [await fixture.aRunningSession(), await fixture.aRunningSession()];
       await fixture.killPacker(name);
@@ -98,7 +98,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
     });
   }
 
-  it("sets a session aside whose manifest the disk has failed to read for a minute, and not before", async () => {
+  it("sets aside a session whose manifest could not be read for a minute, and not before", async () => {
     const clock = new JumpClock();
     await fixture.startAgent({}, { clock, requestClock: systemClock });
     const name = await fixture.aRunningSession();
@@ -198,7 +198,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
     await fixture.condition(name, "SavePersisted", "True", "Stored");
   });
 
-  it("sets a corrupt record of no session aside", async () => {
+  it("sets aside a corrupt record that belongs to no session", async () => {
     mkdirSync(`${fixture.root}/v1/sessions/gs-nobodys`, { recursive: true });
     writeFileSync(`${fixture.root}/v1/sessions/gs-nobodys/session.json`, "{}");
     await fixture.startAgent();
@@ -211,7 +211,7 @@ describe("Node agent: damaged and hostile session folders:", function () {
     ["folder", ""],
     ["files", "/content"],
   ] as const) {
-    it(`fetches a game again whose ${what} somebody removed`, async () => {
+    it(`downloads a game again if its ${what} was removed`, async () => {
       await fixture.startAgent();
       const source = await fixture.createGame();
       const earlier = await fixture.launch(source);
@@ -223,14 +223,14 @@ describe("Node agent: damaged and hostile session folders:", function () {
     });
   }
 
-  it("gives the packer's folder to the session's user where somebody else made it", async () => {
+  it("gives the packer's folder to the session's user if someone else created it", async () => {
     const folder = join(fixture.root, "session");
     mkdirSync(`${folder}/${spoolNames.packed}`, { recursive: true });
     await makePackedFolder(folder);
     expect(statSync(`${folder}/${spoolNames.packed}`)).to.include({ uid: sessionUserId, gid: sessionUserId });
   });
 
-  it("do not count as hostile for an error of the system's that may pass", async () => {
+  it("are not treated as hostile after a temporary system error", async () => {
     const error: unknown = await openSpoolFile(join(fixture.root, "a".repeat(300))).catch(
       (thrown: unknown) => thrown,
     );

@@ -49,7 +49,7 @@ describe("Node agent: a full disk", function () {
     );
   const leftovers = (): string[] => readdirSync(join(fixture.root, "v1/tmp"));
 
-  it("refuses a launch with a reason, leaves nothing half unpacked, and serves it by itself when there is room", async () => {
+  it("rejects a launch with a reason, leaves nothing partly unpacked, and serves it automatically once there is space", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 128 });
     await fixture.startAgent();
     disk.fill(4 * mebibyte);
@@ -67,7 +67,7 @@ describe("Node agent: a full disk", function () {
     );
   });
 
-  it("that others fill during a download leaves nothing of it, and it is fetched again", async () => {
+  it("that others fill during a download leaves nothing of it, and the download is retried", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 192 });
     fixture.proxy.fault = ({ path }) =>
       path.includes("archives") ? { bytesPerSecond: mebibyte } : undefined;
@@ -91,7 +91,7 @@ describe("Node agent: a full disk", function () {
     );
   });
 
-  it("says that there is no room for the session's own files, and goes on when there is", async () => {
+  it("reports that there is no space for the session's files, and continues once there is", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const source = await fixture.createGame();
@@ -104,7 +104,7 @@ describe("Node agent: a full disk", function () {
     await fixture.startPod(name);
   });
 
-  it("leaves no part of a save that does not fit, and restores it whole when there is room", async () => {
+  it("leaves no part of a save that does not fit, and restores it completely once there is space", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 128 });
     await fixture.startAgent();
     const source = await fixture.createGame();
@@ -132,7 +132,7 @@ describe("Node agent: a full disk", function () {
     ["bytes", () => disk.fill()],
     ["inodes", () => disk.fillInodes()],
   ] as const) {
-    it(`without ${what} keeps what a running session has stored, and stores what that has when there is room`, async () => {
+    it(`without ${what} keeps a running session's stored save, and stores its newest save once there is space`, async () => {
       disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
       await fixture.startAgent();
       const name = await fixture.aRunningSession();
@@ -158,7 +158,7 @@ describe("Node agent: a full disk", function () {
     });
   }
 
-  it("at the end of a session costs what the game wrote last, and nothing that was stored", async () => {
+  it("at the end of a session loses only the latest changes, and nothing that was stored", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
@@ -176,7 +176,7 @@ describe("Node agent: a full disk", function () {
     expect((await fixture.session(name)).status?.save).to.include({ objectKey, final: true });
   });
 
-  it("does not keep an agent from starting, which stores what lies there", async () => {
+  it("does not prevent an agent from starting, which stores existing packs", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     fixture.startProcess();
     const name = await fixture.aRunningSession();
@@ -197,7 +197,7 @@ describe("Node agent: a full disk", function () {
     await fixture.storedSave(name, 1);
   });
 
-  it("that stays full keeps no last save from being reported that the object store has, and has it stored once", async () => {
+  it("that stays full does not prevent the report of a last save in the object store, which is stored once", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
@@ -230,7 +230,7 @@ describe("Node agent: a full disk", function () {
     });
   });
 
-  it("takes no save back that was reported and not recorded, when the agent is started again", async () => {
+  it("does not revert a save that was reported but not recorded when the agent restarts", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 192, inodes: 512 });
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
@@ -261,7 +261,7 @@ describe("Node agent: a full disk", function () {
     ).finally(() => expect(new Set(saves)).to.deep.equal(new Set([objectKey])));
   });
 
-  it("without inodes keeps sessions away, though bytes are free, and heals", async () => {
+  it("without inodes rejects sessions although bytes are free, and recovers", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 2048, inodes: 8192 });
     await fixture.startAgent({ CHECK_INTERVAL_SECONDS: "0.2" });
     await nodeCondition("SpaceLeft", "EnoughSpace");
@@ -298,7 +298,7 @@ describe("Node agent: a full disk", function () {
     return { unplayed, wanted };
   };
 
-  it("evicts a game for a launch that lacks inodes, and says of a pinned one that it does not fit", async () => {
+  it("evicts a game for a launch that lacks inodes, and reports that a pinned one does not fit", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 256, inodes: 256 });
     const files = 100;
     const { unplayed, wanted } = await gamesOfManyFiles(files);
@@ -314,7 +314,7 @@ describe("Node agent: a full disk", function () {
     expect(readdirSync(`${contentDirectory(fixture.root, wanted.sha256)}/engine`)).to.have.length(files + 1);
   });
 
-  it("tells no launch that a game does not fit for which another one goes", async () => {
+  it("does not report that a game does not fit if another one is evicted for it", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 256, inodes: 256 });
     const { unplayed, wanted } = await gamesOfManyFiles(100);
     await fixture.startAgent();
@@ -330,7 +330,7 @@ describe("Node agent: a full disk", function () {
     expect(await fixture.eventsOf(name)).not.to.include("InsufficientSpace");
   });
 
-  it("gives up games that nobody plays before it takes its node out of service", async () => {
+  it("evicts unused games before it takes its node out of service", async () => {
     disk = await putOnSmallDisk(fixture, { megabytes: 2048 });
     const source = await fixture.createGame(16 * mebibyte);
     await fixture.startAgent();

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
 
-describe("Node agent: a session whose status somebody edits", function () {
+describe("Node agent: a session whose status is edited manually", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -12,7 +12,7 @@ describe("Node agent: a session whose status somebody edits", function () {
     await fixture.createGameNode();
   });
 
-  it("is told again that its files and its save are ready, and which save is stored", async () => {
+  it("gets its ready files and save, and its stored save, reported again", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     await fixture.condition(name, "SaveRestored", "True");
@@ -31,7 +31,7 @@ describe("Node agent: a session whose status somebody edits", function () {
     });
   });
 
-  it("does not go on saying that its last save is stored while it is played", async () => {
+  it("does not keep reporting a stored last save while it is running", async () => {
     await fixture.startAgent();
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");

@@ -33,7 +33,7 @@ describe("Node agent: background fills", function () {
       ),
     );
 
-  it("keep to their rate while a session is on the node, and do not slow down what a player waits for", async () => {
+  it("keep to their rate while a session is on the node, and do not delay a waiting player", async () => {
     const bytes = 4_000_000;
     await fixture.startAgent({ FILL_BYTES_PER_SECOND: "400000" });
     const aGame = (): Promise<ArchiveSource> => fixture.createGame(bytes);
@@ -46,7 +46,7 @@ describe("Node agent: background fills", function () {
     for (const quick of [before, launched]) expect(quick).to.be.below(beside / 3);
   });
 
-  it("go on while the GameNode is missing, which says nothing of what is wanted", async () => {
+  it("continue while the GameNode is missing, which does not change the desired content", async () => {
     const held = Promise.withResolvers<undefined>();
     const [filled, played] = [await fixture.createGame(), await fixture.createGame()];
     fixture.proxy.fault = ({ method, path }) =>

@@ -9,7 +9,7 @@ import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fi
 /** So many uploads go on at once. */
 const atOnce = 8;
 
-describe("Node agent: saves on a slow way to the object store", function () {
+describe("Node agent: saves over a slow connection to the object store", function () {
   this.timeout(90_000);
   let fixture: NodeAgentFixture;
 
@@ -49,7 +49,7 @@ describe("Node agent: saves on a slow way to the object store", function () {
     return name;
   }
 
-  it("hold up no launch, and let the save go first that a session ends with", async () => {
+  it("delay no launch, and let the last save of a session go first", async () => {
     await fixture.startAgent();
     const source = await fixture.createGame();
     const uploads = holdUploads();
@@ -69,7 +69,7 @@ describe("Node agent: saves on a slow way to the object store", function () {
     await fixture.condition(ended, "SavePersisted", "True", "Stored");
   });
 
-  it("are stored by one upload, however long the line takes", async () => {
+  it("are stored with one upload, however long the connection takes", async () => {
     const clock = new JumpClock();
     await fixture.startAgent({ SAVE_INTERVAL_SECONDS: "3600" }, { clock, requestClock: systemClock });
     const uploads = holdUploads();

@@ -48,7 +48,7 @@ const endingSignIns = ["signOut", "setPassword", "unlinkProvider", "endSignIn", 
 
 const limitMs = 1_200_000;
 
-describe("Schemathesis, which makes requests of /openapi.json,", function () {
+describe("Schemathesis, which generates requests from /openapi.json,", function () {
   this.timeout(limitMs + 60_000);
   let api: TestApi;
   let operator: FakeOperator;
@@ -114,7 +114,7 @@ describe("Schemathesis, which makes requests of /openapi.json,", function () {
     return report;
   }
 
-  it("finds nothing that the document does not say, as a player", async () => {
+  it("finds no deviation from the document as a player", async () => {
     const { user } = await ownedThings(api);
     const browser = api.as(user);
     await browser.get("/api/auth/session");
@@ -130,7 +130,7 @@ describe("Schemathesis, which makes requests of /openapi.json,", function () {
   });
 
   for (const operation of endingSignIns) {
-    it(`finds nothing that the document does not say of ${operation}, which may end the sign-in`, async () => {
+    it(`finds no deviation from the document in ${operation}, which may end the sign-in`, async () => {
       const { user } = await ownedThings(api);
       const browser = api.as(user);
       await browser.get("/api/auth/session");
@@ -139,7 +139,7 @@ describe("Schemathesis, which makes requests of /openapi.json,", function () {
     });
   }
 
-  it("finds nothing that the document does not say, as a partner", async () => {
+  it("finds no deviation from the document as a partner", async () => {
     const { partner } = await ownedThings(api);
     await run(`Authorization: Bearer ${partner.key}`, "--include-path-regex", "^/api/partners/");
   });

@@ -40,7 +40,7 @@ function failureOf(error: unknown): string {
     : String(error);
 }
 
-describe("a client that openapi-ts makes of /openapi.json", function () {
+describe("a client that openapi-ts generates from /openapi.json", function () {
   this.timeout(2 * limitMs);
   let api: TestApi;
   let operator: FakeOperator;
@@ -181,7 +181,7 @@ describe("a client that openapi-ts makes of /openapi.json", function () {
     });
   });
 
-  it("refuses a program that reads what the document does not promise", async () => {
+  it("rejects a program that reads undocumented fields", async () => {
     const changed = structuredClone(document);
     const { Keepalive: keepalive } = changed.components.schemas;
     expect(keepalive?.required).to.include("expiresAt");
@@ -195,7 +195,7 @@ describe("a client that openapi-ts makes of /openapi.json", function () {
     );
   });
 
-  it("refuses a program that takes values without their types", async () => {
+  it("rejects a program that ignores the types of values", async () => {
     const folder = await clientOf(document);
     appendFileSync(
       join(folder, "quickStart.ts"),

@@ -32,7 +32,7 @@ describe("An operator that dies", function () {
   this.timeout(120_000);
 
   for (const [what, goOn] of Object.entries(stories)) {
-    it(`after any write has a successor that brings a session that ${what} to the same end`, async () => {
+    it(`after any write has a successor that takes a session that ${what} to the same end`, async () => {
       const fixture = await OperatorFixture.start();
       // Then the pod is made ahead of the save, as in most launches.
       fixture.components.behaviour.cached.push(aCacheEntry());
@@ -55,10 +55,10 @@ describe("An operator that dies", function () {
   }
 });
 
-describe("An operator whose view of the sessions is behind that of the pods", function () {
+describe("An operator whose view of the sessions is older than that of the pods", function () {
   this.timeout(60_000);
 
-  it("does not take the pod of a session that was moved for one of a former place", async () => {
+  it("does not mistake the pod of a moved session for one of its previous placement", async () => {
     const fixture = await OperatorFixture.start({ nodes: 2 });
     const api = await FaultyApi.start(await sharedKubeApiServer());
     try {
@@ -97,7 +97,7 @@ describe("An operator whose view of the sessions is behind that of the pods", fu
   });
 });
 
-describe("An operator whose view of the pods is behind that of the sessions", function () {
+describe("An operator whose view of the pods is older than that of the sessions", function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let api: FaultyApi;
@@ -123,7 +123,7 @@ describe("An operator whose view of the pods is behind that of the sessions", fu
   const asksFor = (name: string) =>
     api.requests.some(({ method, path }) => method === "GET" && path.endsWith(`/pods/${name}`));
 
-  it("looks for the pod of a running session before it takes the game for lost", async () => {
+  it("reads the pod of a running session before it declares the game lost", async () => {
     const { operator } = await fixture.startOperator();
     let name = "";
     await leadBlindly(operator, async () => {
@@ -143,7 +143,7 @@ describe("An operator whose view of the pods is behind that of the sessions", fu
     expect(fixture.components.podUids.get(name)?.size, "pods").to.equal(1);
   });
 
-  it("asks for no pod of a session that starts: to create one tells", async () => {
+  it("reads no pod of a starting session, because creating one shows whether it exists", async () => {
     fixture.components.behaviour.cached.push(aCacheEntry());
     const { operator } = await fixture.startOperator();
     await fixture.stopOperator(operator);

@@ -154,7 +154,7 @@ describe("the accelerated display with Mesa's software renderer", () => {
     });
   }
 
-  it("is not even tried without a render node", async () => {
+  it("is not tried without a render node", async () => {
     const session = await start(printsEnvironment, { PROFILE: "gpu" }, gpuGame);
     expect(await has(session, "Xvfb")).to.equal(true);
     expect((await session.status()).picture).to.include({ renderer: "software", obstacle: "NoRenderNode" });
@@ -241,7 +241,7 @@ describe("the accelerated display with Mesa's software renderer", () => {
     expect((await session.status()).picture).to.include({ obstacle: "DisplayFailed" });
   });
 
-  it("is probed in no session without a GPU", async () => {
+  it("is not probed in sessions without a GPU", async () => {
     const session = await start(printsEnvironment, {});
     expect(await has(session, "Xvfb")).to.equal(true);
     expect((await session.status()).picture).to.deep.equal({

@@ -48,7 +48,7 @@ describe("GPU codecs, with software encoders under VA-API's names", () => {
     ]);
   });
 
-  it("show the game in AV1, and the game takes keys", async () => {
+  it("show the game in AV1, and the game receives keys", async () => {
     expect(await viewer.connect({ takeover: true })).to.include({ status: 201 });
     const card = new TestCard(viewer);
     const before = await eventually(() => card.presses(), { what: "the test card in AV1" });

@@ -72,7 +72,7 @@ describe("a launch whose response is late or lost", function () {
     await operator.finish(id);
   });
 
-  it("leaves the player on the page that they have gone to meanwhile, and can be resumed there", async () => {
+  it("does not leave the page that the player has opened since, and can be resumed there", async () => {
     const goOn = Promise.withResolvers<undefined>();
     await page.route("**/api/game/launch", async (route) => {
       await goOn.promise;

@@ -11,7 +11,7 @@ import { imageBuildMs } from "#test/support/session/containers.ts";
 import type { SessionPair } from "#test/support/session/sessionPair.ts";
 
 /** One session, played in one browser after the other. */
-describe("players whose browser is another one", function () {
+describe("players with other browsers", function () {
   this.timeout(90_000);
   let fixture: PlayFixture;
   let browser: Browser;
@@ -55,7 +55,7 @@ describe("players whose browser is another one", function () {
     await game.waitUntilPlaying();
   }
 
-  it("get VP8 where the browser has no H.264", () =>
+  it("get VP8 if the browser has no H.264", () =>
     playIn(withoutH264, async (there) => {
       await there.openControl("Statistics");
       await there.page.getByTestId("stream-codec").getByText("VP8").waitFor();
@@ -63,13 +63,13 @@ describe("players whose browser is another one", function () {
       await eventually(async () => (await there.frames()) > 60, { what: "frames that go on" });
     }));
 
-  it("get the streamer's first codec where the browser lets no page order those that it offers", () =>
+  it("get the streamer's first codec if pages cannot order the browser's codecs", () =>
     playIn(olderBrowser, async (there) => {
       await there.openControl("Statistics");
       await there.page.getByTestId("stream-codec").getByText("H264").waitFor();
     }));
 
-  it("show the controls, and that the game is played elsewhere, in a browser that knows neither pointer lock nor full screen", async () => {
+  it("see the controls, and that the game is played elsewhere, without pointer lock and full screen", async () => {
     const other = await openWindow(browser, { baseUrl: fixture.api.url, name: "without locks" });
     try {
       await other.page.addInitScript(withoutLocks);
@@ -93,7 +93,7 @@ describe("players whose browser is another one", function () {
     }
   });
 
-  describe("in a browser that plays no sound before the player has done something,", () => {
+  describe("in a browser that plays no sound before the first user gesture", () => {
     const isSilent = (): Promise<unknown> => quietly("document.querySelector('video').muted");
     let strict: Browser;
     let other: TestWindow;
@@ -140,14 +140,14 @@ describe("players whose browser is another one", function () {
       expect(await isSilent()).to.equal(true);
     }
 
-    it("are heard once a click has brought the game there", async () => {
+    it("hear sound if a click led to the game", async () => {
       await other.page.goto(new URL(page.url()).pathname);
       await other.page.getByRole("button", { name: "Play here" }).click();
       await there.waitUntilPlaying();
       expect(await isSilent()).to.equal(false);
     });
 
-    it("play silently and say so, also after a lost connection", async () => {
+    it("play silently with a notice, including after a lost connection", async () => {
       const { pathname } = new URL(page.url());
       await playSilently(pathname);
       const hint = other.page.getByText("Press any key or click to hear the game.");
@@ -171,7 +171,7 @@ describe("players whose browser is another one", function () {
       await game.waitUntilPlaying();
     });
 
-    it("go on after Escape, which is no wish for sound to browsers, and are heard after a click", async () => {
+    it("continue silently after Escape, which browsers do not count as a gesture, and hear sound after a click", async () => {
       const { pathname } = new URL(page.url());
       await playSilently(pathname);
       await other.page.keyboard.press("Escape");

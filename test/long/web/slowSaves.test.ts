@@ -69,7 +69,7 @@ describe("a copy of a save that takes minutes", function () {
     expect(await labels()).to.deep.equal(["Slot 1", "Slot 1 (copy)", null]);
   });
 
-  it("is asked for under the same key until it is done, counted from when its response was lost", async () => {
+  it("is requested with the same key until it is done, with the time counted from the lost response", async () => {
     const [lost, worked] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const keys = new Array<string | undefined>();
     const asked = (attempts: number): Promise<boolean> =>

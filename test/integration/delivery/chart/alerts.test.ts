@@ -115,19 +115,19 @@ describe("the chart's alerts", function () {
       .and.not.match(/FAILED/);
   });
 
-  it("have a test each, once", () => {
+  it("have exactly one test each", () => {
     expect(alertCases.map(({ alert }) => alert)).to.have.members(rules.map(({ alert }) => alert));
     expect(new Set(rules.map(({ alert }) => alert)).size).to.equal(rules.length);
   });
 
-  it("wait before they fire only where a test says for how long", () => {
+  it("have a delay only if a test defines it", () => {
     const waiting = rules.flatMap(({ alert, for: duration }) => (duration === undefined ? [] : [alert]));
     expect(waiting).to.have.members(
       alertCases.flatMap(({ alert, forMinutes }) => (forMinutes === undefined ? [] : [alert])),
     );
   });
 
-  it("are rules that Prometheus takes, and say how grave they are and what happened", async () => {
+  it("are valid Prometheus rules with a severity and a description", async () => {
     for (const file of [rulesFile, renderedFile])
       expect(await promtool("check", "rules", file)).to.contain(`SUCCESS: ${rules.length} rules found`);
     for (const { alert, labels, annotations } of rules) {
@@ -136,7 +136,7 @@ describe("the chart's alerts", function () {
     }
   });
 
-  it("would be found out by these tests if one never fired", async () => {
+  it("fail these tests if one never fires", async () => {
     expect(
       await testRules([aTest("JoypodNodeSilent", { 'joypod_game_node_silent{node="n1"}': "0x60" }, true)]),
     ).to.contain("FAILED");

@@ -52,7 +52,7 @@ function find(manifests: Manifest[], kind: string, name: string): Manifest {
 describe("the chart's connection test", function () {
   this.timeout(60_000);
 
-  it("runs on the game nodes with one UDP port of theirs, and with nothing else of them or of the cluster", async () => {
+  it("runs on the game nodes with one UDP host port, and no other access to them or the cluster", async () => {
     const manifests = await render(
       "--set",
       "gameNodes.selector=games=yes",
@@ -105,7 +105,7 @@ describe("the chart's connection test", function () {
     });
   });
 
-  it("is asked by the API under a name that stands for all of its pods, by a key of which they have the public half", async () => {
+  it("is requested by the API under a name that resolves to all its pods, with a key whose public half they have", async () => {
     const manifests = await render("--set", "nodeAgent.namespace=agents");
     expect(find(manifests, "Service", "joypod-connection-test")).to.have.nested.include({
       "metadata.namespace": "agents",
@@ -128,13 +128,13 @@ describe("the chart's connection test", function () {
     });
   });
 
-  it("is gone with its port, from every template", async () => {
+  it("is absent from every template without its port", async () => {
     expect(await templateOf({}, ...values("bundled"), "--set", "media.connectionTestPort=0"))
       .to.not.contain("connection-test")
       .and.not.contain("CONNECTION_TEST");
   });
 
-  it("takes no port that belongs to sessions", async () => {
+  it("rejects a port that belongs to sessions", async () => {
     for (const port of ["20000", "20500", "20999"]) {
       expect(
         await renderingError(...values("bundled"), "--set", `media.connectionTestPort=${port}`),
@@ -143,7 +143,7 @@ describe("the chart's connection test", function () {
     }
   });
 
-  it("takes no port below 1024, to which the relay sends nothing", async () => {
+  it("rejects a port below 1024, because the relay sends nothing to it", async () => {
     for (const port of ["1", "443", "1023"]) {
       expect(
         await renderingError(...values("bundled"), "--set", `media.connectionTestPort=${port}`),

@@ -102,7 +102,7 @@ describe("gameNodes.selector", function () {
     await Promise.all(items.map(({ metadata }) => client.delete({ name: metadata.name })));
   });
 
-  it("selects for the operator the nodes that it selects for Kubernetes", async () => {
+  it("selects the same nodes for the operator as for Kubernetes", async () => {
     const client = new ResourceClient(server.admin, nodes);
     const { items: all } = await client.listAll({ labelSelector: marker });
     expect(all).to.have.length(15);
@@ -120,7 +120,7 @@ describe("gameNodes.selector", function () {
     );
   });
 
-  it("means in the chart's DaemonSets what it means to the operator", async () => {
+  it("has the same meaning in the chart's DaemonSets as for the operator", async () => {
     for (const selector of [
       "gpu",
       "nvidia.com/gpu.present=true",
@@ -132,7 +132,7 @@ describe("gameNodes.selector", function () {
     }
   });
 
-  it("is refused in words by chart and operator where it is none", async () => {
+  it("is rejected with a message by chart and operator if it is invalid", async () => {
     for (const selector of wrong)
       expect(() => operatorReads(selector), selector).to.throw("write key, !key, key=value");
     for (const selector of wrong.slice(0, 6)) {

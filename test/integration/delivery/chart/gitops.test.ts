@@ -45,7 +45,7 @@ async function readmeBlocks(): Promise<string[]> {
   return [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
 }
 
-describe("the chart's text, applied by another tool than Helm", function () {
+describe("the rendered chart, applied by another tool than Helm", function () {
   this.timeout(120_000);
   let server: KubeApiServer;
   let folder: string;
@@ -160,7 +160,7 @@ describe("the chart's text, applied by another tool than Helm", function () {
     );
   }
 
-  it("has its sessions ended by the README's commands wherever kubectl is, and those wait until that is done", async () => {
+  it("has its sessions ended by the README's commands, which wait until that is done", async () => {
     const namespace = await server.createNamespace("gitops");
     const [, drain = ""] = await readmeBlocks();
     expect(drain).to.match(/^kubectl wait .*--for=condition=complete job /m);
@@ -194,7 +194,7 @@ describe("the chart's text, applied by another tool than Helm", function () {
     ]);
   });
 
-  it("has its Jobs removed, to run again, by the README's command wherever kubectl is", async () => {
+  it("has its Jobs removed by the README's command, so that they run again", async () => {
     const namespace = await server.createNamespace("gitops");
     for (const component of ["make-secrets", "store-keys", "drain"]) {
       const labels = { "app.kubernetes.io/instance": "joypod", "app.kubernetes.io/component": component };
@@ -212,13 +212,13 @@ describe("the chart's text, applied by another tool than Helm", function () {
     expect((await jobsOf(namespace)).map(({ metadata }) => metadata.name)).to.deep.equal(["drain"]);
   });
 
-  it("is rendered by the README's commands for the cluster's version, as Helm's own may be older than what the chart takes", async () => {
+  it("is rendered by the README's commands for the cluster's version, because Helm's default may be too old for the chart", async () => {
     const renderings = (await readmeBlocks()).flatMap((block) => block.match(/^helm template .*$/gm) ?? []);
     expect(renderings).to.have.length(2);
     for (const command of renderings) expect(command).to.contain('--kube-version "$KUBE_VERSION"');
   });
 
-  it("has no hooks where it is told that there are none: the API migrates before it starts, and nothing drains the release", async () => {
+  it("has no hooks if they are disabled: the API migrates before it starts, and nothing drains the release", async () => {
     const text = await readFile(
       await render("joypod", "external", "--set", "helmHooks=false,api.existingSecret="),
       "utf8",
@@ -245,7 +245,7 @@ describe("the chart's text, applied by another tool than Helm", function () {
     ).to.contain("drain.js");
   });
 
-  it("tries no second time to drain a release whose programs something has started again", async () => {
+  it("does not drain a release again whose programs were started again", async () => {
     const drain = (await renderChart<DrainJob>(...valuesOf("external"))).find(
       ({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-drain-"),
     );

@@ -74,7 +74,7 @@ describe("docs/install.md", function () {
   const find = (manifests: Manifest[], kind: string): Manifest | undefined =>
     manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === "joypod-api");
 
-  it("has commands of known purposes alone, so that none is left unread", () => {
+  it("has only commands with known purposes, so that all are tested", () => {
     const shell = guideBlocks("install").filter(({ language }) => language === "sh");
     expect(new Set(shell.map(({ purpose }) => purpose))).to.deep.equal(new Set(purposes));
     expect(guideSettings()).to.include.members([
@@ -103,7 +103,7 @@ describe("docs/install.md", function () {
     expect(find(await rendered("nodeport"), "Service")?.spec?.type).to.equal("NodePort");
   });
 
-  it("is where the README leads, whose own command renders", async () => {
+  it("is linked from the README, whose command renders", async () => {
     const [, section = ""] =
       /^## Install it on your cluster\n([^]*?)^## /m.exec(
         readFileSync(join(repositoryRoot, "README.md"), "utf8"),

@@ -68,7 +68,7 @@ describe("two releases of the chart in one cluster", function () {
     ["other names", "staging"],
     ["one name", "joypod"],
   ] as const) {
-    it(`share no object but the definitions, with ${what}`, async () => {
+    it(`share only the definitions, with ${what}`, async () => {
       const [one, two] = [
         await render("joypod", "joypod"),
         await render(release, "staging", "installation=staging"),
@@ -83,7 +83,7 @@ describe("two releases of the chart in one cluster", function () {
     });
   }
 
-  it("have agents on nodes of their own alone", async () => {
+  it("have agents only on their own nodes", async () => {
     const labelValues = async (...values: string[]): Promise<string> =>
       JSON.stringify(
         (await render("joypod", "joypod", ...values)).find(
@@ -94,7 +94,7 @@ describe("two releases of the chart in one cluster", function () {
     expect(await labelValues("installation=staging")).to.equal('["staging"]');
   });
 
-  it("cannot have one namespace of sessions", async () => {
+  it("cannot share a namespace of sessions", async () => {
     const claims = await Promise.all(
       ["joypod", "staging"].map((release) =>
         render(release, release, "sessions.namespace=games", "sessions.createNamespace=false"),
@@ -108,7 +108,7 @@ describe("two releases of the chart in one cluster", function () {
     expect(one).to.deep.equal(["joypod-installation"]).and.to.deep.equal(two);
   });
 
-  it("may write of Joypod's objects only those of their own installation", async () => {
+  it("may write only their own installation's objects", async () => {
     const installed = await InstalledChart.install({ installation: "staging" });
     const {
       server: { admin },
@@ -212,7 +212,7 @@ describe("Joypod's definitions", function () {
     server = await sharedKubeApiServer();
   });
 
-  it("say which chart they are of", async () => {
+  it("have the version of their chart", async () => {
     const { version } = parse(await readFile(join(chartFolder, "Chart.yaml"), "utf8")) as { version: string };
     const definitions = (await render("joypod", "joypod")).filter(
       ({ kind }) => kind === "CustomResourceDefinition",
@@ -222,7 +222,7 @@ describe("Joypod's definitions", function () {
     ).to.deep.equal([version, version, version]);
   });
 
-  it("are never overwritten by an older chart's, in words, but by a newer one's, or when an admin says so", async () => {
+  it("are overwritten by a newer chart's, but by an older chart's only if an admin forces it, which a message says", async () => {
     const installed = await InstalledChart.install();
     const { admin } = server;
     await admin.request(apply("0.9.3", "first"));

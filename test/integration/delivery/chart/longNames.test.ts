@@ -21,14 +21,14 @@ const all = [
 ];
 const bases = ["bundled", "external"] as const;
 
-describe("the chart, of a release of a long name", () => {
+describe("the chart of a release with a long name", () => {
   const named = (manifests: Manifest[]): KubeObject[] =>
     manifests.filter(({ kind }) => mostLetters[kind] !== undefined);
   const hostOf = (address: string | undefined): string =>
     /^(?:http:\/\/)?([^.:]+)/.exec(address ?? "")?.[1] ?? "";
 
   for (const base of bases) {
-    it(`gives no object a name that Kubernetes refuses, with the ${base} values`, async () => {
+    it(`gives no object a name that Kubernetes rejects, with the ${base} values`, async () => {
       expect(longest).to.have.length(53);
       const manifests = await renderOf({ release: longest }, ...values(base), ...all);
       const kinds = named(manifests);
@@ -48,14 +48,14 @@ describe("the chart, of a release of a long name", () => {
     });
   }
 
-  it("names the Services where its programs look for them", async () => {
+  it("uses the Service names that its programs use", async () => {
     const manifests = await renderOf({ release: longest }, ...values("external"), ...all);
     const services = manifests.filter(({ kind }) => kind === "Service").map(({ metadata: { name } }) => name);
     expect(services).to.include(hostOf(environmentOf(manifests, "api").CONNECTION_TEST_URL));
     expect(services).to.include(hostOf(environmentOf(manifests, "operator").RELAY_CONTROL));
   });
 
-  it("leaves the names of others as they are", async () => {
+  it("does not change the names of other releases", async () => {
     const release = "an-ordinary-release-of-a-company";
     for (const {
       kind,

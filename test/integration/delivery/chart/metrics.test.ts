@@ -97,7 +97,7 @@ describe("the chart's metrics", function () {
     });
   }
 
-  it("are given to nobody unless it is asked for, also with values of an earlier release", async () => {
+  it("are not exposed by default, including with values of an earlier release", async () => {
     for (const manifests of [await render(), await render("metrics=null")]) {
       expect(
         manifests.filter(
@@ -107,7 +107,7 @@ describe("the chart's metrics", function () {
     }
   });
 
-  it("have a PodMonitor for each program, which selects its pods and a port of theirs", async () => {
+  it("have a PodMonitor for each program, which selects its pods and one of their ports", async () => {
     const manifests = await render(
       "metrics.podMonitor.enabled=true",
       "metrics.podMonitor.labels.release=prom",
@@ -163,7 +163,7 @@ describe("the chart's metrics", function () {
     }
   });
 
-  it("have the alerts as a PrometheusRule, whose links lead where administrators read", async () => {
+  it("have the alerts as a PrometheusRule with links to the documentation", async () => {
     const [rule, ...others] = ofKind(
       await render(
         "metrics.rules.enabled=true",
@@ -198,7 +198,7 @@ describe("the chart's metrics", function () {
     await check(rule);
   });
 
-  it("have the dashboards as they are, where Grafana's sidecar finds them", async () => {
+  it("have the unchanged dashboards where Grafana's sidecar finds them", async () => {
     const [map] = ofKind(await render("metrics.dashboards.enabled=true"), "ConfigMap").filter(
       ({ metadata }) => metadata.name === "joypod-dashboards",
     );
@@ -212,7 +212,7 @@ describe("the chart's metrics", function () {
     await check(map);
   });
 
-  it("have the labels by which they are selected in place of those that all objects have", async () => {
+  it("have the configured selector labels instead of the common labels", async () => {
     for (const monitor of ["podMonitor", "serviceMonitor"]) {
       const manifests = await render(
         `metrics.${monitor}.enabled=true`,
@@ -240,7 +240,7 @@ describe("the chart's metrics", function () {
     }
   });
 
-  it("are not read twice", async () => {
+  it("are not scraped twice", async () => {
     expect(
       await renderingError(
         ...argumentsOf(["metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"]),
@@ -248,7 +248,7 @@ describe("the chart's metrics", function () {
     ).to.contain("Enable one of them");
   });
 
-  it("would be refused with a field that the kind does not have", async () => {
+  it("are rejected with a field that the kind does not have", async () => {
     const [monitor] = ofKind(await render("metrics.podMonitor.enabled=true"), "PodMonitor");
     if (monitor === undefined) throw new Error("The chart renders no PodMonitor.");
     const { podMetricsEndpoints: endpoints, ...spec } = monitor.spec ?? {};

@@ -101,14 +101,14 @@ describe("the chart's namespaces", function () {
     }
   }
 
-  it("of the release is made restricted by `make up`, be it new or of an earlier release", async () => {
+  it("include a release namespace that `make up` makes restricted, whether new or of an earlier release", async () => {
     const [fresh, former] = [freshName(), await server.createNamespace("former")];
     for (const name of [fresh, fresh, former])
       await bash(`kubectlDo() { kubectl "$@"; }; . tools/platform/release.sh; ensureRestricted ${name}`);
     for (const name of [fresh, former]) expect(await labelsOf(name), name).to.include(restricted);
   });
 
-  it("of the release is made restricted by who follows the install guide", async () => {
+  it("include a release namespace that the install guide makes restricted", async () => {
     const name = freshName();
     const [, commands = ""] =
       /^```sh namespace\n([^`]+)^```$/m.exec(readFileSync(join(repositoryRoot, "docs/install.md"), "utf8")) ??
@@ -118,7 +118,7 @@ describe("the chart's namespaces", function () {
     expect(await labelsOf(name)).to.include(restricted);
   });
 
-  it("take the chart's pods: the release's under the profile restricted, agents in their own alone", async () => {
+  it("accept the chart's pods: restricted ones in the release's, agents only in their own", async () => {
     const [release, nodes] = [freshName(), freshName()];
     const client = new ResourceClient(server.admin, namespaces);
     await client.create({ metadata: { name: release, labels: restricted } });
@@ -148,7 +148,7 @@ describe("the chart's namespaces", function () {
     }
   });
 
-  it("are made by the chart unless told otherwise, but for the release's own", async () => {
+  it("are created by the chart by default, except the release's own", async () => {
     const namesOf = async (...args: string[]): Promise<string[]> =>
       (await render("bundled", ...args))
         .filter(({ kind }) => kind === "Namespace")
@@ -161,7 +161,7 @@ describe("the chart's namespaces", function () {
     expect(await namesOf("--set", "nodeAgent.namespace=joypod")).to.deep.equal(["joypod-sessions"]);
   });
 
-  it("hold all that game nodes run beside sessions: nothing else of the release stands there, and no agent elsewhere", async () => {
+  it("include one with everything that game nodes run besides sessions, and nothing else", async () => {
     const manifests = await render("bundled");
     const inNodes = manifests
       .filter(({ metadata }) => metadata.namespace === "joypod-nodes")

@@ -61,7 +61,7 @@ function aProbe(role: ProbeRole): NetworkEnd {
   );
 }
 
-describe("the chart's network policies, where they are enforced", function () {
+describe("the chart's network policies, if enforced,", function () {
   this.timeout(60_000);
   /** As they are by default, and with internet for games that ask for it. */
   let closed: NetworkPolicies;
@@ -159,7 +159,7 @@ describe("the chart's network policies, where they are enforced", function () {
     "a public resolver": { to: { ip: "203.0.113.53" }, port: 53, protocol: "UDP" },
   };
 
-  it("let a session pod reach nobody", () => {
+  it("let a session pod reach nothing", () => {
     for (const policies of [closed, open]) {
       for (const [what, target] of Object.entries({ ...inside(), ...outside }))
         expect(policies.allow({ from: session, ...target }), what).to.be.false;
@@ -173,7 +173,7 @@ describe("the chart's network policies, where they are enforced", function () {
       expect(open.allow({ from: internetSession, ...target }), what).to.be.false;
   });
 
-  it("limit a session pod with internet to public ranges, and to what an admin lists", () => {
+  it("limit a session pod with internet to public ranges and those that an admin lists", () => {
     const publicNow = [
       "9.255.255.255",
       "11.0.0.0",
@@ -226,12 +226,12 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(reached).to.deep.equal([...publicNow, ...publicNow6]);
   });
 
-  it("let a session pod reach nobody where games are given no internet, whatever its label", () => {
+  it("let a session pod reach nothing if games get no internet, whatever its label", () => {
     for (const [what, target] of Object.entries(outside))
       expect(closed.allow({ from: internetSession, ...target }), what).to.be.false;
   });
 
-  it("let the API alone reach a connection test's responder, pages its UDP port, and the responder nobody", () => {
+  it("let only the API reach a connection test's responder, pages its UDP port, and the responder nothing", () => {
     const responder = program("connection-test");
     const reaches = (from: NetworkEnd, target: Omit<Target, "to">): boolean =>
       closed.allow({ from, to: responder, ...target });
@@ -249,7 +249,7 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(without.allow({ from: responder, to: browser, port: 443 }), "without its policy").to.be.true;
   });
 
-  it("let API and operator, and nobody else, reach a session's streamer", () => {
+  it("let only API and operator reach a session's streamer", () => {
     const reach = (from: NetworkEnd): boolean =>
       [session, internetSession].some((to) => open.allow({ from, to, port: 8080 }));
     for (const name of ["api", "operator"]) expect(reach(program(name)), name).to.be.true;
@@ -269,7 +269,7 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(reach(pretender), "labels of the API in another namespace").to.be.false;
   });
 
-  it("let browsers reach the media ports, by UDP", () => {
+  it("let browsers reach the media ports over UDP", () => {
     for (const port of [20_000, 20_999])
       expect(closed.allow({ from: browser, to: session, port, protocol: "UDP" })).to.be.true;
     for (const [port, protocol] of [
@@ -282,7 +282,7 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("let everybody reach the API, but only kubelets and Prometheus their ports", async () => {
+  it("let all clients reach the API, but only kubelets and Prometheus their ports", async () => {
     const gatherer = aPod("monitoring", { app: "prometheus" });
     const ports = { api: 8083, operator: 8081, "node-agent": 8082 };
     for (const from of [browser, stranger, gatherer])
@@ -320,7 +320,7 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("keep node agents from Postgres and Redis, wherever those are, and from nothing that agents need", async () => {
+  it("block node agents from Postgres and Redis wherever they are, and from nothing that agents need", async () => {
     const from = program("node-agent");
     const elsewhere = { ip: "192.0.2.40" };
     const needed: Record<string, Target> = {
@@ -363,7 +363,7 @@ describe("the chart's network policies, where they are enforced", function () {
     expect(none.allow({ from, to: elsewhere, port: 5432 })).to.be.true;
   });
 
-  it("keep sessions from programs and stores by ingress rules too, but for the public ports", () => {
+  it("also block sessions from programs and stores by ingress rules, except the public ports", () => {
     const unbound = open.without("joypod-session-pods").without("joypod-session-pods-internet");
     for (const [what, target] of Object.entries(inside())) {
       if (!["joypod", "joypod-nodes"].includes(target.to.pod?.namespace ?? "")) continue;
@@ -372,7 +372,7 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("block one of the operator's two probes and allow the other, at the operator alone", () => {
+  it("block one of the operator's two probes and allow the other, only for the operator", () => {
     const [control, covered] = [aProbe("control"), aProbe("covered")];
     const health = { to: program("operator"), port: 8081 };
     expect(open.allow({ from: control, ...health })).to.be.true;
@@ -389,13 +389,13 @@ describe("the chart's network policies, where they are enforced", function () {
     }
   });
 
-  it("let the pod of `helm test` reach the API and nothing else", () => {
+  it("let the pod of `helm test` reach only the API", () => {
     const from = program("network-test");
     for (const [what, target] of Object.entries({ ...inside(), ...outside }))
       expect(closed.allow({ from, ...target }), what).to.equal(what === "the API");
   });
 
-  it("are all needed: without any one of them, some traffic passes or is blocked wrongly", () => {
+  it("are all needed: without any of them, some traffic is wrongly allowed or blocked", () => {
     const media = { to: session, port: 5000 };
     const changes: Record<string, [Connection, boolean]> = {
       "joypod-session-pods": [{ from: session, ...outside["an IPv4 address"]! }, true],

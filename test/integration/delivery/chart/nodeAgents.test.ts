@@ -154,26 +154,26 @@ describe("the chart's policies for node agents", function () {
     });
   const errorOf = (request: KubeRequest): Promise<string | undefined> => chart.errorOf(agent, request);
 
-  it("let an agent write what it reports of its node and of the sessions placed there", async () => {
+  it("let an agent write its reports about its node and the sessions on it", async () => {
     expect(await errorOf(apply(nodePath(node), ofNode))).to.equal(undefined);
     expect(await errorOf(apply(namespaced("gamesessions/gs-here"), ofSession))).to.equal(undefined);
   });
 
-  it("let it write nothing of other nodes, and of sessions that were not placed on its own", async () => {
+  it("let it write nothing about other nodes, or sessions that are not on its own", async () => {
     const others = "only the GameNode of its node and the GameSessions placed there";
     expect(await errorOf(apply(nodePath(otherNode), ofNode))).to.contain(others);
     for (const name of ["gs-there", "gs-nowhere"])
       expect(await errorOf(apply(namespaced(`gamesessions/${name}`), ofSession)), name).to.contain(others);
   });
 
-  it("let it write nothing with a token of no node", async () => {
+  it("let it write nothing with a token that is not bound to a node", async () => {
     const account = await chart.account("node-agent", moreRights);
     expect(await chart.errorOf(account, apply(nodePath(node), ofNode))).to.contain(
       "only the GameNode of its node",
     );
   });
 
-  it("let it renew the Lease of its node, and write nothing else of it", async () => {
+  it("let it renew the Lease of its node, and change nothing else of it", async () => {
     await createLease(node, heartbeatLabelsOf({ name: "" }));
     expect(await errorOf(merge(leasePath(node), renewal))).to.equal(undefined);
     const onlyRenewal = "of its Lease a node agent writes only when it was renewed";
@@ -192,7 +192,7 @@ describe("the chart's policies for node agents", function () {
     );
   });
 
-  it("let it neither make a Lease nor renew another's, whatever its name", async () => {
+  it("let it neither create a Lease nor renew that of another node, whatever its name", async () => {
     await createLease(otherNode, heartbeatLabelsOf({ name: "" }));
     expect(await errorOf(merge(leasePath(otherNode), renewal)), "another node's").to.contain(ownLease);
     const [third, stranger] = [`${node}-third`, await chart.agent(`${node}-third`, moreRights)];
@@ -216,7 +216,7 @@ describe("the chart's policies for node agents", function () {
     ).to.contain(ownLease);
   });
 
-  it("let it write only status", async () => {
+  it("let it write only the status", async () => {
     const writes: KubeRequest[] = [
       merge(nodePath(node), { spec: { desired: [] }, metadata: { labels: { a: "b" } } }),
       { method: "DELETE", path: nodePath(node), query: { dryRun: "All" } },
@@ -240,7 +240,7 @@ describe("the chart's policies for node agents", function () {
       );
   });
 
-  it("let it write nothing of a GameCache", async () => {
+  it("let it write no part of a GameCache", async () => {
     const source = {
       bucket: "joypod",
       key: "archives/a",
@@ -268,7 +268,7 @@ describe("the chart's policies for node agents", function () {
   });
 
   for (const [field, value] of Object.entries(othersOfNode)) {
-    it(`keep it from status.${field} of its GameNode`, async () => {
+    it(`prevent it from changing status.${field} of its GameNode`, async () => {
       expect(await errorOf(apply(nodePath(node), { ...ofNode, [field]: value }))).to.contain(
         `a node agent does not write status.${field}`,
       );
@@ -276,20 +276,20 @@ describe("the chart's policies for node agents", function () {
   }
 
   for (const [field, value] of Object.entries(othersOfSession)) {
-    it(`keep it from status.${field} of its GameSessions`, async () => {
+    it(`prevent it from changing status.${field} of its GameSessions`, async () => {
       expect(
         await errorOf(apply(namespaced("gamesessions/gs-here"), { ...ofSession, [field]: value })),
       ).to.contain(`a node agent does not write status.${field}`);
     });
   }
 
-  it("keep it from removing others' fields", async () => {
+  it("prevent it from removing others' fields", async () => {
     expect(
       await errorOf(merge(`${namespaced("gamesessions/gs-here")}/status`, { status: { nodeName: null } })),
     ).to.contain("does not write status.nodeName");
   });
 
-  it("keep it from others' conditions: to add, to change and to remove them", async () => {
+  it("prevent it from adding, changing and removing others' conditions", async () => {
     const session = namespaced("gamesessions/gs-here");
     const writes: [KubeRequest, string][] = [
       [
@@ -313,7 +313,7 @@ describe("the chart's policies for node agents", function () {
       expect(await errorOf(write), JSON.stringify(write.body)).to.contain(message);
   });
 
-  it("let it leave out a condition of its own that it does not know, as one of another release left it, and none of the operator's", async () => {
+  it("let it remove an unknown condition left by an agent of another release, but none of the operator's", async () => {
     const name = `${node}-upgraded`;
     const upgraded = await chart.agent(name, moreRights);
     const {

@@ -19,7 +19,7 @@ import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 const ciNames = ["bundled", "external", "full"];
 
 describe("the chart", () => {
-  it("has a test of every values file in ci", async () => {
+  it("has a test for every values file in ci", async () => {
     expect((await readdir(join(chartFolder, "ci"))).sort()).to.deep.equal(
       ciNames.map((name) => `${name}-values.yaml`),
     );
@@ -68,7 +68,7 @@ describe("the chart", () => {
     }
   });
 
-  it("lets administrators by certificate into session pods, and whom it is told", async () => {
+  it("lets administrators with a certificate and configured groups into session pods", async () => {
     const expressionIn = async (...args: string[]): Promise<string | undefined> =>
       (await render(...values("bundled"), ...args)).find(
         ({ kind, metadata }) =>
@@ -78,7 +78,7 @@ describe("the chart", () => {
     expect(await expressionIn("--set", "security.execGroups={support}")).to.contain('["support"]');
   });
 
-  it("gives the jobs that make secrets theirs by name, and the right to create some", async () => {
+  it("gives jobs that create secrets access to theirs by name, and the right to create secrets", async () => {
     const rulesOf = async (name: string, role: string): Promise<object[] | undefined> =>
       (await render(...values(name))).find(({ kind, metadata }) => kind === "Role" && metadata.name === role)
         ?.rules;
@@ -110,7 +110,7 @@ describe("the chart", () => {
       ]);
   });
 
-  it("makes secrets before all else, with rights that end with it", async () => {
+  it("creates secrets before everything else, with rights that are removed afterwards", async () => {
     const hooks = (await render(...values("bundled"))).filter(({ metadata }) =>
       metadata.name.startsWith("joypod-make-secrets"),
     );
@@ -127,7 +127,7 @@ describe("the chart", () => {
     }
   });
 
-  it("tells API and operator how sessions get GPUs, also with values of a release that had only the resource's name", async () => {
+  it("configures API and operator for GPUs, including with values of a release that had only the resource's name", async () => {
     const byDefault = {
       GPU_RESOURCE_NAME: "nvidia.com/gpu",
       GPU_GAME_COUNT: "1",
@@ -197,11 +197,11 @@ describe("the chart", () => {
     ["root's group", "gpu.groups={0}", "/gpu/groups/0"],
   ];
   for (const [what, set, message] of wrongGpus) {
-    it(`refuses ${what}`, async () =>
+    it(`rejects ${what}`, async () =>
       expect(await renderingError(...values("external"), "--set", set)).to.contain(message));
   }
 
-  it("takes a claim only where the cluster has them", async () => {
+  it("accepts resource claims only if the cluster supports them", async () => {
     expect(
       environmentOf(await render(...values("external"), "--set", "gpu.claim=one"), "operator"),
     ).to.include({ GPU_CLAIM_TEMPLATE: "one" });
@@ -210,7 +210,7 @@ describe("the chart", () => {
     ).to.contain("Kubernetes 1.34 or later");
   });
 
-  it("keeps node agents on former game nodes until the operator's label is gone, whatever their taints", async () => {
+  it("keeps node agents on former game nodes until the operator's label is removed, regardless of taints", async () => {
     const agent = (await render(...values("external"), "--set", "gameNodes.selector=games=yes")).find(
       ({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "joypod-node-agent",
     );
@@ -225,7 +225,7 @@ describe("the chart", () => {
     ]);
   });
 
-  it("replaces what is on each game node on a quarter of the nodes at a time, so that one that is gone does not hold up all others", async () => {
+  it("updates a quarter of the game nodes at a time, so that a lost node does not block the others", async () => {
     const daemonSets = (await render(...values("bundled"))).filter(({ kind }) => kind === "DaemonSet");
     for (const name of ["joypod-node-agent", "joypod-connection-test"]) {
       expect(
@@ -236,7 +236,7 @@ describe("the chart", () => {
     }
   });
 
-  it("keeps the custom resource definitions at uninstallation unless told otherwise", async () => {
+  it("keeps the custom resource definitions on uninstall by default", async () => {
     const annotationsOf = (manifests: Manifest[]): (string | undefined)[] =>
       manifests
         .filter(({ kind }) => kind === "CustomResourceDefinition")
@@ -254,7 +254,7 @@ describe("the chart", () => {
     ).to.contain("Upgrade once with crds.keep=true");
   });
 
-  it("migrates by a hook with external stores and before the API starts with bundled ones", async () => {
+  it("migrates in a hook with external stores, and before the API starts with bundled ones", async () => {
     const hooks = (await render(...values("external"))).filter(
       ({ kind, metadata }) => kind === "Job" && metadata.name.startsWith("joypod-migrate-"),
     );
@@ -265,7 +265,7 @@ describe("the chart", () => {
     expect(api?.spec?.template?.spec.initContainers?.map(({ name }) => name)).to.deep.equal(["migrate"]);
   });
 
-  it("migrates nothing where no API is to run, as while a backup is restored", async () => {
+  it("migrates nothing if no API is to run, as during the restore of a backup", async () => {
     for (const args of [
       [...values("external")],
       [...values("external"), "--set", "helmHooks=false"],
@@ -293,7 +293,7 @@ describe("the chart", () => {
     ).to.equal(true);
   });
 
-  it("gives the API its sign-in providers, as files that nobody else can read, where they are named", async () => {
+  it("gives the API its configured sign-in providers as files that no one else can read", async () => {
     const deploymentOf = async (name: string): Promise<string> =>
       JSON.stringify(
         (await render(...values(name))).find(
@@ -311,7 +311,7 @@ describe("the chart", () => {
       .and.not.contain("AUTH_PROVIDERS_FILE");
   });
 
-  it("lets the kubelet ask every program on a port of its own, where no store has a say", async () => {
+  it("gives every program a separate port for the kubelet's probes, which do not depend on stores", async () => {
     const manifests = await render(...values("external"));
     for (const [name, port] of [
       ["joypod-api", "metrics"],
@@ -325,7 +325,7 @@ describe("the chart", () => {
     }
   });
 
-  it("runs two of API and operator on different nodes, elsewhere half a minute after theirs fell silent, and lets one go at a time", async () => {
+  it("runs two replicas of API and operator on different nodes, replaces them half a minute after their node is lost, and allows one disruption at a time", async () => {
     const manifests = await render(
       ...values("bundled"),
       "--values",
@@ -364,7 +364,7 @@ describe("the chart", () => {
     }
   });
 
-  it("describes the release's tests, of game nodes and of whether the policies are enforced", async () => {
+  it("describes the release's tests of game nodes and of policy enforcement", async () => {
     const testsOf = (manifests: Manifest[]): string[] =>
       manifests
         .filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test")
@@ -388,7 +388,7 @@ describe("the chart", () => {
     .filter(({ language, text }) => language === "yaml" && /^gpu:/m.test(text))
     .forEach(({ purpose, text }, index) => {
       const names = /^ +(?:resourceName|claim): (\S+)/m.exec(text)?.[1] ?? "nvidia.com/gpu";
-      it(`takes block ${index + 1} of docs/gpu.md's values, for ${purpose === "" ? names : purpose}`, async () => {
+      it(`accepts block ${index + 1} of docs/gpu.md's values, for ${purpose === "" ? names : purpose}`, async () => {
         const file = join(temporaryFolder("gpu-values"), "values.yaml");
         await writeFile(file, text);
         const told = environmentOf(
@@ -399,7 +399,7 @@ describe("the chart", () => {
       });
     });
 
-  it("takes the display that a value forces", async () => {
+  it("uses the display that a value forces", async () => {
     for (const display of ["auto", "xvfb", "xwayland"]) {
       const told = environmentOf(
         await render(...values("external"), "--set", `gpu.display=${display}`),
@@ -409,7 +409,7 @@ describe("the chart", () => {
     }
   });
 
-  it("tells the test of game nodes of session pods what the operator is told", async () => {
+  it("configures session pods alike for the operator and for the test of game nodes", async () => {
     const manifests = await render(...values("full"));
     const told = environmentOf(manifests, "operator");
     const pod = manifests.find(
@@ -427,7 +427,7 @@ describe("the chart", () => {
     for (const { name, value } of env) expect(told[name], name).to.equal(value);
   });
 
-  it("gives games the internet only when enabled with all required values", async () => {
+  it("gives games internet access only when enabled with all required values", async () => {
     const internet = [...values("bundled"), "--set", "games.network=internet"];
     expect(await renderingError(...internet)).to.contain("internetNameservers");
     const complete = [...internet, "--set", "games.internetNameservers={192.0.2.53}"];
@@ -458,7 +458,7 @@ describe("the chart", () => {
       .and.contain('{"name":"PROBE_IMAGE","value":"joypod/control-plane:0.1.0"}');
   });
 
-  it("tells the API what games get, and refuses a default above the maximum", async () => {
+  it("passes the resources of games to the API, and rejects a default above the maximum", async () => {
     const environmentOf = async (...args: string[]): Promise<string> =>
       JSON.stringify(
         (await render(...values("bundled"), ...args)).find(
@@ -488,7 +488,7 @@ describe("the chart", () => {
     );
   });
 
-  it("lets the operator see the pods of all namespaces, unless they are not to be counted or sessions have a priority class", async () => {
+  it("lets the operator read the pods of all namespaces, unless they are not counted or sessions have a priority class", async () => {
     const counted = async (...args: string[]): Promise<object[] | undefined> =>
       (await render(...values("bundled"), ...args)).find(
         ({ kind, metadata }) =>
@@ -513,13 +513,13 @@ describe("the chart", () => {
     expect(JSON.stringify(operator)).to.contain('{"name":"COUNT_OTHER_PODS","value":"off"}');
   });
 
-  it("wants to know the proxies in front of the API where it makes an Ingress", async () => {
+  it("requires the proxies in front of the API if it creates an Ingress", async () => {
     const error = await renderingError(...values("external"), "--set", "api.trustedProxies=0");
     expect(error).to.contain("Set api.trustedProxies to the number of proxies");
     expect(await render(...values("bundled"), "--set", "api.trustedProxies=0")).to.not.be.empty;
   });
 
-  it("keeps players' addresses on their way to the API's service where told to", async () => {
+  it("preserves client addresses of the API's service if configured", async () => {
     const serviceOf = async (...args: string[]): Promise<unknown> =>
       (await render(...values("bundled"), ...args)).find(
         ({ kind, metadata }) => kind === "Service" && metadata.name === "joypod-api",
@@ -540,7 +540,7 @@ describe("the chart", () => {
     ).to.contain("externalTrafficPolicy");
   });
 
-  it("tells the API the most that players can ask of the picture, where that is set", async () => {
+  it("passes the maximum picture quality to the API if it is set", async () => {
     const maximaOf = async (...args: string[]): Promise<Record<string, string>> => {
       const api = (await render(...values("bundled"), ...args)).find(
         ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api",
@@ -563,7 +563,7 @@ describe("the chart", () => {
     expect(await renderingError(...values("bundled"), "--set", "stream.maxFps=240")).to.contain("maxFps");
   });
 
-  it("tells the API the codecs in their order, and refuses a list without one that every node encodes", async () => {
+  it("passes the codecs to the API in order, and rejects a list without one that every node encodes", async () => {
     const codecsOf = async (...args: string[]): Promise<string | undefined> => {
       const api = (await render(...values("bundled"), ...args)).find(
         ({ kind, metadata }) => kind === "Deployment" && metadata.name === "joypod-api",
@@ -583,7 +583,7 @@ describe("the chart", () => {
     }
   });
 
-  it("refuses invalid values, saying what to do", async () => {
+  it("rejects invalid values, with a message about what to do", async () => {
     expect(await renderingError()).to.contain("postgres.existingSecret is empty");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=80")).to.contain("minimum");
     expect(await renderingError(...values("bundled"), "--set", "media.portFirst=30000")).to.contain(

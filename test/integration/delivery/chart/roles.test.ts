@@ -6,7 +6,7 @@ import { InstalledChart } from "#test/support/fixtures/installedChart.ts";
 describe("the chart's roles", function () {
   this.timeout(60_000);
 
-  it("let API and operator read and renew their own lease, and no other", async () => {
+  it("let API and operator read and renew only their own lease", async () => {
     const chart = await InstalledChart.install();
     const accounts = {
       "joypod-api": await chart.account("api"),
@@ -29,7 +29,7 @@ describe("the chart's roles", function () {
     }
   });
 
-  it("let the operator make, watch and delete the agents' Leases, and an agent renew one, in their namespace alone", async () => {
+  it("let the operator create, watch and delete the agents' Leases, and an agent renew one, only in their namespace", async () => {
     const chart = await InstalledChart.install();
     const rights = { operator: ["list", "watch", "create", "delete"], "node-agent": ["patch"] } as const;
     for (const program of ["operator", "node-agent"] as const) {
@@ -53,7 +53,7 @@ describe("the chart's roles", function () {
     ).to.equal(false);
   });
 
-  it("let the API look at maintenance, and at no other ConfigMap", async () => {
+  it("let the API read only the maintenance ConfigMap", async () => {
     const chart = await InstalledChart.install();
     const api = await chart.account("api");
     const allowed: string[] = [];

@@ -250,7 +250,7 @@ describe("the chart's policies for session pods", function () {
     operator = await chart.account("operator", doorRules);
   });
 
-  it("accept the pods that the operator makes", async () => {
+  it("accept the pods that the operator creates", async () => {
     for (const spec of [{}, { profile: "Gpu" }, { network: "Internet" }] as const) {
       expect(await chart.errorOf(operator, createPod(sessionPod({}, spec)))).to.equal(undefined);
     }
@@ -278,7 +278,7 @@ describe("the chart's policies for session pods", function () {
     ).to.equal(undefined);
   });
 
-  it("refuse the same of a pod to which labels, annotations and tolerations were added", async () => {
+  it("have the same restrictions for pods with additional labels, annotations and tolerations", async () => {
     for (const changes of [
       { "spec.hostNetwork": true },
       otherVolume({ hostPath: { path: "/etc" } }),
@@ -312,7 +312,7 @@ describe("the chart's policies for session pods", function () {
   });
 
   for (const [message, cases] of Object.entries(refused)) {
-    it(`refuse, also to the operator, what is said by: ${message}`, async () => {
+    it(`reject, also for the operator, with: ${message}`, async () => {
       for (const changes of cases) {
         expect(await chart.errorOf(operator, createPod(sessionPod(changes))), JSON.stringify(changes))
           .to.match(/denied request: (of|a session pod)/)
@@ -321,7 +321,7 @@ describe("the chart's policies for session pods", function () {
     });
   }
 
-  it("let a pod of a former repository end, and no pod get another image", async () => {
+  it("let a pod with an image of a former repository end, and no pod get another image", async () => {
     expect(
       await chart.errorOf(operator, patchPod("/gs-former", { metadata: { finalizers: null } })),
     ).to.equal(undefined);

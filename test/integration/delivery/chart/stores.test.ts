@@ -88,7 +88,7 @@ describe("the chart's stores", function () {
   this.timeout(60_000);
   const authorities = ["postgres.caSecret=postgres-ca", "redis.caSecret=redis-ca", "s3.caSecret=s3-ca"];
 
-  it("have their authorities as files in each program that asks them, and in no other", async () => {
+  it("provide their CA certificates as files to each program that uses them, and to no other", async () => {
     const manifests = await render("external", ...authorities);
     const api = lookInto(manifests, "Deployment", "joypod-api");
     expect(api.files).to.deep.equal({
@@ -131,7 +131,7 @@ describe("the chart's stores", function () {
     expect(lookInto(manifests, "Deployment", "joypod-operator").files).to.deep.equal({});
   });
 
-  it("have none of it in values of an earlier release", async () => {
+  it("need none of it with values of an earlier release", async () => {
     const manifests = await render(
       "external",
       "postgres.caSecret=null",
@@ -153,7 +153,7 @@ describe("the chart's stores", function () {
     }
   });
 
-  it("give API and agents a token each for the audience, and a role each, in the place of keys", async () => {
+  it("give API and agents a token for the audience and a role each, instead of keys", async () => {
     const settings = [
       "s3.webIdentity.enabled=true",
       "s3.webIdentity.roleArn=arn:api",
@@ -186,7 +186,7 @@ describe("the chart's stores", function () {
     ).to.include({ AWS_ROLE_ARN: "arn:api" });
   });
 
-  it("leave token and role to a cluster that injects them", async () => {
+  it("omit token and role if the cluster injects them", async () => {
     for (const [kind, name] of [
       ["Deployment", "joypod-api"],
       ["DaemonSet", "joypod-node-agent"],
@@ -205,7 +205,7 @@ describe("the chart's stores", function () {
     }
   });
 
-  it("have a bundled Redis that both families of addresses reach, as the kubelet asks by the pod's first", async () => {
+  it("include a bundled Redis reachable by IPv4 and IPv6, because the kubelet probes the pod's first address", async () => {
     const redis = (await render("bundled")).find(
       ({ kind, metadata }) => kind === "StatefulSet" && metadata.name === "joypod-redis",
     );
@@ -226,7 +226,7 @@ describe("the chart's stores", function () {
     }
   });
 
-  it("have a bundled Postgres that starts again on a volume that the kubelet has opened to the pod's group", async () => {
+  it("include a bundled Postgres that restarts on a volume that the kubelet made accessible to the pod's group", async () => {
     const { program } = await startBundledPostgres((data) => {
       execFileSync("chmod", ["-R", "g+rwX", data]);
       chmodSync(data, 0o2770);
@@ -235,7 +235,7 @@ describe("the chart's stores", function () {
     await program.stop();
   });
 
-  it("have their volumes handed to the pod's group once, and not at every start", async () => {
+  it("change the group of their volumes once, not at every start", async () => {
     const stores = (await render("bundled")).filter(({ kind }) => kind === "StatefulSet");
     expect(stores.map(({ metadata }) => metadata.name)).to.have.members([
       "joypod-postgres",
@@ -250,7 +250,7 @@ describe("the chart's stores", function () {
     }
   });
 
-  it("are refused where secrets, authorities or web identities would have no effect, or are no such thing", async () => {
+  it("are rejected if secrets, CA certificates or web identities would have no effect or are invalid", async () => {
     for (const setting of authorities)
       expect(await renderingError("bundled", setting)).to.contain("have no TLS");
     for (const store of ["postgres", "redis", "s3"])

@@ -46,7 +46,7 @@ function envOf(manifests: Manifest[], program: string): Map<string, EnvVar> {
 describe("the chart's relay", function () {
   this.timeout(60_000);
 
-  it("is not there unless it is enabled, and neither are credentials for it", async () => {
+  it("exists only if enabled, together with its credentials", async () => {
     const manifests = await render();
     expect(manifests.filter(({ metadata }) => /turn/.test(`${metadata.name} ${metadata.namespace ?? ""}`))).to
       .be.empty;
@@ -54,12 +54,12 @@ describe("the chart's relay", function () {
       expect([...envOf(manifests, program).keys()].filter((name) => /TURN|RELAY/.test(name))).to.be.empty;
   });
 
-  it("lints, also with values of a release from before it", async () => {
+  it("lints, including with values of a release without it", async () => {
     expect(await lint(...values("external"), ...withTls)).to.contain("0 chart(s) failed");
     expect(await render("--set", "turn=null")).to.not.be.empty;
   });
 
-  it("has a restricted namespace of its own and no token of the cluster", async () => {
+  it("has a separate restricted namespace and no service account token", async () => {
     const manifests = await render(...withTls);
     expect(
       manifests.find(({ kind, metadata }) => kind === "Namespace" && metadata.name === "joypod-turn")
@@ -82,7 +82,7 @@ describe("the chart's relay", function () {
     ]);
   });
 
-  it("shares one secret with the API and the operator, which know where it is", async () => {
+  it("shares one secret with the API and the operator, which have its address", async () => {
     const manifests = await render(...withTls);
     const api = envOf(manifests, "api");
     expect(api.get("TURN_URLS")?.value).to.equal(
@@ -99,7 +99,7 @@ describe("the chart's relay", function () {
     expect(envOf(await render(...enabled), "api").get("TURN_URLS")?.value).to.not.contain("turns:");
   });
 
-  it("is another one where its secret is named", async () => {
+  it("is replaced by an external relay if its secret is set", async () => {
     const manifests = await render("--set", "turn.external.existingSecret=provider");
     const api = envOf(manifests, "api");
     expect(api.get("TURN_URLS")?.valueFrom?.secretKeyRef).to.deep.equal({ name: "provider", key: "urls" });
@@ -111,7 +111,7 @@ describe("the chart's relay", function () {
     expect(envOf(manifests, "operator").get("RELAY")?.value).to.equal("on");
   });
 
-  it("refuses values that would not work, saying what to do", async () => {
+  it("rejects values that would not work, with a message about what to do", async () => {
     expect(await errorOf("--set", "turn.enabled=true")).to.contain("turn.host is empty: name the host");
     expect(await errorOf(...enabled, "--set", "turn.external.existingSecret=provider")).to.contain(
       "set one of them",
@@ -122,7 +122,7 @@ describe("the chart's relay", function () {
     expect(await errorOf(...enabled, "--set", "turn.host=https://turn.example.com")).to.contain("pattern");
   });
 
-  it("reaches UDP media ports alone where policies are enforced, and is told of nodes by the operator alone", async () => {
+  it("reaches only UDP media ports if policies are enforced, and gets nodes only from the operator", async () => {
     const manifests = await render(...withTls);
     const policies = new NetworkPolicies(
       manifests.filter((manifest): manifest is Manifest & NetworkPolicy => manifest.kind === "NetworkPolicy"),
@@ -174,7 +174,7 @@ describe("the chart's relay", function () {
 
   // Cilium matches no address block against nodes, which is where media goes; the relay's own list holds it
   // to game nodes (turn/peers.go).
-  it("is held by its policy to ports and to no addresses where it sends", async () => {
+  it("is limited by its policy to destination ports, not addresses", async () => {
     const policy = (await render(...withTls)).find(
       (manifest): manifest is Manifest & NetworkPolicy =>
         manifest.kind === "NetworkPolicy" && manifest.metadata.name === "joypod-turn",

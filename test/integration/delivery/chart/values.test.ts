@@ -27,7 +27,7 @@ describe("the chart's values", function () {
     validation = await ServerValidation.start(await sharedKubeApiServer());
   });
 
-  it("of each file in ci are taken by the API server, and by the programs that they configure", async () => {
+  it("of each file in ci are accepted by the API server and by the programs that they configure", async () => {
     const bases = (await readdir(join(chartFolder, "ci"))).map((file) => file.replace("-values.yaml", ""));
     expect(bases).to.include.members(["bundled", "external", "full"]);
     const result: SweepResult = { rendered: 0, refused: [], faults: [] };
@@ -36,7 +36,7 @@ describe("the chart's values", function () {
     expect(result.rendered).to.equal(bases.length);
   });
 
-  it("are refused in words, each at its place, where they are not what the schema says", async () => {
+  it("are rejected with a message about the value if they do not match the schema", async () => {
     const rounds = Math.max(...classes.map(({ invalid }) => invalid.length));
     for (let round = 0; round < rounds; round++) {
       const settings = classes.flatMap(({ path, invalid }): Setting[] =>
@@ -55,7 +55,7 @@ describe("the chart's values", function () {
     }
   });
 
-  it("are refused in words where sessions would be among Joypod's own programs", async () => {
+  it("are rejected with a message if sessions would run in the namespace of Joypod's programs", async () => {
     for (const namespace of ["joypod", "own-agents"]) {
       const values = valuesOf([
         { path: ["sessions", "namespace"], value: namespace },
@@ -68,7 +68,7 @@ describe("the chart's values", function () {
     }
   });
 
-  it("of every class over full reach the programs and the API server as they take them, or are refused in words", async () => {
+  it("of every class in addition to full are valid for programs and API server, or are rejected with a message", async () => {
     const { faults, refused } = await tryEachClass(validation, "full", classes);
     expect(faults.join("\n")).to.equal("");
     expect(

@@ -17,7 +17,7 @@ describe("the chart's values of workloads and exposure", () => {
       spec?.template ? [[`${kind} ${metadata.name.replace(/-[0-9a-f]{8}$/, "")}`, spec.template.spec]] : [],
     );
 
-  it("gives no pod a priority class of the system's, and each the one that it is told", async () => {
+  it("gives each pod the configured priority class, and none a system one", async () => {
     expect(
       pods(await render(...values("bundled"))).filter(
         ([, { priorityClassName }]) => priorityClassName !== undefined,
@@ -58,7 +58,7 @@ describe("the chart's values of workloads and exposure", () => {
     });
   });
 
-  it("gives node agents the SELinux label that they are told, and nobody one by itself", async () => {
+  it("gives node agents the configured SELinux label, and sets none by default", async () => {
     const labelled = async (...args: string[]) =>
       pods(await render(...values("bundled"), ...args)).flatMap(([name, { securityContext }]) =>
         securityContext?.seLinuxOptions ? [[name, securityContext.seLinuxOptions]] : [],
@@ -69,7 +69,7 @@ describe("the chart's values of workloads and exposure", () => {
     ]);
   });
 
-  it("makes the same of values of an earlier release, which lack what has come since", async () => {
+  it("renders the same with values of an earlier release, which lack newer values", async () => {
     const unknown = [
       "jobs",
       "sessions.pods",
@@ -99,7 +99,7 @@ describe("the chart's values of workloads and exposure", () => {
     expect(await rendered("--set", unknown)).to.equal(await rendered());
   });
 
-  describe("of jobs that are no Job", () => {
+  describe("of jobs that do not run as a Job", () => {
     const memory = "1Gi";
     const volumeOf = (name: string): string =>
       `${name}.extraVolumes[0].name=of-${name},${name}.extraVolumeMounts[0].name=of-${name},${name}.extraVolumeMounts[0].mountPath=/of-${name}`;
@@ -108,7 +108,7 @@ describe("the chart's values of workloads and exposure", () => {
       `jobs.resources.limits.memory=${memory},postgres.caSecret=postgres-ca,${volumeOf("jobs")},${volumeOf("api")}`,
     ];
 
-    it("give the container that migrates before the API their resources, with the volumes of the API's pod", async () => {
+    it("apply their resources to the migration container in the API's pod, with that pod's volumes", async () => {
       const manifests = await render(...values("external"), ...settings, "--set", "helmHooks=false");
       const [migrate] =
         pods(manifests).find(([name]) => name === "Deployment joypod-api")?.[1].initContainers ?? [];
@@ -119,7 +119,7 @@ describe("the chart's values of workloads and exposure", () => {
       ]);
     });
 
-    it("give the pods of helm test their resources and volumes", async () => {
+    it("apply their resources and volumes to the pods of helm test", async () => {
       const tests = podsOf(
         (await render(...values("external"), ...settings)).filter(({ kind }) => kind === "Pod"),
       );
@@ -140,7 +140,7 @@ describe("the chart's values of workloads and exposure", () => {
     });
   });
 
-  it("tells the operator what session pods get, and leaves out what no value says", async () => {
+  it("passes the settings of session pods to the operator, and omits unset ones", async () => {
     const told = environmentOf(await render(...values("full")), "operator");
     expect(told).to.include({
       SESSION_POD_LABELS: '{"cost-center":"play"}',
@@ -156,7 +156,7 @@ describe("the chart's values of workloads and exposure", () => {
     );
   });
 
-  it("adds what lets archives and event streams through an Ingress, under what the values say, and asks a Gateway for no timeouts", async () => {
+  it("adds Ingress annotations for archives and event streams, which values override, and disables a Gateway's timeouts", async () => {
     const full = await render(
       ...values("full"),
       "--set-string",
@@ -184,7 +184,7 @@ describe("the chart's values of workloads and exposure", () => {
     });
   });
 
-  it("takes variables of the programs that no value sets", async () => {
+  it("accepts environment variables of programs that no value sets", async () => {
     const variables =
       "api.env.DATABASE_POOL_SIZE=20,operator.env.HEARTBEAT_STALE_SECONDS=40,connectionTest.env.MAX_TESTS=2";
     const further = await render(...values("bundled"), "--set-string", variables);

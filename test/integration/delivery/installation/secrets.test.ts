@@ -47,7 +47,7 @@ async function formerChart(secrets: Record<string, Record<string, string>>): Pro
 describe("the release's secrets", function () {
   this.timeout(120_000);
 
-  it("are the same after the upgrade of a release that rendered them, and its players still sign in", async () => {
+  it("do not change when a release that rendered them is upgraded, and its players still sign in", async () => {
     const release = await ReleaseFixture.in("upgraded", bundled);
     const former: Record<string, Record<string, string>> = {
       "joypod-api": {
@@ -96,7 +96,7 @@ describe("the release's secrets", function () {
     await rm(folder, { recursive: true });
   });
 
-  it("are made where they are missing, each once, and differ between releases", async () => {
+  it("are created once if missing, and differ between releases", async () => {
     const [one, other] = [
       await ReleaseFixture.in("fresh", bundled),
       await ReleaseFixture.in("fresh", bundled),
@@ -134,7 +134,7 @@ describe("the release's secrets", function () {
     expect(await versions()).to.deep.equal(first);
   });
 
-  it("get the keys that they lack, made of what they hold", async () => {
+  it("get missing keys, derived from existing ones", async () => {
     const release = await ReleaseFixture.in("partial", bundled);
     await release.setSecret("joypod-redis", { password: "old" });
     await release.setSecret("joypod-api", {
@@ -151,7 +151,7 @@ describe("the release's secrets", function () {
     expect(signingKeys).to.match(/^first:[A-Za-z0-9+/]{64}$/);
   });
 
-  it("are the API's, the operator's and the connection tests' alone where the stores are not bundled, and none where an admin gives them all", async () => {
+  it("are only those of API, operator and connection tests without bundled stores, and none if an admin provides all", async () => {
     const release = await ReleaseFixture.in("external", external);
     await release.runJob("make-secrets");
     expect(await release.names()).to.have.members([

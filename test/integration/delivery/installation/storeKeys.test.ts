@@ -45,7 +45,7 @@ describe("the keys of the object store", function () {
     });
   }
 
-  it("are given to the bundled MinIO, which may still start, and changed ones with the next upgrade", async () => {
+  it("are set in the bundled MinIO, even while it starts, and changed keys with the next upgrade", async () => {
     const release = await ReleaseFixture.in("stores", bundled);
     await release.runJob("make-secrets");
     await minio.stop();
@@ -91,7 +91,7 @@ describe("the keys of the object store", function () {
     ).to.equal("refused");
   });
 
-  it("of another store are the API's for the agents as well, until they get their own", async () => {
+  it("of an external store are the API's for agents too, until they get their own", async () => {
     const release = await ReleaseFixture.in("stores", external);
     await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
     await release.setSecret("joypod-connection-test-keys", { publicKey: "A".repeat(43) });
@@ -116,7 +116,7 @@ describe("the keys of the object store", function () {
     });
   });
 
-  it("go with the authority of another store's certificate, and are taken out where a web identity takes their place", async () => {
+  it("are copied with an external store's CA certificate, and removed if a web identity replaces them", async () => {
     const release = await ReleaseFixture.in("stores", external);
     await release.setSecret("joypod-s3", { ...store, accessKey: "shared", secretKey: "one" });
     const bundle = (await CertificateAuthority.create()).bundle(longestVariable);
@@ -146,7 +146,7 @@ describe("the keys of the object store", function () {
     }
   });
 
-  it("go with copies of the pull secrets to every namespace with pods of ours, but for those that somebody made there", async () => {
+  it("are copied with the pull secrets to every namespace with our pods, unless someone else created them there", async () => {
     const release = (await ReleaseFixture.in("stores", external)).with(
       "--set",
       "imagePullSecrets[0].name=pull,imagePullSecrets[1].name=absent",
@@ -172,7 +172,7 @@ describe("the keys of the object store", function () {
     expect((await release.valuesOf("pull", nodes))[".dockerconfigjson"]).to.contain("own.example.com");
   });
 
-  it("of the bundled MinIO's administrator are for MinIO and that job alone", async () => {
+  it("of the bundled MinIO's administrator are only for MinIO and that job", async () => {
     const environments = await (await ReleaseFixture.in("stores", bundled)).environments();
     const holding = [...environments]
       .filter(([, env]) => Object.values(env).some((value) => value.startsWith("joypod-s3/")))
@@ -182,7 +182,7 @@ describe("the keys of the object store", function () {
     expect(environments.get("node-agent")).to.include({ S3_ACCESS_KEY: `${agentSecret}/accessKey` });
   });
 
-  it("are given out by a Job of another name with each revision and each change, for a Job cannot be changed", async () => {
+  it("are distributed by a Job with a new name for each revision and change, because a Job is immutable", async () => {
     const release = await ReleaseFixture.in("stores", bundled);
     const nameOf = async (...options: string[]): Promise<string | undefined> =>
       /^ {2}name: (joypod-store-keys-[0-9a-f]{8})$/m.exec(await release.render(...options))?.[1];

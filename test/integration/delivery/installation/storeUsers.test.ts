@@ -17,7 +17,7 @@ const policyOf = (program: string, bucket: string): string =>
     bucket,
   );
 
-describe("the object store's users, made as the chart makes them", function () {
+describe("the object store's users, created like by the chart,", function () {
   this.timeout(60_000);
   let minio: TestMinio;
   let admin: MinioAdmin;
@@ -113,7 +113,7 @@ describe("the object store's users, made as the chart makes them", function () {
     expect(await allowedOf(api, "elsewhere.txt")).to.deep.equal(["probe", "list", "findUpload"]);
   });
 
-  it("get another secret key when it was changed, and lose the one before", async () => {
+  it("get a changed secret key, and lose the old one", async () => {
     const rotated = { ...agent, secretKey: "another secret of the agent" };
     await createUsers({ api, agent: rotated });
     expect(await allowedOf(rotated, "saves/slot/1-gs-a-1.1.tar.gz")).to.include("put");
@@ -124,7 +124,7 @@ describe("the object store's users, made as the chart makes them", function () {
     await createUsers();
   });
 
-  it("are refused to whoever is not the administrator, with MinIO's reason", async () => {
+  it("cannot be created by others than the administrator, with MinIO's reason", async () => {
     const error: unknown = await createStoreUsers(new MinioAdmin({ ...minio, ...agent }), [
       { program: "joypod-api", ...api, policy: policyOf("api", "*") },
     ]).catch((thrown: unknown) => thrown);

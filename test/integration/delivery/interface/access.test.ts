@@ -35,7 +35,7 @@ describe("access to routes:", function () {
 
   const { routes } = wholeInterface();
   for (const route of routes.filter(({ access }) => access !== "public")) {
-    it(`${route.method} ${route.path} accepts its own credential only`, async () => {
+    it(`${route.method} ${route.path} accepts only its own credential`, async () => {
       const own = await ownedThings(api);
       const own2 = await ownedThings(api);
       const isUser = route.access !== "partner";
@@ -53,7 +53,7 @@ describe("access to routes:", function () {
   }
 
   for (const route of routes.filter(({ access }) => access === "public")) {
-    it(`${route.method} ${route.path} serves any credential alike`, async () => {
+    it(`${route.method} ${route.path} treats all credentials alike`, async () => {
       const own = await ownedThings(api);
       for (const client of [
         api.anonymous(),

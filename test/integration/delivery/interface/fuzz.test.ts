@@ -77,7 +77,7 @@ describe("generated requests", function () {
   }
 
   for (const route of routes.filter(({ access }) => access !== "public")) {
-    it(`to ${route.method} ${route.path} are refused when mutated, and change nothing`, async () => {
+    it(`to ${route.method} ${route.path} are rejected when mutated, and change nothing`, async () => {
       const client = clientOf(route);
       const before = await stateOf(api);
       await fc.assert(

@@ -128,7 +128,7 @@ describe("response headers", function () {
     ],
   ];
   for (const [what, status, code, text] of unread) {
-    it(`are the same for input that is no HTTP request: ${what}`, async () => {
+    it(`are the same for input that is not an HTTP request: ${what}`, async () => {
       const received = await exchange(api.url, text);
       const [response] = responsesIn(received, []);
       expect(response, received).to.include({ status, isWhole: true });
@@ -158,7 +158,7 @@ describe("response headers", function () {
     ["no host", 400, "invalid_request", "GET /api/partners/games HTTP/1.1\r\n\r\n"],
   ];
   for (const [what, status, code, text] of unreadPartners) {
-    it(`are the same for a partner's request that reaches no route, whose response has a message: ${what}`, async () => {
+    it(`are the same for a partner's request without a route, whose response has a message: ${what}`, async () => {
       const [response] = responsesIn(await exchange(api.url, text), ["GET"]);
       expect(response).to.include({ status, isWhole: true });
       const { headers, text: body } = response!;
@@ -171,7 +171,7 @@ describe("response headers", function () {
   }
 
   for (const target of ["http://[::1", "http://", "http://%", "//a@[::1/#x"]) {
-    it(`are the same for a request whose target is no address: ${target}`, async () => {
+    it(`are the same for a request with an invalid target: ${target}`, async () => {
       const received = await exchange(
         api.url,
         `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
@@ -187,7 +187,7 @@ describe("response headers", function () {
     });
   }
 
-  it("are those of the path for a request with a whole address", async () => {
+  it("are those of the path for a request with an absolute URL", async () => {
     const received = await exchange(
       api.url,
       "GET http://x/api/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
@@ -195,7 +195,7 @@ describe("response headers", function () {
     expect(responsesIn(received, ["GET"])[0]).to.include({ status: 401 });
   });
 
-  it("are read in larger amounts only from the first few connections, and only for a credential", async () => {
+  it("are accepted in larger sizes only on the first few connections, and only with a credential", async () => {
     const held = await Promise.all(Array.from({ length: 3 }, () => RawClient.connect(api.url)));
     const head = `GET /api/games HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: auth.session-token=${"b".repeat(100 * 1024)}\r\n\r\n`;
     const crowded = await exchange(api.url, head);
@@ -213,7 +213,7 @@ describe("response headers", function () {
     expect(partners).to.match(/^HTTP\/1\.1 401 [^]*"unauthorized"/);
   });
 
-  it("state what is left of every limit that the request counts under", async () => {
+  it("state the remaining requests of every limit that applies", async () => {
     const { partner: owner, game } = await ownedThings(api);
     const partner = api.asPartner(owner);
     const games = await partner.get("/api/partners/games");

@@ -8,7 +8,7 @@ import { sendTraffic } from "#test/support/http/traffic.ts";
 
 const session = { sessionId: "gs-0000000000000000000a" };
 
-describe("limits of a player", () => {
+describe("rate limits", () => {
   let api: TestApi;
   let player: ApiClient;
 
@@ -25,7 +25,7 @@ describe("limits of a player", () => {
     return (await sendTraffic(requests, send)).statuses;
   }
 
-  it("let a busy catalogue block neither the polls nor the stop of a session, nor busy polls its stop", async () => {
+  it("do not let catalogue requests block a session's polls or stop, nor polls block the stop", async () => {
     expect(await statusesOf(125, () => player.get("/api/games"))).to.deep.equal({ 200: 120, 429: 5 });
     const poll = (index: number): Promise<ApiResponse> =>
       index % 2 === 0
@@ -38,7 +38,7 @@ describe("limits of a player", () => {
     });
   });
 
-  it("count the launches of an hour besides those of a minute", async () => {
+  it("count launches per hour in addition to those per minute", async () => {
     const strict = await TestApi.start({ env: { LAUNCHES_PER_MINUTE: "100" } });
     try {
       const eager = strict.as(await aUser(strict.deps));
@@ -51,14 +51,14 @@ describe("limits of a player", () => {
     }
   });
 
-  it("count the error reports of pages by address", async () => {
+  it("count error reports of pages per address", async () => {
     const most = limits.auth.postsPerIpPerMinute;
     expect(
       await statusesOf(most + 3, () => api.anonymous().post("/api/auth/_log", { code: "x" })),
     ).to.deep.equal({ 204: most, 429: 3 });
   });
 
-  it("count requests to sign in, and failures, by address up to what the site sets", async () => {
+  it("count sign-in requests and failures per address, with the configured limit", async () => {
     const site = await TestApi.start({
       env: { AUTH_READS_PER_MINUTE: "10", AUTH_POSTS_PER_MINUTE: "7", SIGN_IN_FAILURES_PER_ADDRESS: "3" },
     });

@@ -23,7 +23,7 @@ describe("methods and paths:", function () {
 
   const paths = Map.groupBy(wholeInterface().routes, ({ path }) => documentPath(path));
   for (const [path, routes] of paths) {
-    it(`${path} accepts its own methods only, and lists them in Allow`, async () => {
+    it(`${path} accepts only its methods, and lists them in Allow`, async () => {
       const { path: address } = sampleRequest(routes[0]!, own.known);
       const allowed = new Set<string>(
         routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])),
@@ -109,7 +109,7 @@ describe("methods and paths:", function () {
       "access-control-request-headers": "content-type",
     };
 
-    it("get no CORS permission: not by a preflight, and not for a response", async () => {
+    it("get no CORS permission, neither by a preflight nor for a response", async () => {
       for (const origin of ["https://evil.test", "null", "http://127.0.0.1.evil.test"]) {
         for (const path of ["/api/game/launch", "/api/partners/games", "/api/auth/session"]) {
           for (const response of [
@@ -124,7 +124,7 @@ describe("methods and paths:", function () {
       }
     });
 
-    it("get CORS permission by configured origin only, and never for partners' routes", async () => {
+    it("get CORS permission only for configured origins, and never for partners' routes", async () => {
       const open = await TestApi.start({ env: { ALLOWED_ORIGINS: "https://play.joypod.test" } });
       try {
         const named = { origin: "https://play.joypod.test" };

@@ -26,7 +26,7 @@ describe("writes with a player's cookie", function () {
   );
 
   for (const route of routes) {
-    it(`to ${route.method} ${route.path} are refused from other sites' pages`, async () => {
+    it(`to ${route.method} ${route.path} are rejected from other sites' pages`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, body, headers } = sampleRequest(route, known);
       const before = await stateOf(api);
@@ -41,7 +41,7 @@ describe("writes with a player's cookie", function () {
     });
 
     if (route.schemas.body === undefined) continue;
-    it(`to ${route.method} ${route.path} are refused without a body, as invalid`, async () => {
+    it(`to ${route.method} ${route.path} are rejected as invalid without a body`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, headers } = sampleRequest(route, known);
       const { "content-type": _, ...others } = headers;
@@ -54,7 +54,7 @@ describe("writes with a player's cookie", function () {
       expect(await stateOf(api)).to.deep.equal(before);
     });
 
-    it(`to ${route.method} ${route.path} are refused with a content type that another site's form could send`, async () => {
+    it(`to ${route.method} ${route.path} are rejected with a content type that another site's form could send`, async () => {
       const { user, known } = await ownedThings(api);
       const { method, path, body } = sampleRequest(route, known);
       const before = await stateOf(api);
@@ -79,7 +79,7 @@ describe("writes with a player's cookie", function () {
     });
   }
 
-  it("are accepted from the service's own page, and from a program that names no origin", async () => {
+  it("are accepted from the service's own page, and from programs that send no origin", async () => {
     const { user, known } = await ownedThings(api);
     for (const headers of [
       {},
@@ -92,7 +92,7 @@ describe("writes with a player's cookie", function () {
     }
   });
 
-  it("are never made by GET or HEAD", async () => {
+  it("never use GET or HEAD", async () => {
     const { user, partner, known } = await ownedThings(api);
     const before = await stateOf(api);
     for (const route of wholeInterface().routes) {

@@ -30,7 +30,7 @@ const kubectl = `case $* in
   *'get nodes -o name'*) printf 'node/joypod-control-plane\\nnode/joypod-worker\\n' ;;
 esac`;
 
-describe("the scripts of the cluster", function () {
+describe("the cluster scripts", function () {
   this.timeout(30_000);
   let folder: string;
 
@@ -94,7 +94,7 @@ describe("the scripts of the cluster", function () {
     return (ended as { stderr: string }).stderr;
   }
 
-  it("keep the kubeconfig of each context apart from that of the cluster made here", async () => {
+  it("keep separate kubeconfigs for each context and for the local cluster", async () => {
     addCluster(8080, "running");
     const paths = [
       await bringUp({ JOYPOD_KUBE_CONTEXT: "work" }),
@@ -107,7 +107,7 @@ describe("the scripts of the cluster", function () {
     expect(read("cache/clusters/joypod/kubeconfig")).to.equal("the kubeconfig of the cluster made here\n");
   });
 
-  it("leave a context's kubeconfig as it was when the context is not there any more", async () => {
+  it("do not change a context's kubeconfig when the context no longer exists", async () => {
     const path = await bringUp({ JOYPOD_KUBE_CONTEXT: "work" });
     write("bin/kubectl", "#!/bin/bash\nexit 1\n", 0o755);
     expect(await failure({ JOYPOD_KUBE_CONTEXT: "work" })).to.contain("your kubeconfig has no context work.");
@@ -115,13 +115,13 @@ describe("the scripts of the cluster", function () {
     expect(readdirSync(dirname(path))).to.deep.equal(["kubeconfig"]);
   });
 
-  it("start a stopped cluster again whose API server takes its time, and keep its data", async () => {
+  it("start a stopped cluster with a slow API server, and keep its data", async () => {
     addCluster(await freePort(), "exited");
     expect(await bringUp()).to.equal(join(folder, "cache/clusters/joypod/kubeconfig"));
     expectItRuns();
   });
 
-  it("wait for the API server of a cluster whose nodes run already and hold its port, and keep its data", async () => {
+  it("wait for the API server when the nodes are running and use the port, and keep the data", async () => {
     // The cluster itself listens there.
     const web = createServer().listen(0, "127.0.0.1");
     await once(web, "listening");
@@ -134,13 +134,13 @@ describe("the scripts of the cluster", function () {
     expectItRuns();
   });
 
-  it("start the rest of a cluster of which some nodes run, and keep its data", async () => {
+  it("start the stopped nodes of a partly running cluster, and keep its data", async () => {
     addCluster(await freePort(), "running", "exited");
     await bringUp();
     expectItRuns();
   });
 
-  it("keep a cluster that does not become healthy, and say what to do", async () => {
+  it("keep a cluster that does not become healthy, and print what to do", async () => {
     addCluster(await freePort(), "running");
     write("bin/kubectl", `#!/bin/bash\ncase $* in *'get --raw /readyz'*) exit 0 ;; esac\nexit 1\n`, 0o755);
     expect(await failure()).to.contain(
@@ -153,7 +153,7 @@ describe("the scripts of the cluster", function () {
     ["does not answer", "down", "the container engine docker does not answer; start it."],
     ["does not say what runs", "broken", "docker cannot list the containers of the cluster joypod"],
   ] as const) {
-    it(`keep a cluster whose engine ${what}, whether it is to come up or to be removed`, async () => {
+    it(`keep a cluster whose engine ${what}, both when starting and when removing it`, async () => {
       addCluster(8080, "running");
       write(state, "");
       expect(await failure()).to.contain(sentence);
@@ -163,7 +163,7 @@ describe("the scripts of the cluster", function () {
     });
   }
 
-  it("remove a half-made cluster, which a run that was killed left", async () => {
+  it("remove an incomplete cluster of a killed run", async () => {
     addCluster(8080, "running");
     write(
       "cache/clusters/joypod/state.env",
@@ -173,7 +173,7 @@ describe("the scripts of the cluster", function () {
     expect(read("asked")).to.match(/^rm --force --volumes joypod-worker$/m);
   });
 
-  it("keep a stopped cluster, with a sentence, while its port is taken", async () => {
+  it("keep a stopped cluster, with an error message, while its port is in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;

@@ -28,15 +28,15 @@ describe("old images", () => {
     return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
   }
 
-  it("are removed but for the image that was built and the two newest others", () => {
+  it("are removed except the built image and the two newest others", () => {
     expect(removed("e", ["e", "d", "c", "b", "a"])).to.deep.equal(["b", "a"]);
   });
 
-  it("do not count the image that was built, though it is the oldest, as one that is made of earlier code again", () => {
+  it("do not include the built image, even if it is the oldest after earlier code was built again", () => {
     expect(removed("a", ["e", "d", "c", "b", "a"])).to.deep.equal(["c", "b"]);
   });
 
-  it("are none where the image is the only one of its name", () => {
+  it("do not exist if the image is the only one of its name", () => {
     expect(removed("a", ["a"])).to.deep.equal([]);
   });
 });

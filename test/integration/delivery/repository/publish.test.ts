@@ -80,7 +80,7 @@ describe("publishing a release", function () {
     return /^ {2}controlPlane: (\S+):[^:]+@/m.exec(stdout)?.[1];
   }
 
-  it("packs the chart anew for every path but its own, also for one above or below it", async () => {
+  it("packs the chart again for every other path, including one above or below its own", async () => {
     await makeRelease("registry.example.com/games/joypod");
     for (const registry of [
       "registry.example.com/games/joypod",

@@ -11,7 +11,7 @@ const imageId = "ab".repeat(32);
 const layer = aTar([{ name: "etc/greeting", body: "hello" }]);
 const digestOf = (content: Buffer): string => `sha256:${createHash("sha256").update(content).digest("hex")}`;
 
-describe("an image that a release takes out of the container engine", () => {
+describe("an image that a release saves from the container engine", () => {
   let folder: string;
   let saved: SavedImages;
 
@@ -49,20 +49,20 @@ describe("an image that a release takes out of the container engine", () => {
     ["plain", layer],
     ["compressed", gzipSync(layer)],
   ] as const) {
-    it(`has layers that a node can unpack where the engine saves them ${how}`, async () => {
+    it(`has layers that a node can unpack if the engine saves them ${how}`, async () => {
       addImage([content], [digestOf(layer)]);
       expect(digestOf(await unpacked())).to.equal(digestOf(layer));
     });
   }
 
-  it("is taken once", async () => {
+  it("is saved once", async () => {
     addImage([gzipSync(layer)], [digestOf(layer)]);
     await unpacked();
     await unpacked();
     expect(readFileSync(join(folder, "asked"), "utf8")).to.equal("joypod/greeter:1\n");
   });
 
-  it("is taken anew where an earlier release kept layers that were not held to the configuration", async () => {
+  it("is saved again if an earlier release cached layers without comparing them with the configuration", async () => {
     addImage([gzipSync(layer)], [digestOf(layer)]);
     const twice = gzipSync(gzipSync(layer));
     mkdirSync(join(folder, "kept/layers"));
@@ -77,14 +77,14 @@ describe("an image that a release takes out of the container engine", () => {
     expect(digestOf(await unpacked())).to.equal(digestOf(layer));
   });
 
-  it("is not taken when a layer is another one than its configuration says", async () => {
+  it("is rejected if a layer does not match its configuration", async () => {
     addImage([gzipSync(layer)], [digestOf(Buffer.from("another layer"))]);
     expect(await failure()).to.equal(
       "Layer 1 of joypod/greeter:1 does not match the digest in the configuration.",
     );
   });
 
-  it("is not taken when its layers are compressed with zstd, which a sentence says", async () => {
+  it("is rejected with an error message if its layers are compressed with zstd", async () => {
     addImage([zstdCompressSync(layer)], [digestOf(layer)]);
     expect(await failure()).to.contain("compressed with zstd");
   });

@@ -60,7 +60,7 @@ async function addedLines(): Promise<string[]> {
 describe("secrets", function () {
   this.timeout(60_000);
 
-  it("are recognized and told apart from other text", () => {
+  it("are distinguished from other text", () => {
     const samples: Record<string, string> = {
       "private key": ["-----BEGIN RSA", "PRIVATE KEY-----"].join(" "),
       "partner's key": createPartnerKey().key,
@@ -92,7 +92,7 @@ describe("secrets", function () {
     expect(found).to.deep.equal([]);
   });
 
-  it("are in no file of the working tree", async () => {
+  it("are not in the working tree", async () => {
     const { stdout } = await run("git", ["grep", "--no-color", "--untracked", "-I", "--full-name", ""], {
       cwd: repositoryRoot,
       maxBuffer: 2 ** 30,

@@ -22,7 +22,7 @@ describe("the session image's programs in C", () => {
   const capture = text(`${folder}/capture/displaysrc.c`);
   const readme = text(`${folder}/README.md`);
 
-  it("read only variables that README.md has in the table of the game container", () => {
+  it("read only the variables in README.md's table of the game container", () => {
     const [, section = ""] = readme.split("## Game container");
     const rows = (section.split("## Streamer container")[0] ?? "")
       .split("\n")
@@ -33,7 +33,7 @@ describe("the session image's programs in C", () => {
     expect(documented).to.include.members(read);
   });
 
-  it("have the defaults and file names that contracts and streamer have", () => {
+  it("use the same defaults and file names as contracts and streamer", () => {
     const { display } = readConfig({
       UDP_PORT: "30000",
       POD_IP: "192.0.2.1",
@@ -47,7 +47,7 @@ describe("the session image's programs in C", () => {
     expect(supervisor).to.include(`#define FILE_NAME "${gameReportFile}"`);
   });
 
-  it("exit with the codes that README.md has", () => {
+  it("exit with the codes in README.md", () => {
     const codes = new Map(
       [...supervisor.matchAll(/(EXIT_\w+) = (\d+)/g)].map(([, name = "", code = ""]) => [name, code]),
     );
@@ -62,7 +62,7 @@ describe("the session image's programs in C", () => {
     for (const [name, code] of codes) expect(sentence, name).to.match(new RegExp(`\\b${code}\\b`));
   });
 
-  it("report the end of a game with reasons that the contract has", () => {
+  it("report the end of a game with the contract's reasons", () => {
     const reasons = [
       ...matches(supervisor, /giveUp\("([a-z-]+)"/g),
       ...matches(supervisor, /snprintf\(reason, sizeof reason, "([a-z-]+)"\)/g),
@@ -80,11 +80,11 @@ describe("the session image's programs in C", () => {
     for (const reason of reasons) expect(GameEndReason.safeParse(reason).success, reason).to.equal(true);
   });
 
-  it("give the gamepad's axes the ranges of the contract", () => {
+  it("use the contract's ranges for the gamepad's axes", () => {
     expect(gamepad).to.match(new RegExp(`STICK = ${stickScale},\\s*TRIGGER = ${triggerScale}\\b`));
   });
 
-  it("have the capture element that the streamer's pipeline names, with its properties", () => {
+  it("provide the capture element of the streamer's pipeline with its properties", () => {
     const [encoder] = encoders;
     if (!encoder) throw new Error("There is no encoder.");
     const [element = "", ...settings] = (
@@ -104,7 +104,7 @@ describe("the session image's programs in C", () => {
 });
 
 describe("the streamer image's build", () => {
-  it("compiles modules beforehand that exist", () => {
+  it("precompiles only existing modules", () => {
     const dockerfile = text(`${folder}/image/Dockerfile`);
     const loops = [
       ...dockerfile.matchAll(

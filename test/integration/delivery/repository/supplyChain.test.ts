@@ -104,7 +104,7 @@ describe("software from registries", function () {
       });
   });
 
-  it("runs no install script, but for the one that compiles against the streamer's GStreamer", async () => {
+  it("runs no install script, except the one that compiles against the streamer's GStreamer", async () => {
     const { stdout } = await run("npm", ["config", "get", "ignore-scripts"], { cwd: repositoryRoot });
     expect(stdout.trim()).to.equal("true");
     expect(text("images/control-plane/Dockerfile")).to.match(/npm-cli\.js "\$@" .*--ignore-scripts/);

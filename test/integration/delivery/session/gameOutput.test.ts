@@ -15,7 +15,7 @@ describe("the output of a supervised game", function () {
   const play = (script: string, environment: Record<string, string> = {}): Promise<SupervisedGame> =>
     launch(`#!/bin/sh\n${script}\n`, { environment });
 
-  it("reaches the log, of both streams and to the last word", async () => {
+  it("reaches the log completely, from both streams", async () => {
     const { exit, output } = await play(
       "echo out; echo err >&2; i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done; printf last; exit 4",
     );
@@ -58,7 +58,7 @@ describe("the output of a supervised game", function () {
     expect(output()).to.contain("bye");
   });
 
-  it("is unaffected by a FIFO or link that the game puts in the termination report's place", async () => {
+  it("is unaffected by a FIFO or link at the path of the termination report", async () => {
     const { exit, signal, account, reports } = await play("echo up; exec sleep 60");
     await eventually(async () => (await account())?.state === "running", { what: "the first account" });
     execFileSync("sh", ["-c", "rm -f game.json.new; mkfifo game.json.new", "sh"], { cwd: reports });
@@ -74,7 +74,7 @@ describe("the output of a supervised game", function () {
     expect(await account()).to.include({ state: "ended", reason: "stopped" });
   });
 
-  it("ends although a directory is in the termination report's place", async () => {
+  it("ends even if a directory is at the path of the termination report", async () => {
     const { exit, signal, output, reports } = await play(
       "rm -f $GAME_REPORT_DIR/*; mkdir -p $GAME_REPORT_DIR/game.json/a $GAME_REPORT_DIR/game.json.new/a; echo made; exec sleep 60",
     );
@@ -84,7 +84,7 @@ describe("the output of a supervised game", function () {
     expect(output()).to.contain("game ended");
   });
 
-  it("ends with all processes reaped though the game starts ever more", async () => {
+  it("ends with all processes reaped even if the game keeps starting new ones", async () => {
     const { exit, signal, account } = await play("while :; do (sleep 0 &) ; done", {
       GAME_GRACE_SECONDS: "1",
     });

@@ -126,7 +126,7 @@ describe("the streamer's watcher of the termination report", () => {
     });
   }
 
-  it("reports the end once, from a report that came the moment before", () => {
+  it("reports the end once, from a report written immediately before", () => {
     writeFileSync(path, running);
     watcher.readReport();
     writeFileSync(`${path}.new`, aTerminationReport({ exitCode: 7 }));
@@ -136,7 +136,7 @@ describe("the streamer's watcher of the termination report", () => {
     expect(ends).to.equal(1);
   });
 
-  it("detects an end by itself", async () => {
+  it("detects an end without a report", async () => {
     writeFileSync(path, aTerminationReport());
     await eventually(() => ends === 1, { what: "the end to be told" });
   });

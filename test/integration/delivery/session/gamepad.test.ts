@@ -58,7 +58,7 @@ describe("the gamepad of a hostile game", () => {
     return socket;
   }
 
-  it("is opened by a few clients at a time and logged in few lines, however often it is opened", async () => {
+  it("limits concurrent clients and log lines, regardless of how often it is opened", async () => {
     for (let round = 0; round < 20; round++) {
       const many = Array.from({ length: 100 }, open);
       await eventually(() => many.filter(({ closed }) => closed).length >= 84, {
@@ -92,7 +92,7 @@ describe("the gamepad of a hostile game", () => {
     expect(received).to.be.lessThan(1_000);
   });
 
-  it("tells a client that reads again after a while that the stick is at rest, whatever it has missed", async () => {
+  it("reports that the stick is at rest to a client that resumes reading", async () => {
     const socket = open();
     socket.pause();
     await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });

@@ -6,7 +6,7 @@ describe("the launcher of a supervised game", function () {
   this.timeout(60_000);
   const { launch, supervise } = supervisedLaunches();
 
-  it("is run by sh where it names no interpreter", async () => {
+  it("is run by sh if it has no interpreter line", async () => {
     const { exit, output } = await launch("echo played from $0\nexit 4\n");
     expect(await exit()).to.equal(4);
     expect(output()).to.match(/^played from .*play[.]sh\n/);
@@ -21,7 +21,7 @@ describe("the launcher of a supervised game", function () {
     expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 126 });
   });
 
-  it("is not run by a missing interpreter, and the log points to its first line", async () => {
+  it("is not run if its interpreter is missing, and the log points to its first line", async () => {
     const { exit, output } = await launch("#!/bin/sh\r\nexit 0\r\n");
     expect(await exit()).to.equal(127);
     expect(output()).to.match(
@@ -29,13 +29,13 @@ describe("the launcher of a supervised game", function () {
     );
   });
 
-  it("is not run where there is none", async () => {
+  it("is not run if it is missing", async () => {
     const { exit, output } = await supervise("/nowhere/play.sh");
     expect(await exit()).to.equal(127);
     expect(output()).to.contain("cannot start /nowhere/play.sh: No such file or directory");
   });
 
-  it("is not run after a stop that the supervisor had no wait to hear of", async () => {
+  it("is not run after a stop that arrived before the supervisor waited for one", async () => {
     const { exit, output, account } = await launch("#!/bin/sh\necho played\n", {
       runner: await compileProbe("pendingStop"),
     });

@@ -233,7 +233,7 @@ describe("the supervisor's filter of system calls", function () {
         });
       }
 
-      it("refuses programs that filter packets or system calls, and allows whatever else the same calls do", () => {
+      it("refuses programs that filter packets or system calls, and allows other uses of the same calls", () => {
         for (const program of [filter(), filter("internet")]) {
           const verdict = (number: number, ...values: (number | bigint)[]) =>
             runFilter(program, { architecture, number, arguments: values });
@@ -258,7 +258,7 @@ describe("the supervisor's filter of system calls", function () {
         }
       });
 
-      it("allows local sockets only", () => {
+      it("allows only local sockets", () => {
         const program = filter();
         const verdict = (...values: (number | bigint)[]) =>
           runFilter(program, { architecture, number: socket, arguments: values });
@@ -272,7 +272,7 @@ describe("the supervisor's filter of system calls", function () {
         );
       });
 
-      it("allows TCP and UDP besides, and nothing else, to a game with network", () => {
+      it("additionally allows only TCP and UDP to a game with network", () => {
         const program = filter("internet");
         const verdict = (...values: (number | bigint)[]) =>
           runFilter(program, { architecture, number: socket, arguments: values });

@@ -105,26 +105,26 @@ describe("a hostile game under the supervisor", function () {
     ]);
   }
 
-  it("gets local sockets only, and no access to other processes or the kernel", async () => {
+  it("gets only local sockets, and no access to other processes or the kernel", async () => {
     const met = await tries({});
     expectCallsRefused(met);
     for (const name of internetSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
     if (isX86) expect(met.get("i386-socket")).to.equal(EAFNOSUPPORT);
   });
 
-  it("gets sockets of TCP and UDP, and no more, when it has the network", async () => {
+  it("additionally gets only TCP and UDP sockets with network", async () => {
     const met = await tries({ GAME_NETWORK: "internet" });
     expectCallsRefused(met);
     for (const name of internetSockets) expect(met.get(name), name).to.equal(0);
     if (isX86) expect(met.get("i386-socket")).to.equal(0);
   });
 
-  it("gets local sockets only where the network mode is unknown", async () => {
+  it("gets only local sockets if the network mode is unknown", async () => {
     const met = await tries({ GAME_NETWORK: "INTERNET" });
     for (const name of internetSockets) expect(met.get(name), name).to.equal(EAFNOSUPPORT);
   });
 
-  it("reaches neither the supervisor's memory nor its files, though both run as one user", async () => {
+  it("reaches neither the supervisor's memory nor its files, although both run as the same user", async () => {
     const met = await tries({});
     for (const name of ["mem", "maps", "environ", "fd", "root", "cwd", "oom_score_adj"])
       expect(met.get(`supervisor-${name}`), name).to.equal(EACCES);
