@@ -8,12 +8,12 @@ interface Pending {
 }
 
 /**
- * The machine's clock, which can be put forward: what falls due by a jump runs at once. Time passes by itself
- * in between. It may be off, too, as a machine's is that no time service sets right: that changes what it
- * says the time is, and not how long anything takes.
+ * The machine's clock, which can be advanced: timers that become due by a jump fire immediately. Time passes
+ * normally in between. It may also be skewed, like a clock without time synchronization, which affects the
+ * time of day but not durations.
  */
 export class JumpClock implements Clock {
-  /** By how much it is ahead of the others', or behind them when negative. */
+  /** Milliseconds ahead of other clocks; negative if behind. */
   skewMs: number;
   #aheadMs = 0;
   readonly #pending = new Set<Pending>();
@@ -49,7 +49,7 @@ export class JumpClock implements Clock {
     };
   }
 
-  /** Puts the clock forward. */
+  /** Advances the clock. */
   jump(ms: number): void {
     this.#aheadMs += ms;
     const now = this.monotonicMs();

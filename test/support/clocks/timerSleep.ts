@@ -1,8 +1,9 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 
 /**
- * The sleep of a test's clock, made of its timers: it ends when the timer fires, or throws the signal's
- * reason.
+ * Sleeps with a test clock's timers: resolves when the timer fires.
+ *
+ * @throws The signal's reason if it is aborted.
  */
 export async function timerSleep(
   clock: Pick<Clock, "setTimer">,

@@ -1,6 +1,6 @@
 import type { Condition } from "#contracts/crd/kind.ts";
 
-/** Status of an object's condition, or undefined when it was never set. */
+/** Returns the status of an object's condition, or undefined if it was never set. */
 export function conditionStatusOf(
   object: { status?: { conditions?: readonly Condition[] | undefined } | undefined },
   type: string,

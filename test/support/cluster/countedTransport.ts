@@ -11,19 +11,19 @@ export interface Write {
   bytes: number;
 }
 
-/** A server on this machine tells sooner what has happened. */
+/** Long enough on this machine for the server to send pending events. */
 const quietMs = 100;
 
 /**
- * A real transport that notes its writes, and whose process can be made to die right after the nth of them.
+ * A real transport that records its writes, and whose process can be made to crash right after the nth one.
  */
 export class CountedTransport extends KubeTransport {
   readonly writes: Write[] = [];
-  /** Dies when so many writes that matter have been carried out; their responses are lost. */
+  /** Number of relevant writes after which it crashes. Their responses are lost. */
   diesAfterWrites = Number.POSITIVE_INFINITY;
   #isDead = false;
   #underWay = 0;
-  /** By open watch, what ends it. */
+  /** Functions that end the open watches. */
   readonly #watches = new Set<() => void>();
   readonly #matters: (write: Write) => boolean;
 
@@ -42,7 +42,7 @@ export class CountedTransport extends KubeTransport {
     return this.#isDead;
   }
 
-  /** Requests that wait for their response, watches aside. */
+  /** Number of pending requests, without watches. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -97,8 +97,8 @@ export class CountedTransport extends KubeTransport {
   }
 
   /**
-   * Ends the open watches in good order, as the server does with each after its time: when they have told
-   * what has happened.
+   * Ends the open watches gracefully, like the server after its timeout, once they have delivered pending
+   * events.
    */
   endWatches(): void {
     for (const endWhenQuiet of this.#watches) endWhenQuiet();

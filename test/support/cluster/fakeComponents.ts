@@ -19,51 +19,51 @@ import { nodeOfPod } from "#operator/sessionPods/podState.ts";
 import type { CountedTransport } from "./countedTransport.ts";
 import { loopbackIp } from "../processes/loopbackIp.ts";
 
-/** How the components behave that stand in for the real ones. */
+/** Behaviour of the fake components. */
 export interface Behaviour {
   /** Nodes whose agent never gets the game's files. */
   nodesWithoutContent: Set<string>;
-  /** Nodes whose agent cannot fetch saves, and says so. */
+  /** Nodes whose agent reports that it cannot fetch saves. */
   nodesWithoutSaves: Set<string>;
   /** Nodes where neither kubelet nor agent does anything. */
   silentNodes: Set<string>;
-  /** Nodes whose kubelet does nothing, while their agent goes on. */
+  /** Nodes whose kubelet does nothing, while their agent works. */
   nodesWithoutKubelet: Set<string>;
-  /** Nodes whose agent does nothing, while their kubelet goes on. */
+  /** Nodes whose agent does nothing, while their kubelet works. */
   nodesWithoutAgent: Set<string>;
-  /** UDP ports that something else has on its node: the scheduler finds no room. */
+  /** UDP ports that are in use on nodes, so the scheduler finds no node. */
   takenPorts: Set<number>;
   /** The agent cannot store saves. */
   isStoreUnavailable: boolean;
-  /** Versions that every node has unpacked. */
+  /** Versions that are unpacked on every node. */
   cached: CacheEntry[];
-  /** Address of every pod that runs. */
+  /** Address of all running pods. */
   podIp: string;
-  /** What really runs in the pods that come and go; nothing unless given. */
+  /** Starts and ends what runs in pods; nothing by default. */
   containers: { start(pod: Stored<Pod>): Promise<void>; end(pod: Stored<Pod>): Promise<void> } | undefined;
-  /** The streamer's address that the kubelet reported and does not update any more. */
+  /** A stale streamer address that the kubelet keeps reporting. */
   frozenStreamerIp: string | undefined;
-  /** Exit codes of the operator's probe pods by role; undefined: they never end. */
+  /** Exit codes of the operator's probe pods by role; undefined if they never end. */
   probes: { control: number; covered: number } | undefined;
-  /** The recorder of the API lets finished sessions go. */
+  /** True if the API's recorder does not release finished sessions. */
   isRecorderUnavailable: boolean;
 }
 
-/** The address of every pod: a loopback one, as operators ask it. */
+/** The address of all pods, on loopback so that operators can reach it. */
 export const podIp = loopbackIp();
 
 export interface FakeComponentsOptions {
-  /** Sessions, or pods, that each of them works on at the same time. */
+  /** Number of sessions or pods that each component handles concurrently. */
   workers?: number;
-  /** Kubelets that something else plays; the scheduler is this one all the same. */
+  /** True if other kubelets are used, still with this scheduler. */
   hasKubelets?: boolean;
-  /** The nodes have real agents. */
+  /** True if the nodes have real agents. */
   hasAgents?: boolean;
 }
 
 /**
- * Scheduler, kubelets, node agents and the API's recorder, in fakes on a real API server: they write what the
- * real ones would.
+ * Fakes of scheduler, kubelets, node agents and the API's recorder on a real API server, which write the same
+ * as the real ones.
  */
 export class FakeComponents {
   readonly behaviour: Behaviour = {
@@ -85,11 +85,11 @@ export class FakeComponents {
   readonly #pods = new ObjectCache<Pod>();
   readonly #reflectors: { start(): void; stop(): Promise<void>; waitForSync(): Promise<void> }[];
   readonly #controllers: Controller[];
-  /** Writes of the API and the node agents, which count as the session's. */
+  /** Writes of the API and the node agents, which are counted as the session's. */
   readonly #joypod: CountedTransport;
-  /** Writes of scheduler and kubelets, which any pod costs. */
+  /** Writes of scheduler and kubelets, which any pod causes. */
   readonly #cluster: CountedTransport;
-  /** Uids of all pods that were ever seen, by session. */
+  /** Uids of all observed pods by session. */
   readonly podUids = new Map<string, Set<string>>();
   readonly #others: Pick<FakeComponentsOptions, "hasKubelets" | "hasAgents">;
   readonly #namespace: string;
@@ -152,7 +152,7 @@ export class FakeComponents {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
-  /** The agent of the node renews its Lease. */
+  /** Renews the Lease of the node's agent. */
   async renew(nodeName: string): Promise<void> {
     const renewTime = toApiMicroTime(new Date(systemClock.now().getTime() + this.#heartbeats++));
     await new ResourceClient(this.#cluster, leases).mergePatch(
@@ -161,10 +161,7 @@ export class FakeComponents {
     );
   }
 
-  /**
-   * What the agent of the node reports about itself, as an agent does that has no Lease: with a new
-   * heartbeat.
-   */
+  /** Reports the status of the node's agent, with a new heartbeat like agents without a Lease. */
   async report(
     nodeName: string,
     cache: Partial<NonNullable<GameNodeStatus["cache"]>> = {},
@@ -173,7 +170,7 @@ export class FakeComponents {
     const status: GameNode["status"] = {
       ...(conditions.length === 0 ? {} : { conditions }),
       cache: { capacityBytes: 1e12, freeBytes: 1e12, entries: this.behaviour.cached, ...cache },
-      // Another one each time, however quickly they follow.
+      // Unique, even for reports in quick succession.
       heartbeat: {
         renewedAt: new Date(systemClock.now().getTime() + this.#heartbeats++).toISOString(),
         agentVersion: "0.1.0",
@@ -185,7 +182,7 @@ export class FakeComponents {
     );
   }
 
-  /** The game ends by itself. */
+  /** Ends the game with an exit code. */
   async endGame(name: string, namespace: string, exitCode: number): Promise<void> {
     await this.#terminate({ name, namespace }, exitCode, aTerminationReport({ reason: "exited", exitCode }));
   }
@@ -262,7 +259,8 @@ export class FakeComponents {
       { metadata: { name, namespace }, status },
       { fieldManager: fieldManagers.nodeAgent },
     );
-    // As the real agent, it remembers what it said and does not say it again while the watch lags behind.
+    // Like the real agent, remembers what it has reported, and does not report it again while the watch lags
+    // behind.
     this.#sessions.upsert(written);
   }
 
@@ -408,7 +406,7 @@ function isTerminated(pod: Pod): boolean {
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 }
 
-/** A write of a fake component comes late now and then, as a real one does: its next pass repeats it. */
+/** Ignores conflicts, which real components also have: the next pass repeats the write. */
 async function ignoringRaces(write: Promise<unknown>): Promise<void> {
   await write.catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;

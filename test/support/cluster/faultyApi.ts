@@ -10,7 +10,7 @@ import { temporaryFolder } from "../processes/temporaryFolder.ts";
 import type { KubeApiServer } from "./kubeApiServer.ts";
 import { openKubeconfig } from "./openKubeconfig.ts";
 
-/** A request as it came in. */
+/** A received request. */
 export interface SeenRequest {
   method: string;
   path: string;
@@ -18,7 +18,7 @@ export interface SeenRequest {
   isWatch: boolean;
 }
 
-/** A watch that a client holds open. */
+/** An open watch of a client. */
 interface OpenWatch {
   response: ServerResponse;
   abort: AbortController;
@@ -31,8 +31,8 @@ type Fault = (
 ) => boolean | Promise<boolean>;
 
 /**
- * Stands in front of a real API server, passes everything on as the administrator, and misbehaves when told
- * to, in the ways that networks, load balancers and overloaded servers do.
+ * A proxy of a real API server that forwards requests as the administrator, and injects faults of networks,
+ * load balancers and overloaded servers.
  */
 export class FaultyApi {
   readonly requests: SeenRequest[] = [];
@@ -41,7 +41,7 @@ export class FaultyApi {
   readonly #watches = new Set<OpenWatch>();
   readonly #transports: KubeTransport[] = [];
   #faults: Fault[] = [];
-  /** While this is true, whatever would change something is answered with 403. */
+  /** If true, writes get 403. */
   isReadOnly = false;
   #stall: Promise<undefined> | undefined;
   #isLossy = false;
@@ -66,7 +66,7 @@ export class FaultyApi {
     return api;
   }
 
-  /** A transport that goes through here, by way of a relay in front where one is given. */
+  /** Returns a transport through this proxy, optionally through a relay in front of it. */
   transport(options: TransportOptions = {}, server = this.url): KubeTransport {
     const config = new KubeConfig();
     config.loadFromClusterAndUser({ name: "faulty", server, skipTLSVerify: true }, { name: "faulty" });
@@ -75,14 +75,14 @@ export class FaultyApi {
     return transport;
   }
 
-  /** Writes a kubeconfig with which programs go through here; returns its path. */
+  /** Writes a kubeconfig for this proxy, and returns its path. */
   kubeconfig(): string {
     const path = join(temporaryFolder("kubeconfig"), "kubeconfig");
     writeFileSync(path, openKubeconfig(this.url));
     return path;
   }
 
-  /** Bytes of watches that were not passed on, see loseEvents. */
+  /** Bytes of watches that were dropped, see loseEvents. */
   get lostBytes(): number {
     return this.#lostBytes;
   }
@@ -91,7 +91,7 @@ export class FaultyApi {
     return this.#watches.size;
   }
 
-  /** The next request that matches is answered with the status instead of being passed on. */
+  /** Responds to the next matching request with the status instead of forwarding it. */
   respondOnce(
     matches: (request: SeenRequest) => boolean,
     status: number,
@@ -105,8 +105,8 @@ export class FaultyApi {
   }
 
   /**
-   * Every request that matches is answered with the status instead of being passed on, until the returned
-   * function is called.
+   * Responds to every matching request with the status instead of forwarding it, until the returned function
+   * is called.
    */
   respond(matches: (request: SeenRequest) => boolean, status: number, body: object = {}): () => void {
     let isOver = false;
@@ -120,7 +120,7 @@ export class FaultyApi {
     };
   }
 
-  /** The next watch that matches gets this text and then ends. */
+  /** Sends this text to the next matching watch, and then ends it. */
   sayOnce(matches: (request: SeenRequest) => boolean, text: string): void {
     this.#injectOnce(matches, (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(text);
@@ -128,7 +128,7 @@ export class FaultyApi {
     });
   }
 
-  /** The next request that matches loses its connection without a response. */
+  /** Closes the connection of the next matching request without a response. */
   cutOnce(matches: (request: SeenRequest) => boolean): void {
     this.#injectOnce(matches, (_request, response) => {
       response.destroy();
@@ -137,8 +137,7 @@ export class FaultyApi {
   }
 
   /**
-   * The next request that matches is passed on only once the returned function is called; `arrived` tells it
-   * is there.
+   * Holds the next matching request until `release` is called. `arrived` resolves when the request arrives.
    */
   holdOnce(matches: (request: SeenRequest) => boolean): { arrived: Promise<undefined>; release: () => void } {
     const arrived = Promise.withResolvers<undefined>();
@@ -152,8 +151,8 @@ export class FaultyApi {
   }
 
   /**
-   * Passes no request on, and ends no watch, until the returned function is called; then those that still
-   * wait.
+   * Forwards no requests and ends no watches until the returned function is called, which forwards those
+   * still waiting.
    */
   stall(): () => void {
     const ended = Promise.withResolvers<undefined>();
@@ -165,8 +164,8 @@ export class FaultyApi {
   }
 
   /**
-   * The next request that matches is carried out, which `carriedOut` tells, but its response comes only once
-   * the returned function is called.
+   * Forwards the next matching request, after which `carriedOut` resolves, but holds its response until the
+   * returned function is called.
    */
   holdResponseOnce(matches: (request: SeenRequest) => boolean): {
     carriedOut: Promise<undefined>;
@@ -184,7 +183,7 @@ export class FaultyApi {
     return { carriedOut: carriedOut.promise, release: () => released.resolve(undefined) };
   }
 
-  /** The next request that matches is carried out, and its connection then lost without a response. */
+  /** Forwards the next matching request, and then closes its connection without a response. */
   loseResponseOnce(matches: (request: SeenRequest) => boolean): void {
     this.#injectOnce(matches, async (_request, response, incoming) => {
       await this.#passOn(incoming, response, false, () => Promise.resolve(void response.destroy()));
@@ -192,7 +191,7 @@ export class FaultyApi {
     });
   }
 
-  /** The next watch that matches opens and then says nothing at all. */
+  /** Opens the next matching watch, but never sends anything on it. */
   silenceOnce(matches: (request: SeenRequest) => boolean): void {
     this.#injectOnce(matches, (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
@@ -202,20 +201,17 @@ export class FaultyApi {
     });
   }
 
-  /**
-   * From now on watches are not passed on what the server says; false ends it. What was said meanwhile is
-   * lost.
-   */
+  /** Drops all events of watches while `isLossy` is true. Dropped events are lost. */
   loseEvents(isLossy: boolean): void {
     this.#isLossy = isLossy;
   }
 
-  /** Sends the text down every open watch, as if the server had. */
+  /** Sends the text on every open watch, as if it came from the server. */
   sayToWatches(text: string): void {
     for (const { response } of this.#watches) response.write(text);
   }
 
-  /** Ends every open watch in good order. */
+  /** Ends every open watch gracefully. */
   closeWatches(): void {
     for (const { response, abort } of this.#watches) {
       abort.abort();
@@ -223,7 +219,7 @@ export class FaultyApi {
     }
   }
 
-  /** Cuts the connection of every open watch. */
+  /** Closes the connection of every open watch. */
   cutWatches(): void {
     for (const { response } of this.#watches) response.destroy();
   }
@@ -315,7 +311,7 @@ export class FaultyApi {
   }
 }
 
-/** Responds as an API server does that carries nothing out. */
+/** Sends an error response without forwarding the request. */
 function fail(
   response: ServerResponse,
   status: number,

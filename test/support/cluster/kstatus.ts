@@ -1,6 +1,6 @@
 import type { Condition } from "#kube/api/conditions.ts";
 
-/** How far an object is, by kstatus. */
+/** Status of an object according to kstatus. */
 export type KstatusResult = "Terminating" | "InProgress" | "Failed" | "Current";
 
 interface ObjectWithStatus {
@@ -9,10 +9,10 @@ interface ObjectWithStatus {
 }
 
 /**
- * Returns what tools that wait for objects, as Flux and `kubectl apply` of kpt do, make of one of a custom
- * kind. The rule is that of sigs.k8s.io/cli-utils v0.37, pkg/kstatus/status: checkGenericProperties in
- * generic.go, then checkReadyCondition in core.go, as Compute in status.go asks them; kinds of their own rule
- * are Kubernetes' alone.
+ * Returns the status that tools such as Flux and kpt compute for a custom resource. Follows
+ * sigs.k8s.io/cli-utils v0.37, pkg/kstatus/status: checkGenericProperties in generic.go, then
+ * checkReadyCondition in core.go, in the order of Compute in status.go. Only built-in kinds have specific
+ * rules there.
  */
 export function kstatusOf({ metadata, status }: ObjectWithStatus): KstatusResult {
   if (metadata.deletionTimestamp !== undefined) return "Terminating";

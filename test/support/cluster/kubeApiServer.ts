@@ -22,15 +22,15 @@ import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 const install = "run `make programs`, which builds it.";
 
-/** Who a kubeconfig is for. */
+/** Credentials in a kubeconfig. */
 type Identity = KeyPair | { token: string };
 
 /**
  * A real etcd and kube-apiserver of this test run, with RBAC and the repository's CRDs. There are no
- * controllers, no scheduler and no kubelet: owned objects are not collected, pods stay as they are created.
+ * controllers, no scheduler and no kubelet: owned objects are not garbage-collected, and pods do not change.
  */
 export class KubeApiServer {
-  /** May do everything. */
+  /** Transport of an administrator. */
   readonly admin: KubeTransport;
   /** A kubeconfig file of the administrator. */
   readonly kubeconfigPath: string;
@@ -78,7 +78,7 @@ export class KubeApiServer {
     return server;
   }
 
-  /** What a TLS client needs to speak to the server as the administrator. */
+  /** TLS credentials of the administrator. */
   get administratorTls(): { ca: string; cert: string; key: string } {
     const { certificateFile, keyFile } = this.#administrator;
     return {
@@ -88,14 +88,14 @@ export class KubeApiServer {
     };
   }
 
-  /** The processes, to be stopped, started and paused by tests that own their server. */
+  /** The processes, for tests with a separate server that stop, start and pause them. */
   get programs(): { etcd: ChildProgram; apiServer: ChildProgram } {
     return this.#programs;
   }
 
   /**
-   * Takes a copy of the storage, as a backup does, while the server is stopped; returns what brings the
-   * storage back to it, likewise.
+   * Backs up the storage while the server is stopped. Returns a function that restores it, also while the
+   * server is stopped.
    */
   async backUpStorage(): Promise<() => Promise<void>> {
     const storage = etcdFolder(this.#directory);
@@ -108,7 +108,7 @@ export class KubeApiServer {
       });
   }
 
-  /** What the server tells of itself, as text for Prometheus. */
+  /** Returns the server's metrics in Prometheus' text format. */
   async metrics(): Promise<string> {
     const { ca, cert, key } = this.administratorTls;
     const dispatcher = new Agent({ connect: { ca, cert, key } });
@@ -119,19 +119,22 @@ export class KubeApiServer {
     }
   }
 
-  /** A transport of the administrator with options of its own; closed with the server. */
+  /** Returns an administrator's transport with the given options. It is closed with the server. */
   transport(options: TransportOptions = {}): KubeTransport {
     return this.#open(this.kubeconfigPath, options);
   }
 
-  /** A fresh namespace. */
+  /** Creates a namespace with a unique name. */
   async createNamespace(prefix = "test"): Promise<string> {
     const name = `${prefix}-${randomBytes(4).toString("hex")}`;
     await new ResourceClient<Namespace>(this.admin, namespaceType).create({ metadata: { name } });
     return name;
   }
 
-  /** A user, known by a client certificate, who may do what the rules say, in one namespace or everywhere. */
+  /**
+   * Returns a transport for a user with a client certificate and these rules, in one namespace or
+   * cluster-wide.
+   */
   async asUser(
     user: string,
     rules: readonly PolicyRule[],
@@ -142,8 +145,8 @@ export class KubeApiServer {
   }
 
   /**
-   * A service account, known by a token, that may do what the rules say. A token bound to a pod carries the
-   * name of the pod's node, as a DaemonSet's does.
+   * Returns a transport for a service account with a token and these rules. A token bound to a pod contains
+   * the pod's node, like that of a DaemonSet.
    */
   async asServiceAccount(
     account: { namespace: string; name: string },
@@ -173,10 +176,7 @@ export class KubeApiServer {
     return this.#identify(`${namespace}-${name}`, { token: response.status.token });
   }
 
-  /**
-   * Applies the objects of a YAML file, or of a text, that are CustomResourceDefinitions, and waits until
-   * they serve.
-   */
+  /** Applies the CustomResourceDefinitions of a YAML file or text, and waits until they are served. */
   async applyCustomResources(yaml: string): Promise<void> {
     const client = new ResourceClient<CustomResourceDefinition>(this.admin, customResourceDefinitions);
     for (const document of parseAllDocuments(yaml)) {
@@ -192,13 +192,13 @@ export class KubeApiServer {
         { what: `${definition.metadata.name} to be established` },
       );
       const { group, names, versions } = definition.spec;
-      // The storage of a new kind is made only now; until then requests are put off with 429.
+      // The storage of a new kind is created asynchronously; until then, requests get 429.
       for (const { name } of versions)
         await this.admin.request({ method: "GET", path: `/apis/${group}/${name}/${names.plural}` });
     }
   }
 
-  /** Ends the processes and cuts what is open; the shared server ends with the test process by itself. */
+  /** Stops the processes and closes connections. The shared server ends with the test process. */
   async stop(): Promise<void> {
     await Promise.all([this.admin, ...this.#transports].map((transport) => transport.close()));
     await this.#programs.apiServer.stop();
@@ -267,12 +267,15 @@ export class KubeApiServer {
 
 let shared: Promise<KubeApiServer> | undefined;
 
-/** The run's one API server, started when first asked for. It ends with the test process; do not stop it. */
+/**
+ * Returns the shared API server of the run, which is started on first use. It ends with the test process; do
+ * not stop it.
+ */
 export function sharedKubeApiServer(): Promise<KubeApiServer> {
   return (shared ??= KubeApiServer.start());
 }
 
-/** A server of the caller's own, for tests that stop it; the caller stops it. */
+/** Starts a separate server, for tests that stop it. The caller must stop it. */
 export function startKubeApiServer(): Promise<KubeApiServer> {
   return KubeApiServer.start();
 }
@@ -332,7 +335,7 @@ async function startApiServer(
       `--service-account-key-file=${signing.publicKeyFile}`,
       `--service-account-signing-key-file=${signing.keyFile}`,
       "--service-cluster-ip-range=10.0.0.0/24",
-      // Pods need no "default" account here, which a controller would have to make.
+      // Otherwise pods would need a "default" service account, which only a controller creates.
       "--disable-admission-plugins=ServiceAccount",
       "--allow-privileged=true",
       "--endpoint-reconciler-type=none",
@@ -345,7 +348,7 @@ async function startApiServer(
   return { apiServer, port };
 }
 
-/** Asks over TLS as its own little client: the server under preparation has no KubeApiServer yet. */
+/** Sends a TLS request without a KubeApiServer, which does not exist yet at this point. */
 async function isServing(port: number, authority: CertificateAuthority, client: KeyPair): Promise<boolean> {
   const agent = new Agent({
     connect: {

@@ -7,8 +7,8 @@ import { programPath } from "../processes/programs.ts";
 import { podIp } from "./fakeComponents.ts";
 
 /**
- * Plays the kubelets of the nodes that a label selector names, by kwok; resolves once it does. The caller
- * stops it.
+ * Starts kwok to simulate the kubelets of nodes that match a label selector. Resolves once it works. The
+ * caller must stop it.
  */
 export async function startKwok({
   kubeconfigPath,

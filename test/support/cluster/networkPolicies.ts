@@ -21,13 +21,13 @@ interface Rule {
   to?: Peer[];
 }
 
-/** A NetworkPolicy as it is rendered. */
+/** A rendered NetworkPolicy. */
 export interface NetworkPolicy {
   metadata: { name: string; namespace?: string };
   spec: { podSelector: Selector; policyTypes?: Direction[]; ingress?: Rule[] | null; egress?: Rule[] | null };
 }
 
-/** A pod, or any other address: a node, a service of the cloud, a browser. */
+/** A pod or any other address: a node, a cloud service, a browser. */
 export interface NetworkEnd {
   ip: string;
   pod?: { namespace: string; labels: Labels };
@@ -41,27 +41,31 @@ export interface Connection {
 }
 
 /**
- * What a cluster that enforces these policies does with connections, as the API's reference says. Where that
- * leaves a choice it chooses what lets more through: address blocks match pods as well.
+ * Evaluates NetworkPolicies as specified in the API reference. If that leaves a choice, allows more: address
+ * blocks also match pods.
  */
 export class NetworkPolicies {
   readonly #policies: readonly NetworkPolicy[];
   readonly #defaultNamespace: string;
 
-  /** `defaultNamespace`: of manifests that name none, which a client puts into the release's. */
+  /** `defaultNamespace` is the namespace of manifests without one, which clients put into the release's. */
   constructor(policies: readonly NetworkPolicy[], defaultNamespace: string) {
     this.#policies = policies;
     this.#defaultNamespace = defaultNamespace;
   }
 
-  /** The same without the policy of that name; throws when there is none. */
+  /**
+   * Returns the same policies without the one of that name.
+   *
+   * @throws If there is none.
+   */
   without(name: string): NetworkPolicies {
     const others = this.#policies.filter(({ metadata }) => metadata.name !== name);
     if (others.length === this.#policies.length) throw new Error(`There is no policy ${name}.`);
     return new NetworkPolicies(others, this.#defaultNamespace);
   }
 
-  /** Whether both ends' policies let the connection through. */
+  /** Returns true if the policies of both ends allow the connection. */
   allow({ from, to, protocol = "TCP", port }: Connection): boolean {
     return (
       this.#lets("Egress", from, to, { protocol, port }) &&
@@ -69,7 +73,10 @@ export class NetworkPolicies {
     );
   }
 
-  /** A pod that no policy of the direction selects is open; else any rule of any that does is enough. */
+  /**
+   * Returns true if no policy of this direction selects the pod, or if any rule of a policy that does
+   * matches.
+   */
   #lets(
     direction: Direction,
     self: NetworkEnd,

@@ -1,4 +1,4 @@
-/** Returns the text of a kubeconfig for a server of the tests that asks nobody who they are. */
+/** Returns a kubeconfig for a test server without authentication. */
 export function openKubeconfig(server: string): string {
   return JSON.stringify({
     apiVersion: "v1",

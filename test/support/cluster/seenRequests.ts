@@ -6,8 +6,8 @@ export function listOf(plural: string): (request: SeenRequest) => boolean {
 }
 
 /**
- * Matches looks at one object only of the given plural, which tell a reflector how far the server's storage
- * has come.
+ * Matches lists limited to one object of the given plural, with which a reflector finds out the latest
+ * version of the server's storage.
  */
 export function lookAtOneOf(plural: string): (request: SeenRequest) => boolean {
   const isListed = listOf(plural);
@@ -25,7 +25,7 @@ export function watchOf(plural: string): (request: SeenRequest) => boolean {
   return ({ path, isWatch }) => isWatch && path.endsWith(`/${plural}`);
 }
 
-/** What a server says that has yet to reach a version. */
+/** Response of a server that has not reached a version yet. */
 export const tooLarge = {
   reason: "Timeout",
   message: "Timeout: Too large resource version: 900, current: 12",

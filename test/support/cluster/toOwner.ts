@@ -1,7 +1,7 @@
 import { controllerOf, keyOfRef, type KubeObject } from "#kube/api/object.ts";
 
 /**
- * Returns a function that maps an object to its controller, when that is of the given kind: for `keys` of a
+ * Returns a function that maps an object to its controller if that has the given kind. Used as `keys` of a
  * source of owned objects.
  */
 export function toOwner(kind: string): (object: KubeObject) => string[] {

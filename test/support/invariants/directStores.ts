@@ -6,19 +6,19 @@ import { sha256Of } from "../fixtures/archives.ts";
 import type { TestMinio } from "../stores/minio.ts";
 import type { InvariantStores } from "./invariantStores.ts";
 
-/** What a test reaches its platform's stores by. */
+/** A test's access to its platform's stores. */
 export interface DirectAccess {
   pool: Pick<pg.Pool, "query">;
   sessions: ResourceClient<GameSession>;
   pods: ResourceClient<Pod>;
-  /** Of sessions. */
+  /** Namespace of sessions. */
   namespace: string;
   minio: Pick<TestMinio, "client" | "bucket"> | undefined;
 }
 
 /**
- * The stores of a platform that the tests have made themselves, without what they may have put between them
- * and the programs.
+ * Returns the stores of a platform that tests have created, without the proxies between them and the
+ * programs.
  */
 export function directStores({ pool, sessions, pods, namespace, minio }: DirectAccess): InvariantStores {
   return {

@@ -3,18 +3,18 @@ import type { InvariantStores } from "./invariantStores.ts";
 import { Invariants } from "./invariants.ts";
 import { InvariantWatch } from "./invariantWatch.ts";
 
-/** What hooks of a run look at, and how. */
+/** Options of the hooks. */
 export interface InvariantHookOptions {
-  /** Opens the stores before the first test, until they are closed after the last one. */
+  /** Opens the stores before the first test. They are closed after the last one. */
   open: () => Promise<InvariantStores & { close: () => void }>;
   intervalMs: number;
-  /** Shows what an admin would look at, while the platform is as it was found. */
+  /** Prints the state of the platform for troubleshooting at the time of a violation. */
   onViolation: () => Promise<void>;
 }
 
 /**
- * Root hooks that look at a platform's invariants beside all tests of a run. A test during which one broke
- * fails; the others run on.
+ * Returns root hooks that check a platform's invariants during all tests of a run. A test with a violation
+ * fails; the others continue.
  */
 export function invariantHooks({
   open,
@@ -38,7 +38,7 @@ export function invariantHooks({
         await watch?.check();
       } catch (error) {
         await onViolation();
-        // Thrown, it would fail this hook, and with it the whole run.
+        // Throwing would fail this hook, and so the whole run.
         if (!(this.test instanceof Mocha.Hook)) throw error;
         this.test.error(error);
       }

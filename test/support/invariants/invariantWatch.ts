@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Invariants } from "./invariants.ts";
 
-/** Looks at a platform's invariants beside whatever is done to it. */
+/** Checks a platform's invariants in the background. */
 export class InvariantWatch {
   readonly #invariants: Invariants;
   readonly #intervalMs: number;
@@ -18,15 +18,20 @@ export class InvariantWatch {
     this.#running = this.#watch(this.#stopping.signal);
   }
 
-  /** Looks once more, and throws when something did not hold that was not thrown before. */
+  /**
+   * Checks once more.
+   *
+   * @throws If there are violations that were not thrown before.
+   */
   async check(): Promise<void> {
     await this.#tryToLook();
     this.#throwViolations();
   }
 
   /**
-   * Ends it with a last look, at the objects too, for which the stores have to be there. Throws when
-   * something did not hold that was not thrown before.
+   * Stops with a final check, including objects, for which the stores must be available.
+   *
+   * @throws If there are violations that were not thrown before.
    */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -43,7 +48,7 @@ export class InvariantWatch {
     }
   }
 
-  /** A store that is stopped on purpose cannot be looked at. */
+  /** Ignores failures, because a test may have stopped a store. */
   async #tryToLook(): Promise<void> {
     await this.#invariants.look().then(
       () => void (this.#looks += 1),

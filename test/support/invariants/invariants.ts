@@ -6,12 +6,15 @@ import type { Pod } from "#kube/api/builtin.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { InvariantStores } from "./invariantStores.ts";
 
-/** What may be out of step for this long while the platform heals, by the promise of a minute. */
+/**
+ * How long temporary inconsistencies may last while the platform recovers, according to the promise of a
+ * minute.
+ */
 const graceMs = 60_000;
 
 const seconds = z.number().nullable();
 
-/** What is asked of the database, in one statement, so that all of it is of one moment. */
+/** Result of the database query, a single statement for a consistent snapshot. */
 const Rows = z.object({
   sessions: z.array(
     z.object({
@@ -49,29 +52,29 @@ const statement = `SELECT json_build_object(
   'archives', (SELECT coalesce(json_agg(json_build_object('objectKey', v.object_key, 'sha256', v.sha256)), '[]') FROM games g
       JOIN game_versions v ON v.id = g.current_version_id WHERE g.deleted_at IS NULL AND v.removed_at IS NULL AND v.created_at > ${recent}))`;
 
-/** How it is looked. */
+/** Options of the checks. */
 export interface InvariantOptions {
   now?: () => number;
-  /** What goes on: when something gets out of step, that is noted with it. */
+  /** Returns what is currently running, which is recorded with each inconsistency. */
   during?: () => string;
 }
 
 /**
- * Looks, again and again, whether what has to hold at every moment does, whatever fails meanwhile: I1 to I5
- * of docs/reliability.md. (I6, that a repeated request changes nothing, is checked where requests are
- * repeated.) What may be out of step for a minute is a violation after it.
+ * Checks I1 to I5 of docs/reliability.md, which must always hold, even during failures. (I6, that repeated
+ * requests change nothing, is checked where requests are repeated.) Temporary inconsistencies become
+ * violations after a minute.
  */
 export class Invariants {
   readonly #stores: InvariantStores;
   readonly #now: () => number;
   readonly #during: (() => string) | undefined;
-  /** Since when, and since what, something has been out of step. */
+  /** Start of each inconsistency, and what was running at that time. */
   readonly #since = new Map<string, { ms: number; during: string | undefined }>();
-  /** Each is told once, however often it is seen. */
+  /** Violations that were reported already. */
   readonly #known = new Set<string>();
   #untold: string[] = [];
   readonly #slots = new Map<string, { generation: number; hadSave: boolean }>();
-  /** Objects whose bytes were found right: nothing else is ever stored under their keys. */
+  /** Objects whose content was verified. Nothing else is ever stored under their keys. */
   readonly #whole = new Set<string>();
   #turn: Promise<void> = Promise.resolve();
 
@@ -81,23 +84,24 @@ export class Invariants {
     this.#during = during;
   }
 
-  /** Returns what did not hold, in sentences, that was not returned before. */
+  /** Returns new violations as sentences. */
   takeViolations(): string[] {
     return this.#untold.splice(0);
   }
 
   /**
-   * Looks once, after the looks that were asked for before. Throws when a store cannot be looked at, of which
-   * nothing follows.
+   * Checks once, after checks that were requested before.
+   *
+   * @throws If a store is unavailable, which is not a violation.
    */
   look(): Promise<void> {
-    // One that is overtaken by another would see slots go back.
+    // Concurrent checks could see slots move backwards.
     const look = this.#turn.then(() => this.#look());
     this.#turn = look.catch(() => undefined);
     return look;
   }
 
-  /** Reads the objects that slots and games point to, those that were not read before. */
+  /** Verifies new objects that slots and games refer to. */
   async readObjects(): Promise<void> {
     const { slots, archives } = Rows.parse(await this.#stores.json(statement));
     const objects = [
@@ -120,7 +124,7 @@ export class Invariants {
   }
 
   async #look(): Promise<void> {
-    // Rows before objects: what is made in between has both, or an object alone for a moment.
+    // Reads rows before objects: what is created in between has both, or briefly only an object.
     const [rows, gameSessions, pods] = await this.#read();
     const outOfStep = new Set<string>();
     this.#checkPlayers(rows);
@@ -135,7 +139,7 @@ export class Invariants {
       const rows = Rows.parse(await this.#stores.json(statement));
       return [rows, ...(await Promise.all([this.#stores.gameSessions(), this.#stores.pods()]))];
     } catch (error) {
-      // Without the store nothing can heal either: the minute begins anew when it is back.
+      // Nothing recovers without the store, so the minute starts again when it is back.
       this.#since.clear();
       throw error;
     }
@@ -159,7 +163,7 @@ export class Invariants {
       if (isActive(row) && !objectOf.has(row.id))
         outOfStep.add(`I2: the active session ${row.id} has no object.`);
     for (const { metadata, ...object } of gameSessions) {
-      // An admin's own session has no row.
+      // Sessions that an admin has created have no row.
       const isOurs = metadata.finalizers?.includes(finalizers.recorder) ?? false;
       const isGoing = metadata.deletionTimestamp !== undefined || isFinished({ metadata, ...object });
       const row = rowOf.get(metadata.name);
@@ -184,7 +188,7 @@ export class Invariants {
         this.#violate(`I5: the running session ${id} never expires.`);
       if (status === "stopping" && stoppingSeconds === null)
         this.#violate(`I5: nobody knows since when the session ${id} stops.`);
-      // Two nodes may be tried, each for the whole time.
+      // A session may try two nodes, each for the whole time.
       if (status === "starting" && ageSeconds > 2 * startSeconds)
         outOfStep.add(`I5: the session ${id} starts longer than it may.`);
       if (status === "running" && (expiredSeconds ?? 0) > 0)
@@ -205,7 +209,7 @@ export class Invariants {
     }
   }
 
-  /** Remembers since when things are out of step; what is so for longer than a minute is a violation. */
+  /** Records the start of inconsistencies. Those that last longer than a minute become violations. */
   #decide(outOfStep: ReadonlySet<string>): void {
     for (const what of this.#since.keys()) if (!outOfStep.has(what)) this.#since.delete(what);
     for (const what of outOfStep) {

@@ -19,9 +19,8 @@ type Place = (typeof places)[number];
 let nextNetwork = 0;
 
 /**
- * A network of four machines around a router, each a network namespace of Linux: the test process itself
- * (which has the API's part), a player, a relay and a game node. It needs root, and reaches nothing outside
- * this machine.
+ * A network of four machines around a router, each a Linux network namespace: the test process (as the API),
+ * a player, a relay and a game node. Needs root, and reaches nothing outside this machine.
  */
 export class TestNetwork {
   readonly client: TestHost;
@@ -44,7 +43,11 @@ export class TestNetwork {
     this.own = this.#addressesAt("own", 2);
   }
 
-  /** Makes the network. Throws a sentence that says what is missing. */
+  /**
+   * Creates the network.
+   *
+   * @throws With a message about what is missing.
+   */
   static async create(): Promise<TestNetwork> {
     if (process.getuid?.() !== 0 || !existsSync("/usr/sbin/iptables")) {
       throw new Error(
@@ -52,8 +55,8 @@ export class TestNetwork {
       );
     }
     await removeAbandoned();
-    // Two test processes at once have different numbers; the range is one for benchmarks, which no network of
-    // the machine uses.
+    // Concurrent test processes use different numbers. The range is reserved for benchmarks, so no other
+    // network of the machine uses it.
     const number = (process.pid % 32) * 8 + (nextNetwork++ % 8);
     const network = new TestNetwork(`jp${process.pid}-${number}`, number);
     try {
@@ -65,13 +68,13 @@ export class TestNetwork {
     return network;
   }
 
-  /** Drops what the router would pass on: the words of one rule of iptables, for both families. */
+  /** Drops forwarded packets that match an iptables rule, for IPv4 and IPv6. */
   async drop(words: string): Promise<void> {
     for (const program of ["iptables", "ip6tables"])
       await this.#onRouter(program, "-w", "-A", "FORWARD", ...words.split(" "), "-j", "DROP");
   }
 
-  /** Drops the player's UDP to and from the node, as a firewall that lets out no unknown ports. */
+  /** Drops the player's UDP to and from the node, like a firewall that blocks unknown ports. */
   async dropDirectMedia(): Promise<void> {
     await this.drop("-i client -o node -p udp");
   }
@@ -81,7 +84,7 @@ export class TestNetwork {
     await this.drop("-i client -p udp");
   }
 
-  /** Lets everything through again, and puts the player back to its first address. */
+  /** Removes all drop rules, and restores the player's first address. */
   async restore(): Promise<void> {
     for (const program of ["iptables", "ip6tables"]) await this.#onRouter(program, "-w", "-F", "FORWARD");
     await this.dropClientIpv4();
@@ -90,10 +93,10 @@ export class TestNetwork {
     await this.#setClient(this.client);
   }
 
-  /** Takes the player's cable out, or puts it in again. */
+  /** Unplugs or plugs in the player's cable. */
   async plugClient(isIn: boolean): Promise<void> {
     await this.#onRouter("ip", "link", "set", "client", isIn ? "up" : "down");
-    // An interface that goes down loses its IPv6 addresses.
+    // An interface loses its IPv6 addresses when it goes down.
     if (isIn)
       await this.#onRouter(
         "ip",
@@ -107,12 +110,13 @@ export class TestNetwork {
       );
   }
 
-  /** Moves the player to another address, as another network does. */
+  /** Moves the player to another address, as when changing networks. */
   async moveClient(): Promise<void> {
     const before = this.#addressesAt("client", this.#clientHost);
     const after = this.#addressesAt("client", ++this.#clientHost);
     const onClient = (...words: string[]): Promise<void> => this.inNamespace(this.client, "ip", ...words);
-    // The old one goes first: a second address of the same network would go with it.
+    // The old address is removed first, because removing it later would also remove a second address of the
+    // same network.
     await onClient("address", "del", `${before.ipv4}/24`, "dev", "eth0");
     await onClient("-6", "address", "del", `${before.ipv6}/64`, "dev", "eth0");
     await this.#setClient(after);
@@ -127,7 +131,7 @@ export class TestNetwork {
     await onClient("-6", "route", "replace", "default", "via", router.ipv6);
   }
 
-  /** Leaves the player only IPv6. */
+  /** Removes the player's IPv4 address. */
   async dropClientIpv4(): Promise<void> {
     await this.inNamespace(this.client, "ip", "-4", "address", "flush", "dev", "eth0");
   }
@@ -194,8 +198,7 @@ export class TestNetwork {
   }
 
   /**
-   * The test process reaches the network's addresses alone through the router; its other routes stay as they
-   * are.
+   * Routes only the network's addresses through the router. Other routes of the test process do not change.
    */
   async #connectOwn(): Promise<void> {
     const name = `jpt${this.#number}`;
@@ -235,14 +238,11 @@ export class TestNetwork {
   }
 }
 
-/**
- * Removes the networks of test processes that were killed: a later one may have their number, and with it
- * their addresses.
- */
+/** Removes networks of killed test processes, because a later process may use their numbers and addresses. */
 async function removeAbandoned(): Promise<void> {
   const { stdout } = await run("ip", ["netns", "list"], { timeout: commandDeadlineMs });
   for (const [, namespace = "", pid = ""] of stdout.matchAll(/^(jp(\d+)-\S+)/gm)) {
-    // Another test process may be removing it, too.
+    // Another test process may remove it at the same time.
     if (!existsSync(`/proc/${pid}`))
       await run("ip", ["netns", "delete", namespace], { timeout: commandDeadlineMs }).catch(() => undefined);
   }

@@ -8,7 +8,7 @@ import { pressPlay, signInAs } from "../browser/pages.ts";
 import { eventually } from "../clocks/eventually.ts";
 import type { PlayNetwork } from "./playNetwork.ts";
 
-/** A player in a browser of the test network. */
+/** A player with a browser in the test network. */
 export class NetworkPlayer {
   readonly page: Page;
   readonly game: PlayPage;
@@ -30,18 +30,18 @@ export class NetworkPlayer {
     return new NetworkPlayer(window, game);
   }
 
-  /** Launches the game, and resolves when its picture is there. */
+  /** Launches the game. Resolves when its picture is shown. */
   async play({ fixture }: PlayNetwork): Promise<void> {
     await fixture.letRun(await pressPlay(this.page));
     await this.game.waitUntilPlaying();
   }
 
-  /** How the packets go now. */
+  /** Returns the current path of the connection. */
   path(): Promise<ConnectionPath | undefined> {
     return connectionPathOf(this.page);
   }
 
-  /** Resolves when so many more frames were shown, and returns the milliseconds that this took. */
+  /** Waits until this many more frames were shown. Returns the milliseconds that this took. */
   async showsMore(frames: number, timeoutMs: number): Promise<number> {
     const started = performance.now();
     let last = await this.game.frames();
@@ -49,7 +49,7 @@ export class NetworkPlayer {
     await eventually(
       async () => {
         const now = await this.game.frames();
-        // Another connection counts from nothing.
+        // The counter of a new connection starts at zero.
         shown += now >= last ? now - last : now;
         last = now;
         return shown >= frames;

@@ -4,15 +4,15 @@ import { responderKey } from "../session/responderKey.ts";
 import type { TestHost } from "./namespaces.ts";
 
 const signalPort = 8080;
-/** As the chart starts it. */
+/** The chart's command. */
 const command = ["--", "/usr/local/bin/node", "/app/session/streamer/src/connectionTest/main.ts"];
 
 /**
- * The program that answers connection tests, on a game node of the test network; in its image, whose
- * transport takes the checks that Chromium sends by TCP.
+ * The responder of connection tests on a game node of the test network. Runs in its image, whose transport
+ * supports Chromium's checks over TCP.
  */
 export class NetworkResponder {
-  /** Of an API that asks this responder. */
+  /** Environment of an API that uses this responder. */
   readonly apiEnv: Record<string, string>;
   readonly #engine: SessionImages["engine"];
   readonly #container: string;
@@ -23,7 +23,7 @@ export class NetworkResponder {
     this.#container = container;
   }
 
-  /** Resolves once it answers, by this UDP port. */
+  /** Starts it with this UDP port. Resolves once it responds. */
   static async start({ namespace, ipv4, ipv6 }: TestHost, udpPort: number): Promise<NetworkResponder> {
     const { engine, streamer } = await prepareSessionImages();
     const key = responderKey();

@@ -15,8 +15,8 @@ const connectionTestPort = mediaPort + 1;
 const playName = "play.test";
 
 /**
- * Playing over a network: the API here, the streamer and what tests connections on a game node, the relay and
- * the player's browser on machines of their own.
+ * A play setup over a network: the API in this process, and on separate machines the streamer with the
+ * responder of connection tests, the relay, and the player's browser.
  */
 export class PlayNetwork {
   readonly network: TestNetwork;
@@ -36,8 +36,8 @@ export class PlayNetwork {
   }
 
   /**
-   * `urls` of the relay without its host, such as `turn:3478?transport=udp`. May build images: allow
-   * `imageBuildMs`.
+   * `urls` are the relay's URLs without its host, such as `turn:3478?transport=udp`. May build images, so
+   * allow `imageBuildMs`.
    */
   static async start(urls: readonly string[] = allUrls): Promise<PlayNetwork> {
     const network = await TestNetwork.create();
@@ -66,7 +66,7 @@ export class PlayNetwork {
     const responder = await NetworkResponder.start(network.node, connectionTestPort);
     const fixture = await PlayFixture.start({
       publicName: playName,
-      // Addresses, because Chromium's own look-up of relays follows no rules for host names.
+      // Addresses, because Chromium resolves relay hosts without its host resolver rules.
       apiEnv: {
         TURN_URLS: urls.flatMap((url) => hosts.map((host) => atHost(url, host))).join(","),
         TURN_SECRET: relay.secret,
@@ -80,7 +80,7 @@ export class PlayNetwork {
     return new PlayNetwork({ network, relay, fixture }, responder);
   }
 
-  /** Starts the player's browser; `family` is the one by which it knows the API. */
+  /** Starts the player's browser. `family` is the address family that it uses for the API. */
   async launchBrowser(family: "ipv4" | "ipv6" = "ipv4"): Promise<Browser> {
     const executablePath = join(this.#folder, "chromium");
     writeFileSync(
@@ -89,7 +89,7 @@ export class PlayNetwork {
     );
     chmodSync(executablePath, 0o755);
     const rules = `MAP ${playName} ${inUrl(this.network.own[family])}`;
-    // The relay's certificate is of an authority that no browser knows.
+    // Browsers do not know the CA of the relay's certificate.
     return launchBrowser({
       executablePath,
       flags: [`--host-resolver-rules=${rules}`, "--ignore-certificate-errors"],
@@ -105,14 +105,14 @@ export class PlayNetwork {
   }
 }
 
-/** The addresses of the relay as the chart gives them, without its host. */
+/** The relay's URLs in the chart, without its host. */
 export const allUrls = [
   "turn:3478?transport=udp",
   "turn:3478?transport=tcp",
   "turns:443?transport=tcp",
 ] as const;
 
-/** A relay's URL with its host. */
+/** Returns a relay URL with its host. */
 function atHost(url: string, host: string): string {
   return url.replace(/^(turns?):/, `$1:${inUrl(host)}:`);
 }

@@ -14,16 +14,13 @@ import {
 const responseMs = 2_000;
 const protocols = { udp: 17, tcp: 6 } as const;
 
-/**
- * A client of a relay by UDP that asks for whatever a test wants to know: a browser would never ask for most
- * of it.
- */
+/** A TURN client over UDP that can send requests which browsers never send. */
 export class TurnClient {
   readonly #socket: Socket;
   readonly #relay: { address: string; port: number };
   readonly #login: { username: string; credential: string };
   readonly #waiting = new Map<string, (message: TurnMessage) => void>();
-  /** What peers have sent, by indication or channel. */
+  /** Data from peers, received by indication or channel. */
   readonly received: Buffer[] = [];
   #known: TurnLogin | undefined;
   #hasAddress = false;
@@ -48,7 +45,7 @@ export class TurnClient {
     return new TurnClient(socket, relay, login);
   }
 
-  /** Asks for a relayed address; returns the number of the error, or "allocated". */
+  /** Requests a relayed address. Returns the error code, or "allocated". */
   async allocate(protocol: keyof typeof protocols = "udp"): Promise<number | "allocated"> {
     const transport = [attributes.transport, Buffer.from([protocols[protocol], 0, 0, 0])] as const;
     const challenge = await this.#ask(methods.allocate, [transport]);
@@ -63,7 +60,7 @@ export class TurnClient {
     return error ?? "allocated";
   }
 
-  /** Asks to send to an address; returns the number of the error, or "permitted". */
+  /** Requests a permission for an address. Returns the error code, or "permitted". */
   async permit(address: string, port = 20_000): Promise<number | "permitted"> {
     return (
       errorOf(await this.#ask(methods.createPermission, [[attributes.peer, peerAddress(address, port)]])) ??
@@ -72,8 +69,8 @@ export class TurnClient {
   }
 
   /**
-   * Asks for a channel to an address and port; returns the number of the error, or "bound". What
-   * `sendOnChannel` sends goes by the first one.
+   * Requests a channel to an address and port. Returns the error code, or "bound". `sendOnChannel` uses the
+   * first channel.
    */
   async bindChannel(address: string, port: number, number = 0x4001): Promise<number | "bound"> {
     const channel = Buffer.from([number >> 8, number & 0xff, 0, 0]);
@@ -87,7 +84,7 @@ export class TurnClient {
     );
   }
 
-  /** Asks for a connection by TCP to an address and port; returns the number of the error, or "connected". */
+  /** Requests a TCP connection to an address and port. Returns the error code, or "connected". */
   async connect(address: string, port: number): Promise<number | "connected"> {
     return (
       errorOf(await this.#ask(methods.connect, [[attributes.peer, peerAddress(address, port)]])) ??
@@ -95,31 +92,31 @@ export class TurnClient {
     );
   }
 
-  /** Asks to keep what is allocated; returns the number of the error, or "kept". */
+  /** Refreshes the allocation. Returns the error code, or "kept". */
   async refresh(): Promise<number | "kept"> {
     return errorOf(await this.#ask(methods.refresh, [])) ?? "kept";
   }
 
-  /** Sends to an address and port through the relay, whatever was permitted. */
+  /** Sends to an address and port through the relay, with or without permission. */
   send(address: string, port: number, data: string): void {
     const { packet } = encodeTurn(methods.send, [
       [attributes.peer, peerAddress(address, port)],
       [attributes.data, Buffer.from(data)],
     ]);
-    // The bit that makes an indication of it.
+    // Marks the message as an indication.
     packet.writeUInt16BE(packet.readUInt16BE(0) | 0x0010, 0);
     this.#socket.send(packet, this.#relay.port, this.#relay.address);
   }
 
-  /** Sends through the channel that was bound. */
+  /** Sends on the bound channel. */
   sendOnChannel(data: string): void {
     const head = Buffer.from([0x40, 0x01, 0, data.length]);
     this.#socket.send(Buffer.concat([head, Buffer.from(data)]), this.#relay.port, this.#relay.address);
   }
 
   /**
-   * Ends, and releases what was allocated: else the relay keeps it for ten minutes, as the login's and for
-   * whoever has this port next.
+   * Closes the client and releases its allocation. Otherwise the relay would keep it for ten minutes for the
+   * login and the next user of this port.
    */
   async close(): Promise<void> {
     try {

@@ -4,7 +4,7 @@ import { isIPv6 } from "node:net";
 const magic = 0x2112_a442;
 const headerBytes = 20;
 
-/** The attributes of TURN that tests send and read. */
+/** TURN attributes that tests send and read. */
 export const attributes = {
   username: 0x0006,
   integrity: 0x0008,
@@ -20,7 +20,7 @@ export const attributes = {
   transport: 0x0019,
 } as const;
 
-/** Methods, as the type of a request. */
+/** TURN methods by the message type of a request. */
 export const methods = {
   binding: 0x0001,
   allocate: 0x0003,
@@ -31,14 +31,14 @@ export const methods = {
   connect: 0x000a,
 } as const;
 
-/** One message of STUN. */
+/** A STUN message. */
 export interface TurnMessage {
   type: number;
   transaction: string;
   attributes: ReadonlyMap<number, Buffer>;
 }
 
-/** Who sends a request, once the relay has told its realm and nonce. */
+/** Credentials, realm and nonce of a request. */
 export interface TurnLogin {
   username: string;
   credential: string;
@@ -46,7 +46,7 @@ export interface TurnLogin {
   nonce: Buffer;
 }
 
-/** Returns a request or indication, signed where there is a login. */
+/** Returns a request or indication, signed if there is a login. */
 export function encodeTurn(
   type: number,
   values: readonly (readonly [number, Buffer])[],
@@ -89,7 +89,7 @@ function attribute(name: number, value: Buffer): Buffer {
   return Buffer.concat([header, value, Buffer.alloc(-value.length & 3)]);
 }
 
-/** Returns the message in a packet; undefined for anything else. */
+/** Returns the message in a packet, or undefined if it is not one. */
 export function decodeTurn(packet: Buffer): TurnMessage | undefined {
   if (packet.length < headerBytes || packet.readUInt32BE(4) !== magic) return undefined;
   const found = new Map<number, Buffer>();
@@ -106,13 +106,13 @@ export function decodeTurn(packet: Buffer): TurnMessage | undefined {
   };
 }
 
-/** Returns the number of an error response; undefined of any other message. */
+/** Returns the error code of an error response, or undefined for other messages. */
 export function errorOf({ attributes: values }: TurnMessage): number | undefined {
   const value = values.get(attributes.error);
   return value === undefined ? undefined : (value[2] ?? 0) * 100 + (value[3] ?? 0);
 }
 
-/** Returns an address as XOR-PEER-ADDRESS has it; of IPv6 in its full form of eight groups. */
+/** Returns an address in the format of XOR-PEER-ADDRESS. IPv6 addresses must have all eight groups. */
 export function peerAddress(address: string, port: number): Buffer {
   const value = Buffer.alloc(isIPv6(address) ? 20 : 8);
   value[1] = isIPv6(address) ? 2 : 1;

@@ -10,22 +10,22 @@ import type { KeyPair } from "../http/certificates.ts";
 import type { TestHost } from "./namespaces.ts";
 
 const day = 86_400;
-/** How long credentials of the tests are good for, in seconds. */
+/** Lifetime of test credentials, in seconds. */
 const lifetimeSeconds = 3_600;
 
-/** The ports that a relay of the tests listens on; TLS on that of the web, as the chart's Service does. */
+/** Ports of the relay. TLS uses the HTTPS port, like the chart's Service. */
 export const relayPorts = { plain: 3478, tls: 443, control: 8086 } as const;
 
 export interface TurnRelayOptions {
   host: TestHost;
-  /** UDP ports of game nodes. */
+  /** Allowed UDP ports of game nodes. */
   peerPorts: string;
   certificate?: KeyPair;
-  /** What the relay is configured with beside it. */
+  /** Additional environment variables. */
   env?: Record<string, string>;
 }
 
-/** The relay of the chart, on a machine of the test network. */
+/** The chart's relay on a machine of the test network. */
 export class TurnRelay {
   readonly secret = randomBytes(32).toString("base64");
   readonly address: string;
@@ -60,7 +60,7 @@ export class TurnRelay {
     return relay;
   }
 
-  /** As the operator, tells the relay of the game nodes; returns the response's status. */
+  /** As the operator, sends the game nodes to the relay. Returns the response's status. */
   async tell(
     addresses: readonly string[],
     { secret = this.secret, at = new Date() }: { secret?: string; at?: Date } = {},
@@ -72,7 +72,7 @@ export class TurnRelay {
     return response.status;
   }
 
-  /** Whether the program has ended by itself. */
+  /** True if the program has exited. */
   get hasEnded(): boolean {
     return this.#program.hasEnded;
   }
@@ -81,22 +81,22 @@ export class TurnRelay {
     return (await fetch(`http://${this.address}:${relayPorts.control}/readyz`)).ok;
   }
 
-  /** A figure of its metrics. */
+  /** Returns the value of a metric. */
   async metric(name: string): Promise<number> {
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(await this.metrics())?.[1]);
   }
 
-  /** All of them, as Prometheus reads them. */
+  /** Returns all metrics in Prometheus' text format. */
   async metrics(): Promise<string> {
     return (await fetch(`http://${this.address}:${relayPorts.control}/metrics`)).text();
   }
 
-  /** What it has written so far, line by line. */
+  /** Returns the lines that it has written so far. */
   logLines(): string[] {
     return readFileSync(this.#program.logFile, "utf8").trim().split("\n");
   }
 
-  /** As the API, makes credentials for a player, at a time that may be long ago. */
+  /** As the API, creates credentials for a player at the given time. */
   login(userId = "player", now = new Date(), secret = this.secret): { username: string; credential: string } {
     const turn = { relay: { urls: ["turn:unused"], secret }, lifetimeSeconds };
     const {
@@ -105,12 +105,12 @@ export class TurnRelay {
     return { username: server?.username ?? "", credential: server?.credential ?? "" };
   }
 
-  /** The same that ended a day before. */
+  /** Returns credentials that expired a day ago. */
   expiredLogin(): { username: string; credential: string } {
     return this.login("player", new Date(Date.now() - day * 1_000));
   }
 
-  /** A player's that end in so many seconds. */
+  /** Returns a player's credentials that expire in this many seconds. */
   loginThatEndsIn(seconds: number, userId: string): { username: string; credential: string } {
     return this.login(userId, new Date(Date.now() - (lifetimeSeconds - seconds) * 1_000));
   }

@@ -10,8 +10,8 @@ import {
 } from "./sampleRequest.ts";
 
 /**
- * Valid requests of a route, as the document describes them; things are mostly named as `known` has it, and a
- * body that is neither JSON nor a form is mostly `goodBody`.
+ * Returns valid requests of a route according to the document. Values mostly come from `known`, and bodies
+ * that are neither JSON nor a form are mostly `goodBody`.
  */
 export function validRequests(
   route: Route,
@@ -42,7 +42,7 @@ export function validRequests(
   }));
 }
 
-/** Values that a schema allows. */
+/** Returns values that a schema allows. */
 export function valuesOf(reference: Schema, known: KnownValues = {}): fc.Arbitrary<unknown> {
   const schema = resolved(reference);
   const choices = schema.anyOf ?? schema.oneOf;
@@ -139,7 +139,7 @@ function stringsOf(schema: Schema): fc.Arbitrary<string> {
   return shaped.filter(fits);
 }
 
-/** Whether a pattern only says which characters there must not be: then any text is a candidate. */
+/** Returns true if a pattern only excludes characters, so that any text may match. */
 function isExclusion(pattern: string): boolean {
   return /^\^(?:\(\?:)?\[\^/.test(pattern);
 }
@@ -175,7 +175,7 @@ function words(fields: unknown): Record<string, string> {
   );
 }
 
-/** HTTP itself carries no other header values, so no client can send them. */
+/** Removes header values that HTTP cannot transmit. */
 function sendable(headers: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(words(headers)).filter(

@@ -5,10 +5,10 @@ import type { OpenApiDocument } from "#api/http/openapi/document.ts";
 import { wholeInterface } from "./interfaceDocument.ts";
 import { strictlyObjects } from "./strictSchemas.ts";
 
-/** A response as a client saw it. */
+/** A response as received by a client. */
 export interface SeenResponse {
   method: string;
-  /** With its query. */
+  /** Path with its query. */
   path: string;
   status: number;
   headers: Headers;
@@ -27,7 +27,7 @@ interface Operation {
   responses: Record<string, Response>;
 }
 
-/** Holds responses to the OpenAPI document: status, media type, headers and every field of the body. */
+/** Compares responses with the OpenAPI document: status, media type, headers and every field of the body. */
 export class DocumentCheck {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #paths: { pattern: RegExp; isExact: boolean; operations: Record<string, Operation> }[];
@@ -44,7 +44,11 @@ export class DocumentCheck {
     }));
   }
 
-  /** Throws with all that differs from the document. */
+  /**
+   * Checks a response.
+   *
+   * @throws With all differences from the document.
+   */
   check(seen: SeenResponse): void {
     const problems = this.#problemsOf(seen);
     if (problems.length === 0) return;
@@ -78,7 +82,10 @@ export class DocumentCheck {
     return [...this.#headerProblems(response, headers), ...this.#bodyProblems(response, seen)];
   }
 
-  /** An exact path goes before one with parameters, as in the router. */
+  /**
+   * Returns the operations of a path. Exact paths take precedence over those with parameters, as in the
+   * router.
+   */
   #operationsAt(path: string): Record<string, Operation> | undefined {
     const fitting = this.#paths.filter(({ pattern }) => pattern.test(path));
     return (fitting.find(({ isExact }) => isExact) ?? fitting[0])?.operations;
@@ -140,9 +147,9 @@ const serverCodes = [
 ] as const;
 
 /**
- * A request that never reached a route gets nothing but a code and an id; a route's own error response with
- * such a code has a message. Partners' have a code and a message in either case, and the server's own end the
- * connection.
+ * Returns true for an error response of a request without a route, which has only a code and an id, while a
+ * route's own error response with such a code has a message. Partner errors have a code and a message in both
+ * cases, and the server's own errors close the connection.
  */
 function isBareErrorResponse({ method, path, status, headers, text }: SeenResponse): boolean {
   const body = parse(text);
@@ -182,7 +189,9 @@ function bareErrorResponseProblems({ status, headers, text }: SeenResponse): str
   ];
 }
 
-/** Addresses of the web app are not the interface's; its own files are tested where they are served. */
+/**
+ * Returns true for pages of the web app, which are not part of the interface; its files are tested elsewhere.
+ */
 function isPage({ headers }: SeenResponse, path: string): boolean {
   return (
     path !== "/api" &&
@@ -199,7 +208,9 @@ function parse(text: string): unknown {
   }
 }
 
-/** Responses and headers by value; schemas keep their references, which the validator follows. */
+/**
+ * Resolves references to responses and headers. Schemas keep their references, which the validator follows.
+ */
 function resolveAll(value: unknown, document: OpenApiDocument): unknown {
   if (Array.isArray(value)) return value.map((item) => resolveAll(item, document));
   if (typeof value !== "object" || value === null) return value;
@@ -218,7 +229,11 @@ function resolveAll(value: unknown, document: OpenApiDocument): unknown {
 
 let shared: DocumentCheck | undefined;
 
-/** Throws unless the response is as the document says. */
+/**
+ * Checks a response.
+ *
+ * @throws If it does not match the document.
+ */
 export function checkAgainstDocument(seen: SeenResponse): void {
   shared ??= new DocumentCheck(wholeInterface().document);
   shared.check(seen);

@@ -7,18 +7,18 @@ import { wholeInterface } from "./interfaceDocument.ts";
 import { ownedThings } from "./interfaceFixture.ts";
 import { sampleRequest } from "./sampleRequest.ts";
 
-/** A request with its name, ready to be sent. */
+/** A named request that is ready to be sent. */
 export interface NamedRequest {
   name: string;
   send: () => Promise<ApiResponse>;
 }
 
-/** Responses by the names of their requests. */
+/** Responses by request name. */
 export type NamedResponses = ReadonlyMap<string, ApiResponse>;
 
 /**
- * Returns each route's simplest request, from a client who may send it, about things of their own, and the
- * requests that these leave out.
+ * Returns the simplest request of each route from an authorized client with its own objects, and additional
+ * requests that these do not cover.
  */
 export async function everyRequest(api: TestApi): Promise<NamedRequest[]> {
   const { prisma } = api.deps.postgres;
@@ -72,7 +72,7 @@ export async function sendInOrder(requests: readonly NamedRequest[]): Promise<Na
   return responses;
 }
 
-/** Sends the requests all at once. */
+/** Sends the requests concurrently. */
 export async function sendAtOnce(requests: readonly NamedRequest[]): Promise<NamedResponses> {
   return new Map(
     await Promise.all(

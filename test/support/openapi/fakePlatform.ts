@@ -12,11 +12,11 @@ import { unknownNames } from "./interfaceFixture.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 import { loopbackIp } from "../processes/loopbackIp.ts";
 
-/** Who sends a route's requests, and what these are about. */
+/** The sender of a route's requests, and their targets. */
 export interface Sender {
   client: () => Promise<ApiClient>;
   known: KnownValues;
-  /** A body that does what the route is for, where its schema alone does not say how. */
+  /** A body with the route's purpose, if its schema alone does not define one. */
   goodBody?: unknown;
 }
 
@@ -38,12 +38,12 @@ const platformRoutes = [
 ] as const;
 type PlatformRoute = (typeof platformRoutes)[number];
 
-/** Whether a route can only do its work with more than the database. */
+/** Returns true if the route needs more than the database. */
 export function isPlatformRoute(name: string): name is PlatformRoute {
   return platformRoutes.some((route) => route === name);
 }
 
-/** A loopback address that stands for a session's pod: every pod's streamer has the same port. */
+/** The loopback address of all session pods, because every pod's streamer uses the same port. */
 const podIp = loopbackIp();
 
 const connectionTestEnv = {
@@ -58,8 +58,8 @@ const testSdpAnswer: TestSdpAnswer = {
 };
 
 /**
- * An API with a cluster in which sessions run, an object store, a streamer that takes every offer, and a
- * responder of connection tests.
+ * An API with a cluster of running sessions, an object store, a streamer that accepts every offer, and a
+ * responder for connection tests.
  */
 export class FakePlatform {
   readonly #api: TestApi;
@@ -103,7 +103,7 @@ export class FakePlatform {
       case "isReady":
         return { client: () => Promise.resolve(this.#api.anonymous()), known: {} };
       case "launchGame": {
-        // Who has launched has a session, and may not launch again.
+        // A player who has launched has a session, and cannot launch again.
         const { slug } = await aGame(deps);
         return {
           client: async () => this.#api.as(await aUser(deps)),
@@ -169,7 +169,7 @@ export class FakePlatform {
     }
   }
 
-  /** A player's slot with a save that is really stored. */
+  /** Creates a player with a slot that has a stored save. */
   async #storedSave(): Promise<{ user: TestUser; known: KnownValues }> {
     const { deps, minio } = this.#api;
     const { prisma } = deps.postgres;

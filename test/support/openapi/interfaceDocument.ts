@@ -4,7 +4,7 @@ import { buildDocument, type OpenApiDocument } from "#api/http/openapi/document.
 import type { Route } from "#api/http/route.ts";
 import { createRoutes } from "#api/routes.ts";
 
-/** A configuration with every default and no real store. */
+/** Returns a configuration with all defaults and no real stores. */
 export function configWith(env: Record<string, string> = {}): Config {
   return readConfig({
     DATABASE_URL: "postgres://joypod@127.0.0.1/none",
@@ -21,7 +21,7 @@ export function configWith(env: Record<string, string> = {}): Config {
 
 let made: { routes: readonly Route[]; document: OpenApiDocument } | undefined;
 
-/** The whole table and its document, made once. */
+/** Returns all routes and their document, created once. */
 export function wholeInterface(): { routes: readonly Route[]; document: OpenApiDocument } {
   const config = configWith();
   const routes = made?.routes ?? createRoutes(config);

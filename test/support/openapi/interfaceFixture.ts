@@ -12,16 +12,16 @@ import {
 import type { TestApi } from "../http/api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 
-/** A player with a running session, and a partner with the game that it plays. */
+/** A player with a running session, and the partner of its game. */
 export interface Owned {
   user: TestUser;
   partner: TestPartner;
   game: TestGame;
-  /** What a request must name to mean these. */
+  /** Values that refer to these objects in requests. */
   known: KnownValues;
 }
 
-/** The same names where nothing is behind them. */
+/** The same values, referring to nothing. */
 export const unknownNames: KnownValues = {
   slug: "no-such-game",
   gameSlug: "no-such-game",
@@ -35,7 +35,7 @@ export const unknownNames: KnownValues = {
   signInId: "0".repeat(64),
 };
 
-/** New rows, so that what a request does to them is nobody else's business. */
+/** Creates new rows, so that requests do not affect other tests. */
 export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   const [user, partner] = await Promise.all([aUser(deps), aPartner(deps)]);
   const game = await aGame(deps, { partnerId: partner.id });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { Route } from "#api/http/route.ts";
 import type { SampleRequest } from "./sampleRequest.ts";
 
-/** A change after which a valid request must be refused, and how. */
+/** A change that makes a valid request invalid, and the expected error. */
 export interface Mutation {
   what: string;
   statuses: readonly number[];
@@ -33,7 +33,7 @@ const impossibleNames = [
   "%E0%A4%A",
 ];
 
-/** What can be done to a route's requests. */
+/** Returns the possible mutations of a route's requests. */
 export function mutationsOf(route: Route): fc.Arbitrary<Mutation> {
   const possible = [
     ...(route.path.includes(":slug") ? [impossibleName(/:slug/)] : []),
@@ -82,7 +82,7 @@ const repeatedParameter: fc.Arbitrary<Mutation> = fc
 const injectedField: fc.Arbitrary<Mutation> = fc.constantFrom(...privileged).map((name) => ({
   what: `the field ${name}`,
   statuses: [400],
-  // By hand, because an object literal's __proto__ is no field of its own.
+  // Created explicitly, because `__proto__` in an object literal does not create a field.
   change: (request) => ({
     ...request,
     headers: json,
@@ -142,7 +142,7 @@ function fieldsOf({ body }: SampleRequest): string[] {
   );
 }
 
-/** One field is made wrong; a body without any gets one that nobody knows. */
+/** Changes one field. A body without fields gets an unknown one. */
 function changeField(request: SampleRequest, at: number, value: unknown): SampleRequest {
   const body = request.body as Record<string, unknown>;
   const names = Object.keys(body);

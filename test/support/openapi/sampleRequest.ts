@@ -11,11 +11,11 @@ export interface SampleRequest {
 }
 
 /**
- * Values by the name of a field or parameter, such as `slug`; the rest is made of the document's examples.
+ * Values by the name of a field or parameter, such as `slug`. Other values come from the document's examples.
  */
 export type KnownValues = Readonly<Record<string, string>>;
 
-/** As far as requests are made of it. */
+/** The parts of a schema that are used to build requests. */
 export interface Schema {
   $ref?: string;
   type?: string;
@@ -42,7 +42,7 @@ interface Operation {
   requestBody?: { content: Record<string, { schema?: Schema }> };
 }
 
-/** The simplest valid request of a route: what it requires and nothing else. */
+/** Returns the simplest valid request of a route, with only what it requires. */
 export function sampleRequest(route: Route, known: KnownValues): SampleRequest {
   const { parameters = [], requestBody } = operationOf(route);
   const valueOf = (name: string, schema: Schema): string => known[name] ?? String(sampleOf(schema, known));
@@ -66,7 +66,7 @@ export function sampleRequest(route: Route, known: KnownValues): SampleRequest {
   };
 }
 
-/** The document's part for a route. */
+/** Returns the operation of a route in the document. */
 export function operationOf({ method, path, name }: Route): Operation {
   const item = wholeInterface().document.paths?.[documentPath(path)] as Record<string, Operation> | undefined;
   const operation = item?.[method.toLowerCase()];
@@ -74,7 +74,7 @@ export function operationOf({ method, path, name }: Route): Operation {
   return operation;
 }
 
-/** A schema by value. */
+/** Returns the schema with its reference resolved. */
 export function resolved(schema: Schema): Schema {
   if (schema.$ref === undefined) return schema;
   const name = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
@@ -83,7 +83,7 @@ export function resolved(schema: Schema): Schema {
   return resolved(found);
 }
 
-/** Whether bodies of the type are sent as they are: neither JSON nor the fields of a form. */
+/** Returns true if bodies of the media type are sent unchanged, neither as JSON nor as a form. */
 export function isPlain(type: string): boolean {
   return type !== "application/json" && type !== "application/x-www-form-urlencoded";
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { TestApi } from "../http/api.ts";
 
-/** Tables whose rows requests may touch just by being made: who was last seen, who tried what. */
+/** Tables that any request may change: last-seen times and attempts. */
 const bookkeeping = new Set([
   "audit_events",
   "auth_sessions",
@@ -10,10 +10,7 @@ const bookkeeping = new Set([
   "_prisma_migrations",
 ]);
 
-/**
- * A digest of every row that means something, by table: two of them are equal when nothing was changed
- * between.
- */
+/** Returns a digest of all significant rows by table. Two digests are equal if nothing has changed. */
 export async function stateOf(api: TestApi): Promise<Record<string, string>> {
   const tables = Object.entries(await rowsOf(api)).filter(([name]) => !bookkeeping.has(name));
   return Object.fromEntries(
@@ -21,7 +18,7 @@ export async function stateOf(api: TestApi): Promise<Record<string, string>> {
   );
 }
 
-/** All that Postgres and Redis keep, as text, for the proof that something is not among it. */
+/** Returns everything in Postgres and Redis as text, to check that something is not stored. */
 export async function everythingStored(api: TestApi): Promise<string> {
   const { redis } = api.deps;
   const kept = await Promise.all(
@@ -33,7 +30,7 @@ export async function everythingStored(api: TestApi): Promise<string> {
   return JSON.stringify([await rowsOf(api), kept]);
 }
 
-/** Every table's rows, as text. */
+/** Returns every table's rows as text. */
 export async function rowsOf({ deps }: TestApi): Promise<Record<string, string[]>> {
   const { pool } = deps.postgres;
   const { rows: tables } = await pool.query<{ name: string }>(

@@ -1,6 +1,6 @@
 /**
- * The document with every object closed: clients must bear new fields, but a response with a field that
- * nobody described is a leak.
+ * Returns the document with every object closed. Clients must accept new fields, but an undocumented field in
+ * a response is a leak.
  */
 export function strictlyObjects<T>(document: T): T {
   return close(document) as T;

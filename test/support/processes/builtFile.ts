@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { repositoryRoot } from "./programs.ts";
 
 /**
- * Returns whether a built file, by its path under the root, is there and of the sources in these folders as
- * they are: what is built beside it is none.
+ * Returns true if a built file (a path in the repository) exists and is newer than the sources in these
+ * folders, ignoring build outputs in them.
  */
 export function isBuiltOf(file: string, folders: readonly string[]): boolean {
   const builtAt = statSync(join(repositoryRoot, file), { throwIfNoEntry: false })?.mtimeMs;

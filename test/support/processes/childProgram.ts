@@ -11,22 +11,20 @@ import { eventually } from "../clocks/eventually.ts";
 export interface ChildProgramOptions {
   command: string;
   args: string[];
-  /** Runs as this user when we are root. */
+  /** User to run as if this process is root. */
   uid?: number;
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** Resolves once the program serves. */
+  /** Resolves to true once the program serves. */
   isReady: () => Promise<boolean>;
-  /** What to install when the command is missing. */
+  /** What to install if the command is missing. */
   install: string;
   readyTimeoutMs?: number;
 }
 
-/**
- * A server that tests use: it never keeps the test process alive and dies with it, even when that is killed.
- */
+/** A server for tests. It never keeps the test process alive, and ends with it even if that is killed. */
 export class ChildProgram {
-  /** Dealt with by one listener, however many there are. */
+  /** All instances, for a single exit listener. */
   static readonly #all = new Set<ChildProgram>();
   static {
     process.once("exit", () => ChildProgram.#all.forEach((program) => program.#discard()));
@@ -41,7 +39,7 @@ export class ChildProgram {
     ChildProgram.#all.add(this);
   }
 
-  /** Starts it and waits until it serves; also after a stop. */
+  /** Starts it and waits until it serves. Works again after a stop. */
   async start(): Promise<void> {
     const { command, args, uid, cwd, env, isReady, install, readyTimeoutMs = 30_000 } = this.#options;
     if (spawnSync("sh", ["-c", `command -v -- "$0"`, command]).status !== 0)
@@ -83,25 +81,25 @@ export class ChildProgram {
     return pid;
   }
 
-  /** Whether it runs no more, whoever ended it, or has never been started. */
+  /** True if it has ended for any reason, or was never started. */
   get hasEnded(): boolean {
     return (
       this.#process === undefined || this.#process.exitCode !== null || this.#process.signalCode !== null
     );
   }
 
-  /** Sends a signal, such as SIGSTOP to make it hang. */
+  /** Sends a signal, such as SIGSTOP to freeze it. */
   signal(signal: NodeJS.Signals): void {
     this.#process?.kill(signal);
   }
 
-  /** Kills it and waits for its end. */
+  /** Kills it and waits until it has ended. */
   async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
     if (child?.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
-    // Outside of a test runner nothing else may keep the process alive until then.
+    // Outside a test runner, nothing else may keep the process alive until then.
     child.ref();
     child.kill(signal);
     await ended;
@@ -114,19 +112,19 @@ export class ChildProgram {
 }
 
 /**
- * Below those that the system gives out by itself (from 32768), so that no connection and no server on port 0
- * takes one, also while its program is stopped.
+ * Below the ephemeral ports (from 32768), so that no connection and no server on port 0 takes one, even while
+ * its program is stopped.
  */
 const firstPort = 20_000;
 const portCount = 10_000;
 const portsGiven = new Set<number>();
 
-/** A TCP port that was free a moment ago, and is given once. */
+/** Returns a TCP port that was free a moment ago. Each port is returned only once. */
 export function freePort(): Promise<number> {
   return givenOnce((port) => isFree(() => createServer().listen(port)));
 }
 
-/** A UDP port that was free a moment ago, and is given once. */
+/** Returns a UDP port that was free a moment ago. Each port is returned only once. */
 export function freeUdpPort(): Promise<number> {
   return givenOnce((port) => isFree(() => createSocket("udp4").bind(port)));
 }

@@ -2,10 +2,7 @@ import { join } from "node:path";
 import { isBuiltOf } from "./builtFile.ts";
 import { repositoryRoot } from "./programs.ts";
 
-/**
- * The programs of the control plane's image that tests start: their bundles by name, and what these are made
- * from.
- */
+/** Bundled programs of the control plane's image that tests start, and the sources of their bundles. */
 const ofApi = [
   "api/src",
   "packages/archive/src",
@@ -42,8 +39,8 @@ export type ControlPlaneProgram = keyof typeof programs;
 const found = new Map<string, string>();
 
 /**
- * Returns the file of a program, under the root: the bundle that its image runs, which starts in a third of
- * the time, where one is built of the sources as they are now (`make test` builds it), else the source.
+ * Returns the path of a program in the repository: its bundle, which starts three times as fast, if it is up
+ * to date (`make test` builds it), otherwise its source.
  */
 export function controlPlaneProgram(name: ControlPlaneProgram): string {
   const file = found.get(name) ?? currentFile(name);
@@ -51,7 +48,7 @@ export function controlPlaneProgram(name: ControlPlaneProgram): string {
   return file;
 }
 
-/** Returns the command and the first arguments of the `joypod` command line, in the same way. */
+/** Returns the command and the first arguments of the `joypod` command line, chosen in the same way. */
 export function joypodProgram(): string[] {
   const file = controlPlaneProgram("joypod");
   return file === programs.joypod.source

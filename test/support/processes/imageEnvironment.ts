@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { repositoryRoot } from "./programs.ts";
 
-/** How the control plane's image sets up the C library, which decides over much of a program's memory. */
+/** Returns the C library settings of the control plane's image, which strongly affect a program's memory. */
 export function imageEnvironment(): Record<string, string> {
   const dockerfile = readFileSync(join(repositoryRoot, "images/control-plane/Dockerfile"), "utf8");
   const variables = [...dockerfile.matchAll(/(?<=^ENV .*)(MALLOC_\w+)=(\S+)/gm)];

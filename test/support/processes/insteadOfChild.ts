@@ -1,6 +1,6 @@
 /**
- * The environment with which a forked child of Node runs this text in the place of its own program, for good
- * unless it ends itself.
+ * Returns an environment in which a forked child of Node runs this text instead of its program, and stays
+ * alive unless it exits.
  */
 export function insteadOfChild(program: string): { NODE_OPTIONS: string } {
   const forGood = "await new Promise(() => setInterval(() => undefined, 1_000));";

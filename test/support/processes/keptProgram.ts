@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A program of ours that is started again whenever it ends, as a kubelet does. */
+/** A program that is restarted whenever it exits, like by a kubelet. */
 export class KeptProgram {
   readonly #file: string;
   readonly #options: { cwd: string; env: NodeJS.ProcessEnv };
   readonly #running: Promise<void>;
   #child: ChildProcess | undefined;
   #isStopped = false;
-  /** What it has written so far, over all its starts. */
+  /** Output of all its runs. */
   output = "";
-  /** How often it was started again. */
+  /** Number of restarts. */
   restarts = -1;
 
   private constructor(file: string, options: { cwd: string; env: NodeJS.ProcessEnv }) {
@@ -20,12 +20,12 @@ export class KeptProgram {
     this.#running = this.#run();
   }
 
-  /** Starts it with this Node. */
+  /** Starts it with this process' Node. */
   static start(file: string, options: { cwd: string; env: NodeJS.ProcessEnv }): KeptProgram {
     return new KeptProgram(file, options);
   }
 
-  /** Kills it, for good. */
+  /** Kills it without restarting it. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#child?.kill("SIGKILL");
@@ -36,7 +36,7 @@ export class KeptProgram {
     const pauseMs = 1_000;
     while (!this.#isStopped) {
       this.restarts++;
-      // It ends with us, even when we are killed.
+      // Ends with this process, even if that is killed.
       const child = spawn("setpriv", ["--pdeathsig=KILL", "--", process.execPath, this.#file], {
         ...this.#options,
         stdio: ["ignore", "pipe", "pipe"],

@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 
 /**
- * An address of this machine's alone that no other test has, to listen at a port which may not be chosen, as
- * a pod does; there are 8 million. Nothing listens there yet.
+ * Returns an unused loopback address (of 8 million), for servers with a fixed port such as those in pods.
+ * Nothing listens on it yet.
  */
 export function loopbackIp(): string {
   return `127.${randomInt(128, 256)}.${randomInt(256)}.${randomInt(1, 255)}`;

@@ -5,19 +5,19 @@ import { imageEnvironment } from "./imageEnvironment.ts";
 import { repositoryRoot } from "./programs.ts";
 
 export interface OperatorProcessOptions {
-  /** What it is configured with, its kubeconfig included. */
+  /** Environment, including KUBECONFIG. */
   env: Record<string, string>;
-  /** Its pod's name, by which it holds the lease. */
+  /** Name of its pod, which is its identity in the lease. */
   identity: string;
-  /** Its file under the root. */
+  /** Path of the program in the repository. */
   program?: string;
   readyTimeoutMs?: number;
 }
 
-/** The operator as image and chart start it, in a process of its own. */
+/** The operator as started by image and chart, in a separate process. */
 export class OperatorProcess {
   readonly identity: string;
-  /** Where it tells its health and metrics. */
+  /** URL of its health and metrics. */
   readonly url: string;
   readonly #program: ChildProgram;
 
@@ -27,7 +27,7 @@ export class OperatorProcess {
     this.#program = program;
   }
 
-  /** Resolves once it is ready: it has read what it watches, and may lead or stand by. */
+  /** Resolves once it is ready: its watches are synced, and it may lead or stand by. */
   static async start({
     env,
     identity,
@@ -58,12 +58,12 @@ export class OperatorProcess {
     return this.#program.pid;
   }
 
-  /** Ends it as a crash would, or as told, and waits for its end. */
+  /** Kills it like a crash, or with the given signal, and waits until it has exited. */
   async stop(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     await this.#program.stop(signal);
   }
 
-  /** Starts it again, at the same address. */
+  /** Starts it again on the same address. */
   async start(): Promise<void> {
     await this.#program.start();
   }

@@ -7,16 +7,16 @@ const run = promisify(execFile);
 /** Root of the repository. */
 export const repositoryRoot = join(import.meta.dirname, "../../..");
 
-/** For servers in Go: they collect garbage a quarter as often, and take more memory instead. */
+/** For Go servers: fewer garbage collections, more memory. */
 export const rareCollections = { GOGC: "400" } as const;
-/** For commands in Go, which end before garbage matters. */
+/** For Go commands, which exit before garbage matters. */
 export const noCollections = { GOGC: "off" } as const;
 
 const paths = new Map<string, Promise<string>>();
 
 /**
- * Path of a program of tools/programs (etcd, kube-apiserver, kubectl, helm, minio …); builds it when it is
- * not cached.
+ * Returns the path of a program of tools/programs (etcd, kube-apiserver, kubectl, helm, minio …). Builds it
+ * if it is not cached.
  */
 export function programPath(name: string): Promise<string> {
   const path = paths.get(name) ?? findProgram(name);

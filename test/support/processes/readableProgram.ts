@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { repositoryRoot } from "./programs.ts";
 
-/** Node and a program of the repository, as another user can read them. */
+/** Paths of Node and a program of the repository that another user can read. */
 export interface ReadableProgram {
   node: string;
   program: string;
@@ -19,8 +19,8 @@ await build({
 });`;
 
 /**
- * Returns the program where it lies when that user may read it there, as in most clones; otherwise a bundled
- * copy, which goes with this process.
+ * Returns the program if that user may read it, as in most clones. Otherwise returns a bundled copy, which is
+ * removed when this process exits.
  */
 export function readableProgram(path: string, uid: number): ReadableProgram {
   const there = { node: process.execPath, program: join(repositoryRoot, path) };

@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 const folders = new Set<string>();
 
-/** Makes a fresh folder, which goes with all that is in it when this process ends; returns its path. */
+/** Creates a folder that is removed with its contents when this process exits. Returns its path. */
 export function temporaryFolder(purpose: string): string {
-  // One listener, however many there are.
+  // A single listener for all folders.
   if (folders.size === 0)
     process.once("exit", () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
   const folder = mkdtempSync(join(tmpdir(), `joypod-${purpose}-`));

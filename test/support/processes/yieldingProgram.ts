@@ -3,14 +3,14 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 /**
- * In a session of its own, as the kernel may weigh processes by their sessions; elsewhere its priority
- * counts.
+ * Lowers the priority of its session, because the kernel may schedule by session (autogroup), and its own
+ * priority otherwise.
  */
 const startLast = '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 19 "$@"';
 
 /**
- * Runs a program to its end on what of the processors nothing else wants, as if it ran on a machine of its
- * own. Rejects when it fails, or takes longer than `timeoutMs`.
+ * Runs a program with the lowest priority, as if it ran on another machine. Rejects if it fails, or takes
+ * longer than `timeoutMs`.
  */
 export async function runYielding(
   program: string,
