@@ -56,9 +56,7 @@ async function compareFirsts(pool: pg.Pool): Promise<BenchRow[]> {
       () => listCatalogGames(pool, user, query),
       () => plainPage(pool, query),
     );
-    rows.push(
-      atLeastRow(`A5 ${name} for the first time, ILIKE + OFFSET`, median(ours), median(peer), target),
-    );
+    rows.push(atLeastRow(`A5 ${name}, first query, ILIKE + OFFSET`, median(ours), median(peer), target));
   }
   return rows;
 }

@@ -58,7 +58,7 @@ export async function measureSound(): Promise<BenchRow[]> {
         ),
         60,
       ),
-      belowRow("P11 sound and picture apart, p95", percentile(apart, 0.95), 40),
+      belowRow("P11 offset of sound and picture, p95", percentile(apart, 0.95), 40),
       belowShareRow("P11 sound concealed at 2 % loss", concealed, played, 0.005),
     ];
   } finally {

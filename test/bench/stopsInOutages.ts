@@ -42,7 +42,7 @@ export async function measureStopsInOutages(): Promise<BenchRow[]> {
         lost,
         0,
       ),
-      belowRow("R5 stop → player free p99, the same stops", percentile(freeMs, 0.99), freeMsMax),
+      belowRow("R5 stop → player free p99, same stops", percentile(freeMs, 0.99), freeMsMax),
     ];
   } finally {
     await scaleStore(installed, 1);

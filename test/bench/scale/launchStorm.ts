@@ -71,7 +71,7 @@ export async function measureLaunchStorm(): Promise<BenchRow[]> {
         statuses.filter((own) => own.filter((status) => status === 202).length !== 1).length,
         0,
       ),
-      countRow("R4 sessions more or less than players, the same launches", Math.abs(active - players), 0),
+      countRow("R4 difference of sessions and players, same launches", Math.abs(active - players), 0),
     ];
   } finally {
     for (const { agent } of launchers) agent.destroy();

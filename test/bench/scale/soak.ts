@@ -208,7 +208,7 @@ function leftoverRows({ pods, sessions, rows, folders, slots }: Leftovers): Benc
     countRow("R7 GameSessions left over", sessions, 0),
     countRow("R7 rows not recorded", rows, 0),
     countRow("R7 folders left over on nodes", folders, 0),
-    countRow("R7 slots and ports not given back", slots, 0),
+    countRow("R7 slots and ports not released", slots, 0),
   ];
 }
 
@@ -220,7 +220,7 @@ async function invariantRow(watch: InvariantWatch): Promise<BenchRow> {
       return 1;
     },
   );
-  return countRow("R7 runs in which an invariant broke", broken, 0);
+  return countRow("R7 runs with a violated invariant", broken, 0);
 }
 
 /**
@@ -253,7 +253,7 @@ function growthRows(samples: ReadonlyMap<string, Samples>): BenchRow[] {
           target: `≤ ${memoryRatioMax}`,
           isPassed: memory <= memoryRatioMax,
         },
-        countRow(`R7 ends of ${name}, which nobody killed`, ends, 0),
+        countRow(`R7 unexpected exits of ${name}`, ends, 0),
         countRow(
           `R7 descriptors of ${name}, more in the last quarter`,
           Math.max(0, median(lastQuarter(descriptors)) - median(firstQuarter(descriptors))),

@@ -85,7 +85,7 @@ function throughputRows(ours: number, limit: number, naive: number): BenchRow[] 
   const rate = (value: number): string => `${value.toFixed(1)}/s`;
   return [
     {
-      id: "O1 lives on 100 nodes, the same writes alone",
+      id: "O1 lives on 100 nodes, same writes only",
       ours: rate(ours),
       peer: "-",
       limit: rate(limit),

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { timerSleep } from "./timerSleep.ts";
 
-/** A clock that stands still until it is moved. */
+/** A clock that advances only on request. */
 export class FakeClock implements Clock {
   #elapsedMs = 0;
   readonly #startedAt: Date;
@@ -19,7 +19,7 @@ export class FakeClock implements Clock {
     return this.#elapsedMs;
   }
 
-  /** Timers that are set, for the proof that none is left. */
+  /** Number of pending timers, to check that none is left. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
@@ -34,7 +34,7 @@ export class FakeClock implements Clock {
     return { cancel: () => void this.#timers.delete(timer) };
   }
 
-  /** Moves time on; what falls due runs in order, and promises settle in between. */
+  /** Advances time. Due timers fire in order, and promises settle in between. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#elapsedMs + ms;
     await settle();
@@ -53,7 +53,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything that has been resolved run on. */
+/** Waits until all resolved promises have been processed. */
 export async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

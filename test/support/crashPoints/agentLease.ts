@@ -2,13 +2,10 @@ import { expect } from "chai";
 import { eventually } from "../clocks/eventually.ts";
 import type { OperatorFixture } from "../fixtures/operatorFixture.ts";
 
-/**
- * Longer than the time between two renewals, and once more, as an agent that starts may find none that it may
- * renew.
- */
+/** Longer than two renewal intervals, because a starting agent may find no Lease that it may renew. */
 const renewalMs = 40_000;
 
-/** The Lease of a fixture's first node, by which its agent is heard. */
+/** The Lease of a fixture's first node, which its agent renews. */
 export class AgentLease {
   readonly #fixture: OperatorFixture;
   #former: string | undefined;
@@ -18,13 +15,13 @@ export class AgentLease {
     this.#fixture = fixture;
   }
 
-  /** The agent has ended. The next one says in the GameNode that it lives before it does so here. */
+  /** Call it when the agent has ended. The next agent reports in the GameNode before it renews the Lease. */
   async ended(): Promise<void> {
     this.#former = await this.#renewTime();
     this.#isAwaited = true;
   }
 
-  /** Resolves once the agent that runs is heard by it. */
+  /** Resolves once the running agent has renewed it. */
   async awaitRenewal(): Promise<void> {
     if (!this.#isAwaited) return;
     await eventually(async () => (await this.#renewTime()) !== this.#former, {
@@ -34,7 +31,7 @@ export class AgentLease {
     this.#isAwaited = false;
   }
 
-  /** Throws when it was renewed within that time, or never. */
+  /** Expects no renewal within this time, but an earlier one. */
   async expectSilence(seconds: number): Promise<void> {
     expect(
       Date.now() - Date.parse((await this.#renewTime()) ?? ""),

@@ -2,21 +2,21 @@ import { expect } from "chai";
 import { boundsOf, crashPointsOf, Sweep, titleOf, type SweptWrites } from "./sweep.ts";
 import type { Program, Store, WriteCount } from "./strike.ts";
 
-/** Writes that come with time and not with a life: they are swept where a program's table has them. */
+/** Periodic writes, which are swept only if a program's table lists them. */
 const periodic: Readonly<Record<Program, ReadonlySet<string>>> = {
-  // A process that starts anew sends a script whole, once, and the first one of all makes the lease.
+  // A new process sends each script completely once, and the first one creates the lease.
   api: new Set(["POST leases", "PUT leases", "EVAL", "find-idle"]),
   operator: new Set(["POST leases", "PUT leases", "POST events", "PATCH events"]),
   nodeAgent: new Set(["PATCH leases", "POST events", "PATCH events"]),
 };
 
 /**
- * Declares one test for each fault at each of these writes of one program, and one that there are as many as
- * expected, and no others.
+ * Declares one test for each fault at each of these writes of a program, and one that checks that there are
+ * exactly these writes.
  */
 export function describeSweep(program: Program, title: string, writes: SweptWrites): void {
   describe(`${title}, with one fault at one of its writes,`, function () {
-    // A life that does not heal is given up long before that.
+    // A life that does not recover is aborted long before this.
     this.timeout(30 * 60_000);
     const points = crashPointsOf(program, writes);
     const sweep = new Sweep(points);

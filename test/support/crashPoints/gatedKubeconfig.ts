@@ -9,8 +9,8 @@ interface Kubeconfig {
 }
 
 /**
- * Starts a gate before the API server that a kubeconfig names, and writes one that leads through it: the
- * program has the same rights behind it.
+ * Starts a gate in front of a kubeconfig's API server, and writes a kubeconfig for the gate with the same
+ * rights.
  */
 export async function writeGatedKubeconfig({
   gate,

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Gate, Program } from "./strike.ts";
 
-/** A message of PostgreSQL's protocol, version 3, with its type and length. */
+/** A message of PostgreSQL's protocol version 3, with type and length. */
 interface Frame {
   type: string;
   bytes: Buffer;
   body: Buffer;
 }
 
-/** The frames of a stream of bytes. The first of a client has no type. */
+/** Reads the frames of a byte stream. The first frame of a client has no type. */
 class FrameReader {
   #rest: Buffer = Buffer.alloc(0);
   #isFirst: boolean;
@@ -38,7 +38,7 @@ class FrameReader {
   }
 }
 
-/** What a batch of messages asks of the server: one statement, as our programs send them. */
+/** The statement in a batch of messages. Our programs send one per batch. */
 interface Statement {
   name: string;
   text: string;
@@ -47,8 +47,8 @@ interface Statement {
 const writing = /\b(INSERT INTO|DELETE FROM|UPDATE)\s+(?:ONLY\s+)?(?:"?public"?\.)?"?([a-z_]+)"?/i;
 
 /**
- * Starts a gate between one program and a database; returns the address to use. What a transaction writes
- * counts at its COMMIT, where it becomes true.
+ * Starts a gate between a program and a database, and returns its URL. The writes of a transaction count at
+ * its COMMIT, when they take effect.
  */
 export async function startPostgresGate({
   gate,
@@ -89,7 +89,8 @@ export async function startPostgresGate({
 }
 
 /**
- * One connection of the program. It sends a batch of messages, waits for the response, and sends the next.
+ * A connection of the program, which sends a batch of messages, waits for the response, and then sends the
+ * next.
  */
 class GatedConnection {
   readonly #gate: Gate;
@@ -97,10 +98,10 @@ class GatedConnection {
   readonly #client: Socket;
   readonly #upstream: Socket;
   readonly #statements = new Map<string, string>();
-  /** What the open transaction has written; undefined outside of one. */
+  /** Writes of the open transaction; undefined outside of one. */
   #written: string[] | undefined;
   #batch: Frame[] = [];
-  /** The response to the batch that was sent last. */
+  /** The response to the last batch. */
   #response: { frames: Frame[]; done: PromiseWithResolvers<Frame[]> } | undefined;
   #turn: Promise<void> = Promise.resolve();
 
@@ -120,7 +121,7 @@ class GatedConnection {
 
   #receive(frame: Frame): void {
     this.#batch.push(frame);
-    // A simple query and a Sync are responded to as a whole; the rest of a batch comes before.
+    // The database responds to a simple query or a Sync as a whole; other messages belong to the same batch.
     if (frame.type !== "Q" && frame.type !== "S") {
       if (["startup", "X", "H", "p"].includes(frame.type))
         this.#upstream.write(Buffer.concat(this.#batch.splice(0).map(({ bytes }) => bytes)));
@@ -140,7 +141,7 @@ class GatedConnection {
   }
 
   async #apply(batch: readonly Frame[]): Promise<Frame[]> {
-    // A transaction that is frozen for long is ended by the database.
+    // The database ends transactions that are frozen for long.
     if (this.#upstream.destroyed) throw new Error("The database has closed the connection.");
     const done = Promise.withResolvers<Frame[]>();
     const onClose = (): void => done.reject(new Error("The database has closed the connection."));
@@ -184,8 +185,8 @@ class GatedConnection {
   }
 
   /**
-   * Returns what the batch writes for good; undefined for what reads, or may still be rolled back. A
-   * transaction has the name of the first that it writes.
+   * Returns the name of the write that the batch makes permanent, or undefined for reads and uncommitted
+   * writes. A transaction is named after its first write.
    */
   #writeOf({ name, text }: Statement): string | undefined {
     if (/^COMMIT/i.test(text))
@@ -217,7 +218,7 @@ class GatedConnection {
     this.#client.write(Buffer.concat(frames.map(({ bytes }) => bytes)));
   }
 
-  /** As a server does that an admin restarts. */
+  /** Responds like a server that an admin restarts. */
   #refuse(): void {
     const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"]
       .map((field) => `${field}\0`)
@@ -244,14 +245,14 @@ function isWriting(text: string): boolean {
   return writing.test(text.replaceAll(/\b(FOR( NO KEY)?|DO) UPDATE\b/gi, ""));
 }
 
-/** Statements of ours have names; Prisma's are named by what they do. */
+/** Returns the name of a statement. Prisma's are named after their effect. */
 function nameOf({ name, text }: Statement): string {
   if (name !== "") return name;
   const [, verb = "", table = ""] = writing.exec(text) ?? [];
   return `${verb.split(" ")[0]?.toLowerCase() ?? ""} ${table}`;
 }
 
-/** A COMMIT of a transaction that has failed is one that rolls back. */
+/** Returns false for a COMMIT of a failed transaction, which rolls back. */
 function isEffective(response: readonly Frame[]): boolean {
   return response.some(
     ({ type, body }) =>

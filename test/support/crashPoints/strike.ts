@@ -1,83 +1,83 @@
 /** A program whose writes are swept. */
 export type Program = "api" | "operator" | "nodeAgent";
 
-/** Where a program writes. */
+/** A store that programs write to. */
 export type Store = "cluster" | "database" | "object store" | "redis";
 
-/** A write as it comes in at one of the gates. */
+/** A write that arrives at a gate. */
 export interface Write {
   program: Program;
   store: Store;
-  /** What is written, such as `PATCH gamesessions/status`. */
+  /** Kind of write, such as `PATCH gamesessions/status`. */
   what: string;
 }
 
-/** What may happen around one write. */
+/** Faults at a write. */
 export type FaultMode =
   /** The program is killed; the write never arrives. */
   | "killed before"
-  /** The write is carried out, and the program killed before it hears so. */
+  /** The write is carried out, and the program is killed before it receives the response. */
   | "killed after"
-  /** The store refuses and changes nothing. */
+  /** The store rejects the write and changes nothing. */
   | "refused"
-  /** The write is carried out, and the connection breaks before the response comes. */
+  /** The write is carried out, and the connection breaks before the response. */
   | "response lost"
   /**
-   * A proxy on the way sends the request twice, as they do after a broken connection; the program hears the
-   * second response. HTTP alone has such proxies.
+   * A proxy sends the request twice, as after a broken connection, and the program receives the second
+   * response. Only HTTP has such proxies.
    */
   | "duplicated"
   /**
-   * The program is frozen with the write on its way until its lease has passed to another; then the write
-   * arrives, and the program goes on.
+   * The program is frozen with the write in flight until another replica has its lease. Then the write
+   * arrives, and the program resumes.
    */
   | "frozen";
 
-/** The one write that a fault strikes: the nth of its kind since the gates were armed. */
+/** The write that a fault affects: the nth of its kind since the gates were armed. */
 export interface CrashPoint extends Write {
   nth: number;
   mode: FaultMode;
-  /** Not each life brings it. */
+  /** True if the write does not occur in every life. */
   isRare?: boolean;
 }
 
-/** What the gate does to the program at its crash point. */
+/** Injects faults into the program at its crash point. */
 export interface Executioner {
-  /** Resolves when the program is dead; whoever calls it sees to its next start. */
+  /** Kills the program. Resolves when it is dead; the caller must restart it. */
   kill(program: Program): Promise<void>;
-  /** Freezes the program; resolves when whatever it held by a lease is another's. */
+  /** Freezes the program. Resolves when other replicas hold its leases. */
   freeze(program: Program): Promise<void>;
   wake(program: Program): void;
 }
 
-/** How a gate lets its write through, or does not. */
+/** How a gate handles a write. */
 export interface Passage<T> {
-  /** Carries the write out and returns the response. */
+  /** Carries out the write and returns the response. */
   apply: () => Promise<T>;
   reply: (response: T) => void;
-  /** Responds that the store failed, without having asked it. */
+  /** Responds with an error of the store without forwarding the write. */
   refuse: () => void;
-  /** Breaks the connection. */
+  /** Closes the connection. */
   cut: () => void;
 }
 
 /** A write that has arrived. */
 export interface Arrival {
-  /** Its number among those of its kind. */
+  /** Its number among the writes of its kind. */
   nth: number;
-  /** Set when it is the one that the fault strikes. */
+  /** Set if the fault affects this write. */
   mode: FaultMode | undefined;
-  /** Called with whether the write has changed anything. */
+  /** Reports whether the write has changed anything. */
   settle(isEffective: boolean): void;
 }
 
-/** A kind of write, and how often it came. */
+/** A kind of write, and how often it occurred. */
 export interface WriteCount extends Write {
-  /** Numbers of those that changed something. */
+  /** Numbers of the writes that changed something. */
   effective: number[];
 }
 
-/** Numbers the writes of all programs of one platform, and says which one is struck. */
+/** Counts the writes of all programs of a platform, and determines which one the fault affects. */
 export class Gate {
   readonly #executioner: Executioner;
   #counts = new Map<string, WriteCount & { arrived: number }>();
@@ -90,7 +90,7 @@ export class Gate {
     this.#executioner = executioner;
   }
 
-  /** Counts anew, and strikes at this point; without one nothing is struck. */
+  /** Resets the counts, and injects the fault at this point, if given. */
   arm(point?: CrashPoint): void {
     this.#counts = new Map();
     this.#point = point;
@@ -98,22 +98,22 @@ export class Gate {
     this.#failure = undefined;
   }
 
-  /** Strikes no more. */
+  /** Injects no more faults. */
   disarm(): void {
     this.#point = undefined;
   }
 
-  /** Whether the crash point was come to. */
+  /** True if the crash point was reached. */
   get hasStruck(): boolean {
     return this.#struck;
   }
 
-  /** Why nobody took over from the program that was to be frozen; undefined when somebody did. */
+  /** Returns why no replica took over from the frozen program, or undefined if one did. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** All writes since the gate was armed, by kind. */
+  /** Returns all writes since the gate was armed, by kind. */
   counts(): WriteCount[] {
     return [...this.#counts.values()].map(({ program, store, what, effective }) => ({
       program,
@@ -123,7 +123,7 @@ export class Gate {
     }));
   }
 
-  /** Called by the gates with each write, before it is passed on. */
+  /** Called by the gates for each write before it is forwarded. */
   arrive(write: Write): Arrival {
     const key = keyOf(write);
     const count = this.#counts.get(key) ?? { ...write, arrived: 0, effective: [] };
@@ -141,12 +141,12 @@ export class Gate {
     };
   }
 
-  /** Resolves when the fault is over: a frozen program goes on. */
+  /** Resolves when the fault is over and a frozen program has resumed. */
   async over(): Promise<void> {
     await this.#carryingOut.catch(() => undefined);
   }
 
-  /** Lets the fault happen to a write that is struck. */
+  /** Injects the fault into an affected write. */
   carryOut<T>(program: Program, mode: FaultMode, passage: Passage<T>): Promise<void> {
     const carriedOut = this.#carryOut(program, mode, passage);
     this.#carryingOut = carriedOut;

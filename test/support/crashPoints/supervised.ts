@@ -1,6 +1,6 @@
 import { eventually } from "../clocks/eventually.ts";
 
-/** A program that can be ended and started again. */
+/** A program that can be stopped and started. */
 export interface Startable {
   start(): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
@@ -9,10 +9,10 @@ export interface Startable {
 }
 
 const lookMs = 25;
-/** A program may be killed while it starts; one that never starts is broken. */
+/** Maximum number of starts: a program may be killed while it starts, but one that never starts is broken. */
 const startsMax = 4;
 
-/** A program that is started again whenever it has ended, as the kubelet does. */
+/** Restarts a program whenever it exits, like the kubelet. */
 export class Supervised {
   readonly #program: Startable;
   readonly #name: string;
@@ -25,7 +25,7 @@ export class Supervised {
     this.#program = program;
   }
 
-  /** Begins to look after the program, which runs. */
+  /** Starts supervising the running program. */
   watch(): void {
     this.#timer = setInterval(() => {
       if (this.#starting !== undefined || !this.#program.hasEnded) return;
@@ -39,7 +39,7 @@ export class Supervised {
     }, lookMs);
   }
 
-  /** Resolves when it is dead; it is started again at once. */
+  /** Kills it. Resolves when it is dead; it is restarted immediately. */
   kill(): Promise<void> {
     return this.#program.stop("SIGKILL");
   }
@@ -48,7 +48,7 @@ export class Supervised {
     this.#program.signal(signal);
   }
 
-  /** Resolves when it runs and serves. */
+  /** Resolves when it is running and ready. */
   async awaitStart(): Promise<void> {
     await eventually(
       () => this.#failures.length >= startsMax || (this.#starting === undefined && !this.#program.hasEnded),
@@ -58,7 +58,7 @@ export class Supervised {
       throw new Error(`${this.#name} does not start again.`, { cause: this.#failures.at(-1) });
   }
 
-  /** Ends it for good. */
+  /** Stops it without restarting it. */
   async end(): Promise<void> {
     clearInterval(this.#timer);
     await this.#starting;

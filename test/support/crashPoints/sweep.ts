@@ -5,21 +5,18 @@ import type { LifeEnd } from "./life.ts";
 import { watchedLife } from "./watchedLife.ts";
 import type { CrashPoint, FaultMode, Program, Store, WriteCount } from "./strike.ts";
 
-/** Lives that are lived at the same time; most of one is waiting. */
+/** Concurrent lives, which mostly wait. */
 const worldsMax = Number(process.env["CRASH_WORLDS"] ?? 3);
 
 /**
- * Lives in one of which a write comes: what is counted comes a little earlier or later, and now and then two
- * writes come as one.
+ * Number of lives in one of which a write must occur: timing varies slightly, and sometimes two writes are
+ * combined.
  */
 const livesMax = 2;
-/** The same of a write that comes with time, every ten seconds: a life lasts one or two. */
+/** The same for a periodic write, every ten seconds, because a life lasts one or two seconds. */
 const livesToRareMax = 30;
 
-/**
- * All that may happen around a write to each kind of store. Nothing sends the messages of a connection to
- * Postgres or Redis twice.
- */
+/** Possible faults for each kind of store. Nothing duplicates messages of Postgres or Redis connections. */
 export const faultModes: Readonly<Record<Store, readonly FaultMode[]>> = {
   cluster: ["killed before", "killed after", "refused", "response lost", "duplicated", "frozen"],
   "object store": ["killed before", "killed after", "refused", "response lost", "duplicated", "frozen"],
@@ -28,15 +25,15 @@ export const faultModes: Readonly<Record<Store, readonly FaultMode[]>> = {
 };
 
 /**
- * How many writes of one kind a life brings: always so many, or, where that is a matter of timing, from
- * `least` to `most`, of which the first ones are swept.
+ * Number of writes of a kind in a life: a fixed number, or, if it depends on timing, from `least` to `most`,
+ * of which the first `swept` are swept.
  */
 export type Count = number | { swept: number; least?: number; most: number };
 
-/** Kinds of writes of one program that a life brings, by store. */
+/** Kinds of writes of a program in a life, by store. */
 export type SweptWrites = Partial<Record<Store, Readonly<Record<string, Count>>>>;
 
-/** Returns how many a life may bring; what is swept it brings, unless the count says otherwise. */
+/** Returns the bounds of the count. By default, a life has all swept writes. */
 export function boundsOf(count: Count): { swept: number; least: number; most: number } {
   return typeof count === "number"
     ? { swept: count, least: count, most: count }
@@ -62,12 +59,12 @@ export function crashPointsOf(program: Program, writes: SweptWrites): CrashPoint
   );
 }
 
-/** A point as titles have it. */
+/** Returns the title of a point. */
 export function titleOf({ store, what, nth, mode }: CrashPoint): string {
   return `${mode} at ${nth === 1 ? "" : `number ${nth} of `}${what} to the ${store}`;
 }
 
-/** Lives with one fault each, several at a time, each in a world that is its own meanwhile. */
+/** Runs lives with one fault each, several concurrently, each in a separate world. */
 export class Sweep {
   readonly #queue: CrashPoint[];
   readonly #outcomes = new Map<CrashPoint, PromiseWithResolvers<undefined>>();
@@ -76,7 +73,7 @@ export class Sweep {
   readonly #clean: PromiseWithResolvers<{ end: LifeEnd; writes: WriteCount[] }> = Promise.withResolvers();
   #isStopping = false;
 
-  /** The points are swept in this order, from the first one that is asked for. */
+  /** The points are swept in this order, starting with the first requested one. */
   constructor(points: readonly CrashPoint[]) {
     this.#queue = [...points];
     for (const point of points) {
@@ -87,15 +84,15 @@ export class Sweep {
     this.#clean.promise.catch(() => undefined);
   }
 
-  /** The end and the writes of a life without a fault. */
+  /** The end and the writes of a life without faults. */
   get clean(): Promise<{ end: LifeEnd; writes: WriteCount[] }> {
     this.#start();
     return this.#clean.promise;
   }
 
   /**
-   * Resolves when the life with this fault has come to the end of a life without one; rejects with what it
-   * came to instead.
+   * Resolves when the life with this fault ends like one without faults. Rejects with the difference
+   * otherwise.
    */
   outcomeOf(point: CrashPoint): Promise<undefined> {
     const outcome = this.#outcomes.get(point);
@@ -134,10 +131,10 @@ export class Sweep {
         outcome?.resolve(undefined);
       } catch (error) {
         const reason = `${point.program}, ${titleOf(point)}: ${describeFailure(error)}`;
-        // At once: the tests' own report comes at the end of all sweeps, which take half an hour.
+        // Immediately, because the tests' report is printed after all sweeps, which take half an hour.
         process.stderr.write(`${reason}\n`);
         outcome?.reject(new Error(`${reason}\n${world?.logs() ?? ""}`, { cause: error }));
-        // What is left of a life that came to another end must not be taken for the next one's.
+        // Remains of a life with another end must not affect the next one.
         if (world !== undefined) await this.#close(world);
         world = undefined;
       }

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { repositoryRoot } from "./programs.ts";
 
 /**
- * Returns true if a built file (a path in the repository) exists and is newer than the sources in these
- * folders, ignoring build outputs in them.
+ * Returns true if a built file (a path in the repository) exists and no file in these folders is newer,
+ * except files next to it.
  */
 export function isBuiltOf(file: string, folders: readonly string[]): boolean {
   const builtAt = statSync(join(repositoryRoot, file), { throwIfNoEntry: false })?.mtimeMs;

