@@ -23,19 +23,19 @@ interface Schema {
 }
 
 /**
- * A value of the chart and, by class, what it may be and what it must not be. Values that only make sense
- * together are one, at their common path.
+ * A chart value with its classes of valid and invalid values. Values that depend on each other are combined
+ * at their common path.
  */
 export interface ValueClasses {
-  /** Names from the top of the values. */
+  /** Path of names from the root of the values. */
   path: string[];
   valid: unknown[];
   invalid: unknown[];
 }
 
 /**
- * Of what the schema can only call an object or a text, and of what has to fit together. By the end of the
- * path; the longest that fits counts.
+ * Samples of values that the schema describes only as object or string, or that depend on each other. Keys
+ * are the end of the path; the longest match counts.
  */
 const samples: Record<string, unknown[]> = {
   gpu: [
@@ -110,7 +110,7 @@ const samples: Record<string, unknown[]> = {
     },
   ],
   "turn.external.existingSecret": [""],
-  // Games have the internet where there are nameservers and policies, of which the first class has none.
+  // Games get internet access only with nameservers and policies, which the first class lacks.
   "games.network": ["none", "internet", "internet", "internet", "internet"],
   "networkPolicies.enabled": [false, true, true, true, true],
   "ingress.enabled": [false, true],
@@ -179,7 +179,7 @@ const samples: Record<string, unknown[]> = {
     "gpu, !spare, zone in (a,b), kind notin (c), x!=y, e=",
     "joypod.dev/pool==games",
   ],
-  // The port of the tests is none of the sessions'.
+  // The port of connection tests must not be one of the sessions' ports.
   media: [
     { portFirst: 1024, portLast: 65_535, announceAddress: "", connectionTestPort: 0 },
     {
@@ -224,8 +224,8 @@ const samples: Record<string, unknown[]> = {
   "stores.storageClassName": ["", "fast"],
   "gpu.slotsPerNode": [0],
   "stream.codecs": [["VP8"], ["H264"], ["AV1", "H265", "H264", "VP8"]],
-  // One of both monitors; with bundled stores neither authorities nor web identities (stores.test.ts has them
-  // with others).
+  // Only one kind of monitor. With bundled stores, neither CA certificates nor web identities (stores.test.ts
+  // covers these).
   metrics: [
     {
       serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "30s" },
@@ -269,7 +269,7 @@ export function valueClasses(seed: number): ValueClasses[] {
 }
 
 function sampleOf(path: string[]): unknown[] | undefined {
-  // Fewer names fit more paths.
+  // Shorter ends match more paths.
   const ends = path.map((_, index) => path.slice(index).join("."));
   const end = ends.find((candidate) => candidate in samples);
   if (end === "resources" && path[0] === "games") return undefined;
@@ -333,7 +333,7 @@ function partsOf(
   );
 }
 
-/** An object of one entry, where names and values have a form. */
+/** Returns an object with one entry whose name and value match the schema. */
 function entryOf(
   { propertyNames, additionalProperties }: Schema,
   resolve: (schema: Schema) => Schema,
@@ -356,7 +356,7 @@ function invalidOf(schema: Schema): unknown[] {
     ...wrongTypes(schema),
     ...texts,
     ...(schema.enum ? ["no-such-word"] : []),
-    // One of some numbers, or in a range.
+    // One of several numbers, or a range.
     ...(schema.anyOf ?? []).flatMap(({ minimum: least, maximum: most }) => [
       ...(least === undefined ? [] : [least - 1]),
       ...(most === undefined ? [] : [most + 1]),
@@ -371,7 +371,7 @@ function invalidOf(schema: Schema): unknown[] {
   ];
 }
 
-/** Null is none of them: to Helm it takes a value away. */
+/** Returns values of wrong types, without null, with which Helm removes a value. */
 function wrongTypes(schema: Schema): unknown[] {
   const types = typesOf(schema);
   const others: [string, unknown][] = [

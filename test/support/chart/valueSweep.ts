@@ -3,24 +3,24 @@ import { operatorPods, readEnvironments } from "./programEnvironments.ts";
 import type { ServerValidation } from "./serverValidation.ts";
 import type { ValueClasses } from "./valueClasses.ts";
 
-/** A value at its path, to be set over a values file. */
+/** A value at a path, which is set in addition to a values file. */
 export interface Setting {
   path: string[];
   value: unknown;
 }
 
-/** What came of settings that were tried. */
+/** Result of trying settings. */
 export interface SweepResult {
   rendered: number;
-  /** Of single settings that the chart refuses beside a values file that it takes. */
+  /** Single settings that the chart rejects in addition to a valid values file. */
   refused: { setting: Setting; error: string }[];
-  /** What should not be: templates that broke, programs or servers that refuse what the chart lets pass. */
+  /** Errors: broken templates, and programs or servers that reject what the chart accepts. */
   faults: string[];
 }
 
 /**
- * Tries settings together over a values file, and those that are refused together in halves, until each is
- * found that is refused alone.
+ * Tries all settings together with a values file. If they are rejected, tries both halves, until each setting
+ * that is rejected alone is found.
  */
 export async function trySettings(
   validation: ServerValidation,
@@ -48,8 +48,8 @@ export async function trySettings(
 }
 
 /**
- * Tries every class of every value over a values file, one of each value at a time, as often as the value
- * with the most classes has some.
+ * Tries every class of every value with a values file, one class of each value at a time, as often as the
+ * largest number of classes.
  */
 export async function tryEachClass(
   validation: ServerValidation,
@@ -67,7 +67,7 @@ export async function tryEachClass(
   return result;
 }
 
-/** Returns the values that have the settings. */
+/** Returns values with the settings. */
 export function valuesOf(settings: readonly Setting[]): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const { path, value } of settings) {

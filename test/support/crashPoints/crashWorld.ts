@@ -34,36 +34,38 @@ import { SessionContainers } from "./sessionContainers.ts";
 import { Gate, type Program } from "./strike.ts";
 import { Supervised } from "./supervised.ts";
 
-/** A heartbeat comes every ten seconds; one that is older than this makes its node take no more sessions. */
+/**
+ * Heartbeats are sent every ten seconds. If the last one is older than this, the node gets no more sessions.
+ */
 const heartbeatStaleSeconds = 13;
 
-/** After this a program that does not say how it is is asked again. */
+/** Timeout of a health check, after which it is repeated. */
 const healthMs = 5_000;
 
-/** Starts a program by way of a tracer once, when there is a file that says how. */
+/** Starts a program with a tracer once if the file with its command exists. */
 const byWayOfTracer =
   'if [ -e "$TRACER" ]; then words=$(cat "$TRACER"); rm "$TRACER"; exec $words "$@"; fi; exec "$@"';
 
 /**
- * A whole platform for one life after another: API, operator and node agent are programs as their image runs
- * them, on a real API server, Postgres, MinIO and Redis, under their own rights, and every write of theirs
- * passes a gate. The packer is real, too; the tests play scheduler and kubelet.
+ * A complete platform for successive lives: API, operator and node agent run the programs of their image with
+ * their own rights on a real API server, Postgres, MinIO and Redis, and all their writes pass a gate. The
+ * packer is real too. Scheduler and kubelet are simulated.
  */
 export class CrashWorld {
   readonly api: TestApi;
   readonly fixture: OperatorFixture;
   readonly gate: Gate;
-  /** Of the game node. */
+  /** Root folder of the node agent. */
   readonly root: string;
   readonly containers: SessionContainers;
-  /** What has to hold in it at every moment. */
+  /** Invariants that must always hold. */
   readonly invariants: Invariants;
   readonly #server: KubeApiServer;
   readonly #redis: TestRedis;
   readonly #programs = new Map<Program, Supervised>();
   readonly #environments = new Map<Program, Record<string, string>>();
   readonly #cleanUps: (() => Promise<void> | void)[] = [];
-  /** GameNodes are the whole cluster's, and worlds share it. */
+  /** GameNodes are cluster-wide, and worlds share a cluster. */
   readonly #installation = `crash-${randomBytes(3).toString("hex")}`;
   #primaryApi: ApiProcess | undefined;
   #standby: { api?: ApiProcess; operator?: ChildProgram } = {};
@@ -99,7 +101,7 @@ export class CrashWorld {
 
   static async start(): Promise<CrashWorld> {
     const [server, redis] = await Promise.all([sharedKubeApiServer(), startRedis()]);
-    // It serves nobody: it is where the tests get their users from, and what they look at the stores with.
+    // It serves no requests; tests use it to create users and to read the stores.
     const [api, fixture] = await Promise.all([
       TestApi.start({ minio: true, hasFaults: true, redisUrl: redis.url, env: { LOG_LEVEL: "error" } }),
       OperatorFixture.start(),
@@ -115,17 +117,17 @@ export class CrashWorld {
     }
   }
 
-  /** Where players' requests get to: the replica that is not frozen. */
+  /** Returns the replica that receives players' requests: one that is not frozen. */
   get serving(): { url: string } {
     const serving = this.#standby.api ?? this.#primaryApi;
     if (serving === undefined) throw new Error("No API runs.");
     return serving;
   }
 
-  /** Resolves when all programs run again, and those that stood in for frozen ones are gone. */
+  /** Resolves when all programs are running again, and replacements of frozen ones are gone. */
   async recover(): Promise<void> {
     this.gate.disarm();
-    // A life may end as soon as the standby leads, before whoever froze the other one has seen it lead.
+    // A life may end once the standby leads, before the gate has noticed that it leads.
     await this.gate.over();
     await this.#standby.api?.stop("SIGTERM");
     await this.#standby.operator?.stop("SIGTERM");
@@ -140,8 +142,8 @@ export class CrashWorld {
   }
 
   /**
-   * Starts the node agent anew, by way of these words for once: those of a tracer that makes a call of it
-   * fail, or kills it there.
+   * Restarts the node agent once with this command prefix, that of a tracer that makes a call fail or kills
+   * the agent there.
    */
   async startAgentBy(words: readonly string[]): Promise<void> {
     writeFileSync(this.#tracerFile("nodeAgent"), words.join(" "));
@@ -153,7 +155,7 @@ export class CrashWorld {
     return join(this.root, "..", `${program}.tracer`);
   }
 
-  /** The bytes of an object. */
+  /** Returns the content of an object. */
   async readObject(key: string): Promise<Buffer> {
     const { minio } = this.api;
     if (minio === undefined) throw new Error("There is no object store.");
@@ -163,7 +165,7 @@ export class CrashWorld {
     return Buffer.concat(chunks);
   }
 
-  /** What the programs have logged, the newest lines of each. */
+  /** Returns the newest log lines of each program. */
   logs(lines = 25): string {
     const primary = this.#primaryApi?.output ?? "";
     const texts = [
@@ -200,7 +202,7 @@ export class CrashWorld {
 
   async #open(): Promise<void> {
     const { behaviour } = this.fixture.components;
-    // Agent and recorder are real here.
+    // Agent and recorder are not simulated here.
     for (const name of this.fixture.nodeNames) behaviour.nodesWithoutAgent.add(name);
     behaviour.isRecorderUnavailable = true;
     behaviour.podIp = "127.0.0.1";
@@ -378,7 +380,7 @@ export class CrashWorld {
       command: "sh",
       args: ["-c", byWayOfTracer, "sh", process.execPath, join(repositoryRoot, controlPlaneProgram(program))],
       env: { ...environment, HTTP_PORT: String(port), TRACER: this.#tracerFile(program) },
-      // A standby is ready, too, and so is an agent that waits for its folder.
+      // A standby also counts as ready, and so does an agent that waits for its folder.
       isReady: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
       install: "it is this Node",
       readyTimeoutMs: 120_000,
@@ -406,8 +408,8 @@ export class CrashWorld {
   }
 
   /**
-   * Of API and operator another replica takes the lease over; an agent, whose folder nobody can take from it,
-   * counts as silent.
+   * Freezes the program. For API and operator, another replica takes over the lease. An agent cannot be
+   * replaced, because it holds its folder, so it counts as silent.
    */
   async #freeze(program: Program): Promise<void> {
     this.#program(program).signal("SIGSTOP");

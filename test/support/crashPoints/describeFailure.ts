@@ -1,6 +1,6 @@
 import { AssertionError } from "chai";
 
-/** Returns why a life failed; of what was compared, both sides. */
+/** Returns why a life failed, with both sides of a comparison. */
 export function describeFailure(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   if (!(cause instanceof AssertionError)) return cause.message;

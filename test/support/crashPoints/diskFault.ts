@@ -7,20 +7,18 @@ import { repositoryRoot } from "../processes/programs.ts";
 const run = promisify(execFile);
 
 const tracer = ["strace", "-f", "-qq"];
-/** Stops the program at traced calls alone. */
+/** Stops the program only at traced calls. */
 const quick = ["--seccomp-bpf"];
-/** By its path: the tracer looks for it in the environment of the program, which may have no PATH. */
+/**
+ * An absolute path, because the tracer looks up the command in the program's environment, which may have no
+ * PATH.
+ */
 const dyingWithTracer = ["/usr/bin/setpriv", "--pdeathsig=KILL"];
 
-/**
- * What may happen to one call of a program to the file system: the program is killed before it, or it fails.
- */
+/** A fault at a file system call of a program: it is killed before the call, or the call fails. */
 export type DiskFault = "killed" | "EIO" | "ENOSPC";
 
-/**
- * Calls by which our programs change what is on a disk. What they write into a file counts when they have it
- * written through.
- */
+/** Calls with which our programs change a disk. Writes into a file count once they are flushed. */
 export const diskCalls = [
   "mkdir",
   "rename",
@@ -37,25 +35,25 @@ export const diskCalls = [
 ] as const;
 export type DiskCall = (typeof diskCalls)[number];
 
-/** One call, by its number among those of its kind of one thread. */
+/** A call, by its number among those of its kind in a thread. */
 export interface DiskPoint {
   call: DiskCall;
   nth: number;
   fault: DiskFault;
 }
 
-/** Installs what injects faults into calls. */
+/** Installs the tracer that injects faults. */
 export async function ensureTracer(): Promise<void> {
   await run(join(repositoryRoot, "tools/ensureDebian.sh"), ["strace"], { timeout: 10 * 60_000 });
 }
 
 /**
- * The words that a program is started with to meet the fault. It then lets libuv do all calls in one thread
- * (UV_THREADPOOL_SIZE=1), so that the tracer, which counts by thread, counts them in order; it dies with the
- * tracer.
+ * Returns the command prefix that injects the fault. The program then runs all libuv calls in one thread
+ * (UV_THREADPOOL_SIZE=1), so that the tracer, which counts per thread, counts them in order. The program ends
+ * with the tracer.
  */
 export function tracerWords({ call, nth, fault }: DiskPoint, logFile: string): string[] {
-  // A signal gets lost at a stop of seccomp's: to be killed a program is stopped at all of its calls.
+  // Signals are lost at a seccomp stop, so to be killed, a program is stopped at all its calls.
   const [options, what] = fault === "killed" ? [[], "signal=SIGKILL"] : [quick, `error=${fault}`];
   return [
     ...tracer,
@@ -72,25 +70,25 @@ export function tracerWords({ call, nth, fault }: DiskPoint, logFile: string): s
   ];
 }
 
-/** The words that a program is started with to have its calls noted, without a fault. */
+/** Returns the command prefix that records the program's calls without a fault. */
 export function notingWords(logFile: string): string[] {
   return [...tracer, ...quick, "-o", logFile, "-e", `trace=${diskCalls.join()}`, ...dyingWithTracer];
 }
 
-/** The kinds of calls that were noted. */
+/** Returns the kinds of recorded calls. */
 export function callsIn(logFile: string): DiskCall[] {
   const log = readFileSync(logFile, "utf8");
   return diskCalls.filter((call) => new RegExp(`^\\d+ +${call}\\(`, "m").test(log));
 }
 
-/** How a disk fails at a path: by which call of a program, how, and whether at the first one only. */
+/** A read error at a path: the failing call, the error, and whether it occurs only once. */
 export interface ReadFault {
   call: "statx" | "openat";
   error: "EIO" | "EUCLEAN" | "EBADMSG";
   isOnce: boolean;
 }
 
-/** The words that a program is started with to be told that the disk cannot read this path. */
+/** Returns the command prefix that makes this path unreadable. */
 export function unreadable(path: string, logFile: string, { call, error, isOnce }: ReadFault): string[] {
   return [
     ...tracer,
@@ -108,8 +106,8 @@ export function unreadable(path: string, logFile: string, { call, error, isOnce 
 }
 
 /**
- * Whether the fault has come: who is killed before a call gets no result of it. That something was killed is
- * not enough, as the program may kill children of its own.
+ * Returns true if the fault has occurred: a call before which the program was killed has no result. A kill
+ * alone does not prove it, because the program may kill its children.
  */
 export function hasStruck(logFile: string): boolean {
   return existsSync(logFile) && /\(INJECTED\)$|\) += \?$/m.test(readFileSync(logFile, "utf8"));

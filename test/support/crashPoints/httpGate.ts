@@ -4,22 +4,22 @@ import type { AddressInfo } from "node:net";
 import { Agent, type Dispatcher } from "undici";
 import type { Gate, Program, Store } from "./strike.ts";
 
-/** Where the requests of one program go, and what they are. */
+/** Options of an HTTP gate. */
 export interface HttpGateOptions {
   gate: Gate;
   program: Program;
   store: Store;
-  /** Origin of the server. */
+  /** Origin of the server to which requests are forwarded. */
   target: string;
-  /** With what the gate is known to the server; without it requests pass as they are, signatures and all. */
+  /** Credentials of the gate. Without them, requests are forwarded unchanged, including signatures. */
   identity?: { tls: { ca: string; cert?: string; key?: string }; token?: string };
-  /** Names what a request writes; undefined for one that writes nothing. */
+  /** Returns the kind of write, or undefined for requests that write nothing. */
   nameWrite: (method: string, url: URL) => string | undefined;
-  /** The body of a response to a refused request. */
+  /** Body of the response to a rejected request. */
   failure: { type: string; text: string };
 }
 
-/** A gate that stands before a server of HTTP. */
+/** A gate in front of an HTTP server. */
 export interface HttpGate {
   url: string;
   close: () => Promise<void>;
@@ -31,13 +31,10 @@ interface WholeResponse {
   body: Buffer;
 }
 
-/** Of one hop, or made anew by this one. */
+/** Hop-by-hop headers, and those that the gate replaces. */
 const ownHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "authorization", "expect"]);
 
-/**
- * Starts a gate between one program and one server: it numbers the program's writes, and one of them is
- * struck.
- */
+/** Starts a gate between a program and a server, which counts the program's writes and injects the fault. */
 export async function startHttpGate({
   gate,
   program,
@@ -92,7 +89,7 @@ export async function startHttpGate({
       response.once("close", () => abort.abort());
       return passOn(await send(request, body, abort.signal), response);
     }
-    // A write that has arrived is carried out, whatever becomes of who sent it.
+    // A write that has arrived is carried out even if its sender dies.
     const arrival = gate.arrive({ program, store, what });
     const apply = async (): Promise<WholeResponse> => {
       const { statusCode: status, headers, body: stream } = await send(request, body, abort.signal);
@@ -139,7 +136,7 @@ function passedOn(headers: WholeResponse["headers"]): Record<string, string | st
   );
 }
 
-/** Passes a response on as it comes: a watch says something now and then, and never ends. */
+/** Forwards a response as it arrives, because watches never end. */
 async function passOn(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   response: ServerResponse,
@@ -150,7 +147,7 @@ async function passOn(
   response.end();
 }
 
-/** Names a write of the Kubernetes API by its verb and resource. */
+/** Returns the kind of a Kubernetes write: verb and resource. */
 export function kubeWrite(method: string, { pathname }: URL): string | undefined {
   if (method === "GET" || method === "HEAD") return undefined;
   const [, resource, subresource] =
@@ -160,7 +157,7 @@ export function kubeWrite(method: string, { pathname }: URL): string | undefined
   return `${method} ${resource ?? pathname}${subresource === undefined ? "" : `/${subresource}`}`;
 }
 
-/** What an API server says that fails. */
+/** Error response of an API server. */
 export const kubeFailure = {
   type: "application/json",
   text: JSON.stringify({
@@ -173,7 +170,7 @@ export const kubeFailure = {
   }),
 };
 
-/** Names a write of S3 by its verb, the folder of its object and the step of an upload that it is. */
+/** Returns the kind of an S3 write: verb, folder of the object and step of a multipart upload. */
 export function objectWrite(method: string, { pathname, searchParams }: URL): string | undefined {
   if (method === "GET" || method === "HEAD") return undefined;
   const folder = pathname.split("/")[2] ?? "";
@@ -187,7 +184,7 @@ export function objectWrite(method: string, { pathname, searchParams }: URL): st
   return `${method} ${folder}${step}`;
 }
 
-/** What an object store says that fails. */
+/** Error response of an object store. */
 export const objectFailure = {
   type: "application/xml",
   text: "<Error><Code>InternalError</Code><Message>The test refuses this write.</Message></Error>",

@@ -18,17 +18,17 @@ import { anArchive, archivedGame, sha256Of } from "../fixtures/archives.ts";
 import type { ApiClient, ApiResponse } from "../http/apiClient.ts";
 import type { CrashWorld } from "./crashWorld.ts";
 
-/** A healing platform has time for its leases, its slowest pass and some back-off. */
+/** Time to recover: includes leases, the slowest pass and some backoff. */
 const healMs = 75_000;
-/** After this a client breaks a request off, and repeats it. */
+/** Timeout after which a client retries a request. */
 const requestMs = 6_000;
 /**
- * A request that is refused because an earlier one is under way was lost with its process, once this has
- * passed.
+ * After this time, a request rejected because of an earlier one in progress means that the earlier one was
+ * lost with its process.
  */
 const lostAfterMs = 3_000;
 
-/** What is left of a life: the same after every life. */
+/** The state after a life, which is the same for every life. */
 export interface LifeEnd {
   session: Record<string, unknown>;
   sessions: number;
@@ -39,8 +39,8 @@ export interface LifeEnd {
 }
 
 /**
- * One life on a platform: a game is uploaded, launched, saved by itself, kept alive, stopped, and deleted.
- * Its people repeat what fails, and do nothing else about it.
+ * A life on a platform: a game is uploaded, launched, autosaved, kept alive, stopped and deleted. Clients
+ * retry what fails, and do nothing else about it.
  */
 export class Life {
   readonly #world: CrashWorld;
@@ -56,7 +56,11 @@ export class Life {
     this.#world = world;
   }
 
-  /** Lives it; returns what is left. Throws when something is not as it has to be. */
+  /**
+   * Runs the life and returns the final state.
+   *
+   * @throws If something is wrong.
+   */
   async live(): Promise<LifeEnd> {
     const { deps } = this.#world.api;
     this.#user = await aUser(deps);
@@ -79,7 +83,7 @@ export class Life {
         ...archivedGame,
       }),
     );
-    // 409: the request before this one has done it.
+    // 409: an earlier attempt succeeded.
     expect(registered.status, registered.text).to.be.oneOf([201, 409]);
     this.#archive = await anArchive();
     const uploaded = await this.#insist("the upload", () =>
@@ -106,7 +110,7 @@ export class Life {
     this.#checkContent();
     this.#write("first");
     await this.#until("the autosave", async () => (await this.#savedText()) === "first");
-    // Whoever records that it runs may be behind the cluster, which knows that already.
+    // The recorder may lag behind the cluster.
     const before = Date.parse(
       await this.#until("the session's idle timeout to begin", async () => (await this.#status()).expiresAt),
     );
@@ -126,7 +130,7 @@ export class Life {
     );
     expect(stopped.status, stopped.text).to.equal(200);
     this.#stopped = stopped.json<StopResponse>();
-    // A stop that returned its statistics has its last save.
+    // A stop that returned statistics has stored the last save.
     expect(await this.#savedText(), "the acknowledged save").to.equal("last");
     await this.#until(
       "the session's object to go",
@@ -147,7 +151,7 @@ export class Life {
     await this.#until("the session's folder to go", () => Promise.resolve(this.#folders().length === 0));
   }
 
-  /** Who asks again gets the same response, and changes nothing. */
+  /** Checks that a repeated request gets the same response and changes nothing. */
   async #repeat(): Promise<void> {
     const before = await this.#stored();
     const launched = await this.#insist("the repeated launch", () => this.#sendLaunch());
@@ -194,7 +198,7 @@ export class Life {
     const versions = await prisma.saveVersion.findMany({
       where: { slotId: { in: slots.map(({ id }) => id) } },
     });
-    // A session of a few seconds says nothing of what the game needs.
+    // A session of a few seconds does not show what the game needs.
     expect(game.profileSessions, "sessions in the game's profile").to.be.at.most(1);
     const [sessions, pods, caches] = await Promise.all([
       fixture.sessions.listAll({ namespace }),
@@ -210,7 +214,7 @@ export class Life {
         isRecorded: row?.recordedAt !== null,
         isReleased: row?.slotReleasedAt !== null,
       },
-      // A launch whose player was told that it failed leaves a row that says so, and nothing else.
+      // A launch that was reported as failed leaves only a row with that status.
       sessions: rows.filter(
         ({ status, recordedAt, slotReleasedAt }) =>
           status !== "error" || recordedAt === null || slotReleasedAt === null,
@@ -268,7 +272,7 @@ export class Life {
     return response.json<GameSessionStatusResponse>();
   }
 
-  /** Repeats a request that was lost, or whose server had trouble, as clients do. */
+  /** Retries a request that was lost or failed with a server error, like clients do. */
   async #insist(
     what: string,
     send: () => Promise<ApiResponse>,
@@ -285,7 +289,7 @@ export class Life {
     });
   }
 
-  /** The minute passes after which a request or an upload that died with its process is given up. */
+  /** Waits the minute after which a request or upload that died with its process is abandoned. */
   async #passLeases(): Promise<void> {
     const { pool } = this.#world.api.deps.postgres;
     await pool.query(
@@ -322,7 +326,7 @@ export class Life {
     });
   }
 
-  /** What the game would find in the slot's save; undefined while there is none. */
+  /** Returns the content of the slot's save, or undefined if there is none. */
   async #savedText(): Promise<string | undefined> {
     const { api } = this.#world;
     const slot = await api.deps.postgres.prisma.saveSlot.findFirst({
@@ -339,7 +343,7 @@ export class Life {
       .trim();
   }
 
-  /** A game is played from the bytes that its partner uploaded. */
+  /** Checks that the game is played from the bytes that its partner uploaded. */
   #checkContent(): void {
     const content = contentDirectory(this.#world.root, sha256Of(this.#archive));
     expect(readFileSync(join(content, "play.sh"), "utf8")).to.equal("#!/bin/sh");
@@ -361,7 +365,7 @@ export class Life {
     return { sessions, slots, profile: game.profileSessions };
   }
 
-  /** How many whole archives of the game there are that the database names as its own. */
+  /** Returns the number of complete archives of the game that the database refers to. */
   async #wholeArchives(gameId: string): Promise<number> {
     const versions = await this.#world.api.deps.postgres.prisma.gameVersion.findMany({
       where: { gameId, removedAt: null },
@@ -379,7 +383,7 @@ export class Life {
   }
 }
 
-/** What will not get better by waiting. */
+/** An error that does not go away by waiting. */
 class Died extends Error {}
 
 async function withinTime(response: Promise<ApiResponse>): Promise<ApiResponse> {

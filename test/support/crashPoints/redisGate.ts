@@ -22,7 +22,7 @@ const writing = new Set([
   "RPUSH",
 ]);
 
-/** Starts a gate between one program and Redis; returns the address to use. */
+/** Starts a gate between a program and Redis, and returns its URL. */
 export async function startRedisGate({
   gate,
   program,
@@ -66,8 +66,8 @@ export async function startRedisGate({
 }
 
 /**
- * Commands come in whole: they are short, and sent at once. Several in one piece count as the first that
- * writes.
+ * Forwards commands. They arrive in one piece, because they are short. Several in one piece count as the
+ * first write.
  */
 async function pass(
   gate: Gate,

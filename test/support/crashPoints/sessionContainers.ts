@@ -4,28 +4,30 @@ import { sessionDirectory, sessionUserId, spoolNames } from "#contracts/nodeLayo
 import { startPackerLife, type PackerRun } from "../fixtures/packerFixture.ts";
 
 /**
- * What a kubelet would run of sessions' pods: their packers, really. There is no game; tests write into its
- * save directory.
+ * Runs the real packers of session pods like a kubelet. There is no game; tests write into its save
+ * directory.
  */
 export class SessionContainers {
   readonly #root: string;
   readonly #uidOf: (session: string) => Promise<string | undefined>;
   readonly #packers = new Map<string, PackerRun>();
 
-  /** `root` is the node agent's; `uidOf` returns the uid of a session's object. */
+  /** `root` is the node agent's folder. `uidOf` returns the uid of a session's object. */
   constructor(root: string, uidOf: (session: string) => Promise<string | undefined>) {
     this.#root = root;
     this.#uidOf = uidOf;
   }
 
-  /** The save directory of a session, as its game sees it. */
+  /** Returns the save directory of a session, as its game sees it. */
   saves(session: string): string {
     return join(this.#volume(session), "save");
   }
 
   /**
-   * As a kubelet does, waits for the session's folder, and then for the save directory that the packer makes:
-   * throws as long as they are not there.
+   * Starts the packer like a kubelet: needs the session's folder, and then the save directory that the packer
+   * creates.
+   *
+   * @throws While they do not exist.
    */
   async start(session: string): Promise<void> {
     const uid = await this.#uidOf(session);
@@ -49,7 +51,7 @@ export class SessionContainers {
     if (!existsSync(this.saves(session))) throw new Error("The game waits for its saves.");
   }
 
-  /** The game is over: resolves after the last pack. */
+  /** Ends the game. Resolves after the last pack. */
   async end(session: string): Promise<void> {
     const packer = this.#packers.get(session);
     if (packer === undefined || packer.process.exitCode !== null || packer.process.signalCode !== null)
@@ -57,7 +59,7 @@ export class SessionContainers {
     await packer.finish();
   }
 
-  /** What the packers have logged. */
+  /** Returns the packers' logs. */
   log(): string {
     return [...this.#packers.values()].flatMap((packer) => packer.log()).join("\n");
   }

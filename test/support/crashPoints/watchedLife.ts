@@ -2,12 +2,13 @@ import { InvariantWatch } from "../invariants/invariantWatch.ts";
 import type { CrashWorld } from "./crashWorld.ts";
 import { Life, type LifeEnd } from "./life.ts";
 
-/** Between two looks at what has to hold at every moment. */
+/** Interval between two checks of the invariants. */
 const lookMs = 250;
 
 /**
- * Lives a life beside which the invariants are looked at; returns what is left of it. Throws when something
- * is, or was, not as it has to be.
+ * Runs a life while checking the invariants, and returns the final state.
+ *
+ * @throws If something is or was wrong.
  */
 export async function watchedLife(world: CrashWorld): Promise<LifeEnd> {
   const watch = new InvariantWatch(world.invariants, lookMs);
