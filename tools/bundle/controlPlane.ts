@@ -1,6 +1,6 @@
-// Bundles api, operator, node-agent, the chart's jobs and the `joypod` command line into api/dist/programs for
-// the control plane's image. Bundling removes TypeScript and tens of megabytes of unused packages, which would
-// cost memory and startup time.
+// Bundles api, operator, node-agent, the chart's jobs and the `joypod` command line into api/dist/programs
+// for the control plane's image. Bundling removes TypeScript and tens of megabytes of unused packages, which
+// would cost memory and startup time.
 import { join } from "node:path";
 import { build } from "vite";
 

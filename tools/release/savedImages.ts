@@ -63,8 +63,8 @@ export class SavedImages {
   /** Returns the image for this architecture. @throws If a program in it is for another architecture. */
   async get(reference: string, architecture: string): Promise<SavedImage> {
     const { stdout } = await run(this.#engine, ["image", "inspect", "--format", "{{.Id}}", reference]);
-    // "checked" means that the layers were compared with the configuration. Earlier releases cached layers that
-    // were compressed twice, in files named by id only.
+    // "checked" means that the layers were compared with the configuration. Earlier releases cached layers
+    // that were compressed twice, in files named by id only.
     const file = join(this.#folder, `${stdout.trim().replace("sha256:", "")}-${architecture}-checked.json`);
     const saved = (await this.#kept(file)) ?? (await this.#save(reference, architecture, file));
     if (saved.strangers.length > 0) {
@@ -170,7 +170,9 @@ async function sha256Of(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Returns the dpkg status of the newest layer that has one, or the status.d files of an image without dpkg. */
+/**
+ * Returns the dpkg status of the newest layer that has one, or the status.d files of an image without dpkg.
+ */
 async function debianPackages(layers: readonly string[]): Promise<string> {
   let status = "";
   for (const layer of layers) {
