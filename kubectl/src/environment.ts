@@ -3,20 +3,20 @@ import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Environment as Variables } from "#runtime/program/readEnvironment.ts";
 import type { Installation } from "./cluster/installation.ts";
 
-/** What the commands have of their process. */
+/** The process environment of the commands. */
 export interface Environment {
   clock: Clock;
-  /** To standard output, with a line feed. */
+  /** Prints a line to standard output. */
   print: (text: string) => void;
-  /** Aborted when the admin interrupts. */
+  /** Aborted when the admin interrupts the program. */
   signal: AbortSignal;
-  /** What KUBECONFIG says. */
+  /** The value of KUBECONFIG. */
   kubeconfigVariable?: string | undefined;
-  /** What HTTPS_PROXY, NO_PROXY and HTTP_PROXY say. */
+  /** The variables HTTPS_PROXY, NO_PROXY and HTTP_PROXY. */
   proxyVariables?: Variables | undefined;
 }
 
-/** Runs work on the installation that the global options name, and closes the connection. */
+/** Runs `work` on the installation that the global options select, and closes the connection. */
 export type WithInstallation = <T>(
   command: Command,
   work: (installation: Installation) => Promise<T>,

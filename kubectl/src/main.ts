@@ -7,10 +7,10 @@ const endWithinMs = 300;
 const interruption = new AbortController();
 process.once("SIGINT", () => {
   interruption.abort();
-  // Most commands have nothing to end in good order: what waits is left.
+  // Most commands need no graceful stop, so pending work is abandoned.
   setTimeout(() => process.exit(exitCodes.interrupted), endWithinMs).unref();
 });
-// Who reads the first lines alone (`| head`) closes the pipe.
+// A reader of only the first lines (`| head`) closes the pipe.
 process.stdout.on("error", () => process.exit(0));
 
 process.exitCode = await run();
@@ -24,7 +24,7 @@ async function run(): Promise<number> {
       kubeconfigVariable: process.env["KUBECONFIG"],
       proxyVariables: process.env,
     }).parseAsync();
-    // A watch that is interrupted ends without an error.
+    // An interrupted watch ends without an error.
     return interruption.signal.aborted ? exitCodes.interrupted : 0;
   } catch (thrown) {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.usage;

@@ -1,6 +1,6 @@
 /**
- * Returns rows as aligned columns under their headings; a cell that is undefined is `-`. The last column is
- * not padded.
+ * Returns rows as aligned columns with headings. Undefined cells are shown as `-`. The last column is not
+ * padded.
  */
 export function table(
   headings: readonly string[],
@@ -10,7 +10,7 @@ export function table(
     headings,
     ...rows.map((row) => row.map((cell) => (cell === undefined || cell === "" ? "-" : String(cell)))),
   ];
-  // There may be more rows than a function takes arguments.
+  // There may be more rows than the maximum number of arguments.
   const widths = headings.map((_, column) =>
     lines.reduce((widest, line) => Math.max(widest, line[column]?.length ?? 0), 0),
   );
@@ -25,8 +25,8 @@ export function table(
 }
 
 /**
- * Returns the time between two moments as kubectl writes ages: `45s`, `12m`, `3h`, `2d`; undefined without a
- * beginning.
+ * Returns the time between two moments in kubectl's format for ages: `45s`, `12m`, `3h`, `2d`; undefined
+ * without a start.
  */
 export function ageText(from: string | undefined, now: Date): string | undefined {
   if (from === undefined) return undefined;
@@ -36,7 +36,7 @@ export function ageText(from: string | undefined, now: Date): string | undefined
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** Returns bytes in the largest binary unit that leaves at least 1, such as `1.5 GiB`. */
+/** Returns a size in the largest binary unit with a value of at least 1, for example `1.5 GiB`. */
 export function bytesText(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));

@@ -25,8 +25,8 @@ export function customResourceDefinition(kind: Kind): object {
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: kind.printerColumns,
-          // An empty list would be dropped from the stored object, and each server-side apply would write
-          // anew.
+          // The server drops an empty list from the stored object, so each server-side apply would write
+          // again.
           ...(kind.selectableFields.length === 0
             ? {}
             : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),

@@ -1,7 +1,7 @@
 import type { Kind } from "#contracts/crd/kind.ts";
 import { structuralSchema, type StructuralSchema } from "./structuralSchema.ts";
 
-/** Markdown tables of every field of a kind's spec and status. */
+/** Returns Markdown tables with every field of a kind's spec and status. */
 export function fieldTables(kind: Kind): string {
   return [table("spec", structuralSchema(kind.spec)), table("status", structuralSchema(kind.status))].join(
     "\n\n",

@@ -3,8 +3,8 @@ import { gameSessionConditions, GameSessionStatus } from "#contracts/crd/gameSes
 import { statusRights } from "#node-agent/rbac.ts";
 
 /**
- * What the node agent's writes to each status are held to: the conditions that are its own, those that the
- * operator keeps, and the fields that are others'.
+ * Limits of the node agent's writes to each status: its own conditions, the operator's conditions, and the
+ * fields of other writers.
  */
 export const nodeAgentStatus = {
   gamenodes: boundsOf(statusRights.gamenodes, gameNodeConditions.operator, Object.keys(GameNodeStatus.shape)),

@@ -12,7 +12,7 @@ function scopes({
   return { clusterRules, sessionsNamespaceRules, releaseNamespaceRules };
 }
 
-/** What each program may do, by scope; the chart makes its Roles from this. */
+/** The permissions of each program, by scope. The chart creates its Roles from them. */
 export const programRules = {
   api: scopes(api),
   operator: {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import ts from "typescript";
 
 const folder = join(import.meta.dirname, "../../packages/contracts/src/crd");
-/** The files that declare reasons. */
+/** The files that define reasons. */
 const sourceNames = ["gameSessionReasons.ts", "gameCache.ts", "gameNodeReasons.ts"];
 
-/** One exported object of reasons, with its doc comment. */
+/** An exported object of reasons, with its doc comment. */
 interface ReasonList {
   meaning: string;
   reasons: { reason: string; meaning: string }[];

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** One node of a Kubernetes structural schema. */
+/** A node of a Kubernetes structural schema. */
 export interface StructuralSchema {
   type?: string;
   format?: string;
@@ -12,7 +12,7 @@ export interface StructuralSchema {
   [keyword: string]: unknown;
 }
 
-/** Turns a zod schema into the structural schema that a CustomResourceDefinition carries. */
+/** Converts a zod schema to the structural schema of a CustomResourceDefinition. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return tidy(
     z.toJSONSchema(schema, { target: "openapi-3.0", io: "input", reused: "inline" }) as StructuralSchema,
@@ -20,8 +20,8 @@ export function structuralSchema(schema: z.ZodType): StructuralSchema {
 }
 
 /**
- * The API server prunes unknown fields itself, so `additionalProperties: false` goes (it is forbidden beside
- * `properties`); integers are 64 bits wide; a date-time is checked by its format, not by a pattern.
+ * The API server prunes unknown fields, and forbids `additionalProperties: false` together with `properties`,
+ * so it is removed. Integers have 64 bits. A date-time is validated by its format instead of a pattern.
  */
 function tidy(node: StructuralSchema): StructuralSchema {
   const { properties, items, additionalProperties, ...rest } = node;

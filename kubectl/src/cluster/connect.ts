@@ -8,32 +8,32 @@ import { type Environment as Variables, listed, type Environment } from "#runtim
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { AdminError, exitCodes } from "../adminError.ts";
 
-/** What kubectl's own options of the same names say, and the environment's KUBECONFIG and proxies. */
+/** kubectl's options of the same names, and KUBECONFIG and the proxy variables of the environment. */
 export interface ConnectionOptions {
   kubeconfig?: string | undefined;
   kubeconfigVariable?: string | undefined;
-  /** Those that name proxies; none unless given. */
+  /** The proxy variables. Defaults to none. */
   proxyVariables?: Variables | undefined;
   context?: string | undefined;
   namespace?: string | undefined;
 }
 
-/** A cluster that an admin works on. */
+/** A connection to a cluster. */
 export interface Connection {
   transport: KubeTransport;
   server: string;
-  /** The kubeconfig's own namespace; undefined when it names none. */
+  /** The namespace in the kubeconfig; undefined if it names none. */
   contextNamespace: string | undefined;
   /**
-   * The time by the API server's clock, as its last response told it: what the cluster has written is
-   * compared with it, and an admin's machine may be minutes off.
+   * Returns the time by the API server's clock, from its last response. Times written in the cluster are
+   * compared with it, because the admin's clock may be minutes off.
    */
   now: () => Date;
 }
 
 /**
- * Opens the cluster of the kubeconfig, found as kubectl finds it: --kubeconfig, KUBECONFIG, or
- * ~/.kube/config. Throws AdminError when it names none.
+ * Connects to the cluster of the kubeconfig, found like kubectl does: --kubeconfig, KUBECONFIG, or
+ * ~/.kube/config. Throws AdminError if it names none.
  */
 export function connect(
   { kubeconfig, kubeconfigVariable, proxyVariables = {}, context }: ConnectionOptions,
@@ -82,7 +82,7 @@ function readOrExplain(places: KubeconfigPlaces): KubeConfig {
   }
 }
 
-/** Where a kubeconfig may be named. */
+/** Possible locations of a kubeconfig. */
 interface KubeconfigPlaces {
   /** --kubeconfig: one file. */
   file?: string | undefined;
@@ -91,8 +91,8 @@ interface KubeconfigPlaces {
 }
 
 /**
- * Returns the kubeconfig that kubectl would take: of the file, or of those of KUBECONFIG, or ~/.kube/config.
- * Throws when none can be read.
+ * Returns the kubeconfig that kubectl would use: from --kubeconfig, the files in KUBECONFIG, or
+ * ~/.kube/config. Throws if none can be read.
  */
 export function readKubeconfig({ file, variable = "" }: KubeconfigPlaces): KubeConfig {
   if (file !== undefined) return fromFile(file);
@@ -103,8 +103,8 @@ export function readKubeconfig({ file, variable = "" }: KubeconfigPlaces): KubeC
 }
 
 /**
- * The client's own merging lets the last file say the context, and fails at a file that is missing and at a
- * name that two files have.
+ * Merges kubeconfigs like kubectl. The client library instead uses the context of the last file, and fails
+ * for a missing file and for a name that occurs in two files.
  */
 function fromFiles(paths: readonly string[]): KubeConfig {
   const configs = paths.filter((path) => existsSync(path)).map(fromFile);
@@ -132,12 +132,12 @@ function firstOfEachName<T extends { name: string }>(entries: readonly T[]): T[]
 }
 
 /**
- * Returns the proxy by which kubectl reaches this server where the kubeconfig names none: that of
- * HTTPS_PROXY, or HTTP_PROXY for http addresses, unless NO_PROXY has the server. Undefined for none, as for
- * this machine's own addresses.
+ * Returns the proxy that kubectl uses for this server if the kubeconfig names none: HTTPS_PROXY, or
+ * HTTP_PROXY for http addresses, unless NO_PROXY matches the server. Undefined for none and for loopback
+ * addresses.
  */
 export function proxyOf(server: string, variables: Environment): string | undefined {
-  if (!URL.canParse(server)) return undefined; // The first request says so.
+  if (!URL.canParse(server)) return undefined; // The first request reports it.
   const { protocol, hostname, port } = new URL(server);
   const isHttps = protocol === "https:";
   const proxy = valueOf(variables, isHttps ? "HTTPS_PROXY" : "HTTP_PROXY");
@@ -158,8 +158,8 @@ function isOwnAddress(host: string): boolean {
 }
 
 /**
- * An entry of NO_PROXY is `*`, an address, a subnet, or a domain, which `.` or `*.` before it restricts to
- * those below; a port may follow all but the subnet.
+ * An entry of NO_PROXY is `*`, an address, a subnet, or a domain. A leading `.` or `*.` restricts a domain to
+ * its subdomains. All except subnets may have a port.
  */
 function isExcepted(entry: string, host: string, hostPort: string): boolean {
   if (entry === "*" || isWithin(host, entry)) return true;
@@ -171,7 +171,7 @@ function isExcepted(entry: string, host: string, hostPort: string): boolean {
   );
 }
 
-/** Returns whether the host is an address that is this one, or in this subnet, as in `10.0.0.0/8`. */
+/** Returns whether the host is this address, or an address in this subnet, for example `10.0.0.0/8`. */
 function isWithin(host: string, network: string): boolean {
   const [address = "", prefix] = network.split("/");
   const [version, hostVersion] = [isIP(address), isIP(host)];

@@ -11,8 +11,8 @@ import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { Installation } from "./installation.ts";
 
 /**
- * Turns maintenance on, or changes its message, and returns it. Every replica of the API sees it within a
- * moment. Throws KubeError.
+ * Turns maintenance on or changes its message, and returns it. All API replicas notice within a moment.
+ * Throws KubeError.
  */
 export async function beginMaintenance(
   installation: Installation,
@@ -29,13 +29,13 @@ export async function beginMaintenance(
     { metadata: ref, data: maintenanceData(maintenance) },
     { fieldManager: fieldManagers.kubectl },
   );
-  // A message that somebody else wrote, as by hand, is not of what is applied and would stay.
+  // A message that was written by hand has another field manager, so applying would not remove it.
   if (message === undefined && data?.message !== undefined)
     await client.mergePatch(ref, { data: { message: null } });
   return maintenance;
 }
 
-/** Turns maintenance off; returns false when there was none. Throws KubeError. */
+/** Turns maintenance off. Returns false if it was off already. Throws KubeError. */
 export async function endMaintenance(installation: Installation): Promise<boolean> {
   const { client, ref } = at(installation);
   try {
@@ -47,7 +47,7 @@ export async function endMaintenance(installation: Installation): Promise<boolea
   }
 }
 
-/** Returns the maintenance that is going on; undefined when there is none. Throws KubeError. */
+/** Returns the current maintenance; undefined if it is off. Throws KubeError. */
 export async function findMaintenance(installation: Installation): Promise<Maintenance | undefined> {
   const { client, ref } = at(installation);
   const configMap = await client.find(ref);

@@ -19,7 +19,7 @@ import {
   type Workload,
 } from "./workloads.ts";
 
-/** What an installation looks like at one moment. */
+/** The state of an installation at one moment. */
 export interface Observed {
   workloads: readonly Stored<Workload>[];
   /** The pods of the programs. */
@@ -33,7 +33,7 @@ export interface Observed {
   maintenance: Maintenance | undefined;
 }
 
-/** Reads all of it at once. Throws KubeError when one part cannot be read. */
+/** Reads the whole state concurrently. Throws KubeError if a part cannot be read. */
 export async function observe(installation: Installation): Promise<Observed> {
   const { transport, release, namespace, sessionsNamespace, gameNodeSelector } = installation;
   const labelSelector = `app.kubernetes.io/name=joypod,${instanceLabel}=${release}`;
@@ -66,8 +66,8 @@ export async function observe(installation: Installation): Promise<Observed> {
 }
 
 /**
- * Another installation may have a release of the same name: its own programs are in the namespaces that its
- * operator knows.
+ * Another installation may have a release of the same name. The operator knows the namespaces of its own
+ * installation.
  */
 function ownsNamespace(
   namespace: string,
@@ -84,16 +84,16 @@ function ownsNamespace(
 }
 
 /**
- * What the API says of its stores: Redis is not asked, as the API does without it. `unknown` when the API
- * could not be asked.
+ * The state of the API's stores. Redis is not checked, because the API works without it. `unknown` if the API
+ * could not be reached.
  */
 type StoreState = { state: "ready" } | { state: "unready" | "unknown"; message: string };
 
 const deadlineMs = 5_000;
 
 /**
- * Asks the API's /readyz by way of the API server, which needs the right to `get services/proxy` and a
- * network that lets it through.
+ * Requests the API's /readyz through the API server. This requires the permission `get services/proxy` and
+ * network access from the API server.
  */
 async function askStores({
   transport,
@@ -114,22 +114,19 @@ async function askStores({
   }
 }
 
-/** Which log, and how many of its last lines. */
+/** Selects a log and the number of its last lines. */
 export interface PodLogQuery {
   namespace: string;
   pod: string;
   container: string;
   tailLines: number;
-  /** Of the container's life before this one. */
+  /** Selects the log of the previous container. */
   previous?: boolean;
 }
 
 const idleDeadlineMs = 10_000;
 
-/**
- * Returns the last lines of a container's log; none when it has no log (yet, or any more), or it may not be
- * read.
- */
+/** Returns the last lines of a container's log; empty if there is no log or it may not be read. */
 export async function readPodLog(
   transport: KubeTransport,
   { namespace, pod, container, tailLines, previous }: PodLogQuery,
@@ -145,13 +142,16 @@ export async function readPodLog(
     }))
       lines.push(line);
   } catch (error) {
-    // A log may end within a line; what came until then is what there is.
+    // A log may end within a line. Keep the lines up to then.
     if (!(error instanceof KubeError)) throw error;
   }
   return lines;
 }
 
-/** Returns when an event last happened: the kubelet's older form has no `eventTime`. */
+/**
+ * Returns the time of an event's last occurrence. The kubelet still writes an older format without
+ * `eventTime`.
+ */
 export function timeOfEvent({ eventTime, deprecatedLastTimestamp, metadata }: Event): string | undefined {
   const times: readonly (string | null | undefined)[] = [
     eventTime,

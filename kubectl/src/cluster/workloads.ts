@@ -1,7 +1,7 @@
 import type { KubeObject } from "#kube/api/object.ts";
 import type { ResourceType } from "#kube/api/resourceType.ts";
 
-/** What is read of a Deployment, StatefulSet or DaemonSet. */
+/** The fields that are read of a Deployment, StatefulSet or DaemonSet. */
 export interface Workload extends KubeObject {
   spec: {
     replicas?: number;
@@ -22,13 +22,13 @@ export const deployments: ResourceType<Workload> = apps("deployments", "Deployme
 export const statefulSets: ResourceType<Workload> = apps("statefulsets", "StatefulSet");
 export const daemonSets: ResourceType<Workload> = apps("daemonsets", "DaemonSet");
 
-/** The parts of an installation, by the label that the chart gives them. */
+/** The components of an installation, by the label that the chart sets. */
 export const componentLabel = "app.kubernetes.io/component";
 export const instanceLabel = "app.kubernetes.io/instance";
 
 /**
- * Returns what the workload's container is given as this variable, in its manifest; undefined where it is
- * not, or comes from elsewhere.
+ * Returns the value of an environment variable in the manifest of the workload's container; undefined if it
+ * is not set or comes from another source.
  */
 export function variableOf({ spec }: Workload, container: string, variable: string): string | undefined {
   return spec.template.spec.containers
@@ -40,7 +40,7 @@ function apps(plural: string, kind: string): ResourceType<Workload> {
   return { group: "apps", version: "v1", plural, kind, namespaced: true };
 }
 
-/** Returns how many pods of a Deployment, StatefulSet or DaemonSet are ready, and how many there shall be. */
+/** Returns the numbers of ready and desired pods of a Deployment, StatefulSet or DaemonSet. */
 export function readyOf({ kind, spec, status }: Workload): { ready: number; wanted: number } {
   return kind === "DaemonSet"
     ? { ready: status?.numberReady ?? 0, wanted: status?.desiredNumberScheduled ?? 0 }

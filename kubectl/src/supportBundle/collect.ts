@@ -15,20 +15,17 @@ import { observe, type Observed, readPodLog } from "../cluster/observe.ts";
 import { presentStatus, statusOf } from "../status/status.ts";
 import { Redactor } from "./redactor.ts";
 
-/** A file of the bundle. */
+/** A file in the bundle. */
 interface BundleFile {
   name: string;
   content: string;
 }
 
-/** How much of each log is taken. */
+/** Maximum number of lines per log. */
 const logLines = 5_000;
 const logsAtOnce = 8;
 
-/**
- * Reads everything that a bundle holds, and takes out what it must not. Throws KubeError when the
- * installation itself cannot be read.
- */
+/** Reads and redacts the content of a bundle. Throws KubeError if the installation cannot be read. */
 export async function collect(installation: Installation): Promise<BundleFile[]> {
   const { transport, namespace, sessionsNamespace } = installation;
   const observed = await observe(installation);
@@ -123,8 +120,8 @@ async function logsOf(
 }
 
 /**
- * Knows the values of the Secrets, so that they are found wherever they turn up. Who may not read them has
- * the patterns alone.
+ * Creates a redactor that knows the values of the Secrets, so that they are found everywhere. Without
+ * permission to read Secrets, only the patterns apply.
  */
 async function redactorOf(
   { transport, release }: Installation,
@@ -143,7 +140,8 @@ async function redactorOf(
     .flatMap(({ data = {} }) => Object.entries(data))
     .filter(([name]) => !openEntry.test(name))
     .flatMap(([, value]) => secretsOf(Buffer.from(value, "base64").toString()))
-    // The programs' user names at the bundled stores, such as `joypod-api`, are the names of the programs.
+    // The programs' user names in the bundled stores, such as `joypod-api`, are the same as the programs'
+    // names.
     .filter((value) => !names.some((name) => name.includes(value)));
   const podAddresses = [...programPods, ...sessionPods].flatMap(({ status }) => [
     status?.podIP,
@@ -162,23 +160,19 @@ async function redactorOf(
   });
 }
 
-/**
- * Entries of Secrets that say where something is, or who one is: everybody may read them, and their words
- * turn up everywhere.
- */
+/** Entries of Secrets with locations and names. They are not secret, and their words occur everywhere. */
 const openEntry = /^(bucket|region|endpoint|host|port|database|namespace|user|user-?name|.*\.crt)$/i;
 
 /**
- * Returns the value, and of an address with a password the password too, which is also found where the
- * address is written otherwise: as it stands, and with what is decoded of it that can be. A percent sign may
- * stand there by itself.
+ * Returns the value and, if it is a URL with a password, also the password, as written and decoded, because
+ * it may occur outside the URL. Decoding tolerates a lone percent sign.
  */
 function secretsOf(value: string): string[] {
   const password = URL.canParse(value) ? new URL(value).password : "";
   return password === "" ? [value] : [value, password, unescape(password)];
 }
 
-/** Returns the objects; none where they may not be read, as what is left is worth sending too. */
+/** Returns the objects; empty without permission, because the rest of the bundle is still useful. */
 async function listed<T>(list: () => Promise<{ items: T[] }>): Promise<T[]> {
   try {
     return (await list()).items;
@@ -210,12 +204,12 @@ function inOrder(recorded: readonly Stored<Event>[]): Stored<Event>[] {
   );
 }
 
-/** No release's record is larger: Kubernetes refuses Secrets above 1 MiB, and charts compress well. */
+/** Releases are smaller: Kubernetes limits Secrets to 1 MiB, and charts compress well. */
 const maxBytes = 64 * 2 ** 20;
 
 /**
- * Returns what the admin set of the chart's values, as Helm keeps it; undefined when Helm did not install the
- * release, or its record may not be read.
+ * Returns the chart values that the admin set, from Helm's release record. Returns undefined if Helm did not
+ * install the release, or the record may not be read.
  */
 async function findHelmValues({ transport, namespace, release }: Installation): Promise<unknown> {
   try {
@@ -228,7 +222,7 @@ async function findHelmValues({ transport, namespace, release }: Installation): 
       .at(-1);
     const record = newest?.data?.release;
     if (record === undefined) return undefined;
-    // Base64 of Kubernetes around Helm's own.
+    // Kubernetes encodes Helm's base64 text in base64 again.
     const packed = Buffer.from(Buffer.from(record, "base64").toString(), "base64");
     const content: unknown = JSON.parse(gunzipSync(packed, { maxOutputLength: maxBytes }).toString());
     return isRecord(content) ? (content.config ?? {}) : undefined;
@@ -239,8 +233,8 @@ async function findHelmValues({ transport, namespace, release }: Installation): 
 }
 
 /**
- * Writes the files as a tar.gz whose entries stand in one folder. Throws AdminError when the file is there
- * already, or cannot be written.
+ * Writes the files as a tar.gz with a single top-level folder. Throws AdminError if the file exists already
+ * or cannot be written.
  */
 export async function writeBundle(
   path: string,
@@ -264,7 +258,7 @@ export async function writeBundle(
     }),
   );
   try {
-    // Nobody else on this machine needs to read it.
+    // Other users of the machine do not need access.
     await writeFile(path, gzipSync(tar), { mode: 0o600, flag: "wx" });
   } catch (cause) {
     throw new AdminError(

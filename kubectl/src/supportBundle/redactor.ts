@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "#kube/client/decode.ts";
 
-/** What ids consist of, by the schema of GameSessions (`spec.userId`). */
+/** Characters of ids, as in the schema of GameSessions (`spec.userId`). */
 const words = /[\w-]+/g;
 const isWord = /^[\w-]+$/;
 
-/** Calls players by other names, in time that does not grow with their number. */
+/** Replaces player ids with pseudonyms, in a time that does not grow with the number of players. */
 class PlayerNames {
-  /** By the id: what stands in its place. */
+  /** Pseudonyms by id. */
   readonly #names: ReadonlyMap<string, string>;
-  /** How long ids are, the longest first: one may begin as another does. */
+  /** Lengths of ids, longest first, because one id may be the start of another. */
   readonly #lengths: readonly number[];
   readonly #shortest: number;
-  /** Ids that the schema refuses: each is looked for by itself. */
+  /** Ids that the schema rejects. They are searched for individually. */
   readonly #unusual: readonly string[];
 
   constructor(ids: readonly string[]) {
@@ -23,9 +23,7 @@ class PlayerNames {
     this.#unusual = ids.filter((id) => !isWord.test(id)).sort((a, b) => b.length - a.length);
   }
 
-  /**
-   * Returns the text with another name in the place of each id, also where an id is a part of a longer word.
-   */
+  /** Returns the text with every id replaced by its pseudonym, even inside a longer word. */
   replaceIn(text: string): string {
     let replaced = text;
     for (const id of this.#unusual) replaced = replaced.replaceAll(id, otherNameOf(id));
@@ -53,18 +51,18 @@ class PlayerNames {
   }
 }
 
-/** Returns the name of a player, which is the same everywhere and does not tell the id. */
+/** Returns the pseudonym of a player: always the same, and without revealing the id. */
 function otherNameOf(player: string): string {
   return `player-${createHash("sha256").update(player).digest("hex").slice(0, 8)}`;
 }
 
-/** Names of fields, variables and values whose content nobody but the installation may know. */
+/** Names of fields, variables and values with secret content. */
 const secretName =
   /pass(word|phrase|wd)?$|secret(Key|AccessKey)?$|token$|credential|pepper|signing_?key|private_?key|access_?key|api_?key|authorization|cookie|database_?url|redis_?url|dsn$/i;
-/** Fields that only say which Secret is used, or that a Secret is used at all. */
+/** Fields that only name a Secret, or say whether one is used. */
 const harmlessName =
   /^(existing|ca|pull|tls)?Secret(Name|s|Ref|KeyRef)?$|^imagePullSecrets$|^automountServiceAccountToken$/;
-/** Fields that repeat others, or hold what the rest of the object says better. */
+/** Fields that repeat others, or whose content the rest of the object shows better. */
 const dropped = new Set([
   "managedFields",
   "kubectl.kubernetes.io/last-applied-configuration",
@@ -84,28 +82,28 @@ const patterns: readonly { found: RegExp; by: string }[] = [
   },
   { found: /[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+/g, by: "[redacted: e-mail]" },
 ];
-/** As the programs log who asked: players are in their logs who have no session any more. */
+/** The user fields in the programs' logs, which also contain players without a current session. */
 const playerField = /("(?:user|userId)":|"kind":"user","id":)"(?!player-[0-9a-f]{8}")([^"\\]{6,128})"/g;
 const ipv4 = /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\d)/g;
-/** Eight groups, or fewer with `::`; three groups with colons are a time of day. */
+/** Eight groups, or fewer with `::`. Three groups with colons are a time of day. */
 const ipv6 =
   /(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?)(?![\w:])/gi;
-/** Shorter ones would take ordinary words with them. */
+/** Redacting shorter secrets would also remove ordinary words. */
 const shortestSecret = 6;
 
-/** What the redactor is told of the installation. */
+/** What the redactor knows about the installation. */
 export interface RedactorOptions {
-  /** Values of its Secrets, as they are. */
+  /** Unencoded values of its Secrets. */
   secrets: readonly string[];
-  /** Addresses of the cluster's own machines and pods, which are no player's. */
+  /** Addresses of the cluster's machines and pods, which do not identify players. */
   ownAddresses: ReadonlySet<string>;
   /** Ids of players. */
   players: readonly string[];
 }
 
 /**
- * Takes out of texts and objects what a support bundle must not hold: secrets, e-mails, tickets, keys, and
- * players' ids and addresses.
+ * Redacts what a support bundle must not contain from texts and objects: secrets, e-mail addresses, tickets,
+ * keys, and players' ids and addresses.
  */
 export class Redactor {
   readonly #secrets: readonly string[];
@@ -122,7 +120,7 @@ export class Redactor {
         encodeURIComponent(secret),
         JSON.stringify(secret).slice(1, -1),
       ]);
-    // The longest first: one may be a part of another.
+    // Longest first, because one secret may be part of another.
     this.#secrets = [...new Set(spelled)]
       .filter((secret) => secret.length >= shortestSecret)
       .sort((a, b) => b.length - a.length);
@@ -130,7 +128,7 @@ export class Redactor {
     this.#players = new PlayerNames(players.filter((id) => id.length >= shortestSecret));
   }
 
-  /** Returns the text without what it must not hold. A player is always called by the same other name. */
+  /** Returns the redacted text. A player always has the same pseudonym. */
   text(text: string): string {
     let redacted = text;
     for (const secret of this.#secrets) redacted = redacted.replaceAll(secret, "[redacted: secret]");
@@ -143,7 +141,7 @@ export class Redactor {
     return redacted.replaceAll(ipv4, address).replaceAll(ipv6, address);
   }
 
-  /** Returns a copy of the value without fields of secrets, and with its texts redacted. */
+  /** Returns a copy of the value with redacted texts. The values of secret fields are removed. */
   value(value: unknown): unknown {
     if (typeof value === "string") return this.text(value);
     if (Array.isArray(value)) return value.map((entry) => this.value(entry));
@@ -161,7 +159,7 @@ export class Redactor {
       typeof content === "number" ||
       (Array.isArray(content) && content.every((entry) => typeof entry === "string"));
     if (isText && secretName.test(name) && !harmlessName.test(name)) return "[redacted]";
-    // A variable of a container: its name says what its value is.
+    // A container's environment variable: its name tells whether the value is secret.
     if (isText && name === "value" && typeof owner.name === "string" && secretName.test(owner.name))
       return "[redacted]";
     return this.value(content);
@@ -169,8 +167,8 @@ export class Redactor {
 }
 
 /**
- * Loopback and wildcard addresses are no machine's, and a version such as 1.2.3.4 with a number above 255 is
- * no address.
+ * Loopback and wildcard addresses do not identify a machine, and a version such as 1.2.3.400 is not an
+ * address.
  */
 function isNobodys(address: string): boolean {
   return (

@@ -43,9 +43,9 @@ export function gameArchiveRules(game: {
 }
 
 /**
- * The rules for unpacking an accepted game archive on a node. An older release may have accepted it without
- * limits for headers and total path length, and it must remain playable after an upgrade. Its digest ensures
- * that the content is unchanged.
+ * The rules for unpacking an accepted game archive on a node. They omit the limits for headers and total path
+ * length, because an older release may have accepted the archive without them, and it must remain playable
+ * after an upgrade. The archive's digest ensures that the content is unchanged.
  */
 export const acceptedArchiveRules: ArchiveRules = {
   limits: { ...limits.archive, pathsBytes: pathsBytesOf(limits.archive) },
@@ -71,8 +71,8 @@ export const saveArchiveRules: ArchiveRules = {
 };
 
 /**
- * The rules for restoring a save, which an older release may have accepted without limits for headers. Its
- * digest ensures that the content is unchanged.
+ * The rules for restoring a save. They omit the limits for headers, because an older release may have
+ * accepted the save without them. The save's digest ensures that the content is unchanged.
  */
 export const storedSaveRules: ArchiveRules = { ...saveArchiveRules, headers: "unbounded" };
 

@@ -1,48 +1,45 @@
 /**
- * What a page and a game node's responder say to each other when a player tests their connection: the page
- * opens two data channels, asks on one of them for the two bursts and sends pings there, and the bursts come
+ * The protocol between the page and a game node's responder when a player tests the connection. The page
+ * opens two data channels. It requests the two bursts and sends pings on one of them, and the bursts arrive
  * on the other. Messages are JSON text, packets are binary.
  */
 import { z } from "zod";
 
-/** The two data channels, both opened by the page, and what a test may take. */
+/** The two data channels, both opened by the page, and the limits of a test. */
 export const connectionTest = {
-  /** Where the API posts a page's offer on a responder. */
+  /** Path on a responder to which the API posts a page's offer. */
   path: "/connection-test",
-  /** Session that the tickets of these offers are for (their `aud`). */
+  /** The `aud` of the tickets for these offers, in place of a session. */
   audience: "connection-test",
-  /**
-   * Ordered and reliable, as the channel of a game's input: pings are sent back as they came, requests and
-   * their ends go here too.
-   */
+  /** Ordered and reliable, like a game's input channel. Pings, requests and the ends of bursts use it. */
   controlChannel: "control",
-  /** Unordered and never sent again, as the packets of a picture. */
+  /** Unordered and without retransmission, like the packets of a picture. */
   packetChannel: "packets",
-  /** From its answer on, a test ends after this, whatever it does. */
+  /** A test ends this long after the answer, whatever it is doing. */
   durationSeconds: 10,
   /**
-   * Bytes of a small packet, whose loss is counted, and of a large one, which fits one datagram of every
-   * usual way.
+   * Sizes in bytes of a small packet, whose loss is counted, and of a large one, which fits one datagram on
+   * all common networks.
    */
   smallPacketBytes: 200,
   largePacketBytes: 1_100,
-  /** Small packets: so many, evenly over this time. */
+  /** The number of small packets, and the time over which they are spread evenly. */
   lossPackets: 400,
   lossMs: 2_000,
-  /** How long large packets come. */
+  /** Duration of the burst of large packets. */
   bandwidthMs: 3_000,
-  /** Requests and pings longer than this are dropped unread. */
+  /** Longer requests and pings are dropped unread. */
   maxMessageBytes: 128,
 } as const;
 
 /**
- * A burst of packets: small ones at a low rate, whose loss is counted, or large ones as fast as the way takes
- * them, up to the responder's limit.
+ * A burst of packets: small ones at a low rate, whose loss is counted, or large ones as fast as the network
+ * allows, up to the responder's limit.
  */
 export const TestBurst = z.enum(["loss", "bandwidth"]);
 export type TestBurst = z.infer<typeof TestBurst>;
 
-/** What the page sends: a request for a burst, each once in a test, or a ping. */
+/** A message from the page: a request for a burst, each once per test, or a ping. */
 export const TestRequest = z.discriminatedUnion("t", [
   z.object({ t: z.literal("send"), burst: TestBurst }),
   z.object({ t: z.literal("ping"), n: z.int().min(0) }),
@@ -50,8 +47,8 @@ export const TestRequest = z.discriminatedUnion("t", [
 export type TestRequest = z.infer<typeof TestRequest>;
 
 /**
- * What the responder sends besides packets: a ping as it came, or how many packets a burst had, all of which
- * are on their way, and its limit in kbit/s.
+ * A message from the responder, in addition to packets: an unchanged ping, or the number of packets of a
+ * burst, all of which have been sent, and its limit in kbit/s.
  */
 export const TestNotice = z.discriminatedUnion("t", [
   z.object({ t: z.literal("ping"), n: z.int().min(0) }),
@@ -60,8 +57,8 @@ export const TestNotice = z.discriminatedUnion("t", [
 export type TestNotice = z.infer<typeof TestNotice>;
 
 /**
- * A responder's answer to the API: an SDP answer without candidates, the node, and where browsers reach it
- * there.
+ * A responder's response to the API: an SDP answer without candidates, the node, and the address at which
+ * browsers reach it.
  */
 export const TestSdpAnswer = z.object({
   sdp: z.string().max(65_536),

@@ -1,16 +1,16 @@
-/** A mebibyte in bytes. Interfaces that say MB mean it, too. */
+/** One mebibyte in bytes. MB in the interfaces also means mebibytes. */
 export const mebibyte = 2 ** 20;
 
 /**
- * Every number that more than one program, or the interface itself, promises. Defaults; configuration may
- * override where noted.
+ * Limits that several programs share or that the HTTP interface promises. They are defaults; configuration
+ * can override them where noted.
  */
 export const limits = {
   auth: {
-    /** Failed sign-ins of one e-mail within the window before it is locked. */
+    /** Failed sign-ins for one e-mail address within the window before it is locked. */
     failuresBeforeLock: 5,
     failureWindowSeconds: 15 * 60,
-    /** Lock durations of successive locks; the last one repeats. */
+    /** Durations of successive locks. The last one repeats. */
     lockSeconds: [60, 5 * 60, 15 * 60, 30 * 60, 60 * 60],
     lockLevelMemorySeconds: 24 * 3600,
     failuresPerIp: 20,
@@ -18,19 +18,19 @@ export const limits = {
     readsPerIpPerMinute: 120,
     tokenLifetimeSeconds: 30 * 24 * 3600,
     bcryptCost: 12,
-    /** Password checks that may wait for a worker; more are refused with 503. */
+    /** Maximum number of password checks that wait for a worker. More are refused with 503. */
     passwordQueue: 32,
     emailMaxLength: 254,
     nameMaxLength: 120,
-    /** Of new passwords; older ones stay valid. */
+    /** Applies to new passwords. Existing ones stay valid. */
     passwordMinLength: 8,
     passwordMaxLength: 1024,
-    /** A change of how one signs in needs a sign-in that is younger, or the password. */
+    /** Maximum age of a sign-in that may change sign-in methods without the password. */
     recentSignInSeconds: 5 * 60,
     accountChangesPerMinute: 30,
-    /** Sign-ins that are listed, the ones used last. */
+    /** Maximum number of listed sign-ins. The most recently used ones are listed. */
     signInsListed: 100,
-    /** The moment of a sign-in's last use is written down at most once in this time. */
+    /** Minimum interval between updates of a sign-in's last-used time. */
     lastUseSeconds: 5 * 60,
     bodyBytes: 8 * 1024,
   },
@@ -45,11 +45,11 @@ export const limits = {
   saveSlotsPerGame: 3,
   idempotency: {
     keyMaxLength: 255,
-    /** How long a response is kept for those who ask again. */
+    /** How long a response is kept for repeated requests. */
     keptSeconds: 24 * 3600,
     /**
-     * After this a request that has not answered was lost with its process: one that takes longer renews its
-     * lease before.
+     * A request without a response after this time counts as lost with its process. Longer requests renew
+     * their lease before it expires.
      */
     leaseSeconds: 60,
   },
@@ -59,61 +59,62 @@ export const limits = {
     launchesPerHour: 60,
     pollsPerMinute: 120,
     stopsPerMinute: 30,
-    /** How long an ended session can still be read. */
+    /** How long a session remains readable after its end. */
     endedReadableSeconds: 24 * 3600,
     idleTimeoutSeconds: 30 * 60,
     /**
-     * How much later than its row a GameSession expires, in idle timeouts: the operator ends an idle session
-     * only where the API's sweeper did not.
+     * Idle timeouts until a GameSession expires after a keepalive. Its database row expires after one, so the
+     * operator ends an idle session only if the API's sweeper did not.
      */
     expiryMargin: 1.25,
     startDeadlineSeconds: 120,
     downloadDeadlineSeconds: 60,
     maxDurationSeconds: 8 * 3600,
     ttlSecondsAfterFinished: 300,
-    /** How long `POST stop` waits for the end before it answers anyway. */
+    /** How long `POST stop` waits for the session to end before it responds. */
     stopWaitSeconds: 30,
     noServersRetryAfterSeconds: 10,
     pollIntervalSeconds: 2,
-    /** Event streams open at once. */
+    /** Maximum number of concurrent event streams. */
     eventStreamsPerUser: 6,
     eventStreamsPerProcess: 2000,
-    /** An event stream ends after this and is opened anew, which renews the sign-in. */
+    /** Maximum duration of an event stream. Clients then reconnect, which renews the sign-in. */
     eventStreamSeconds: 3600,
     eventHeartbeatSeconds: 10,
-    /** Before its idle end, when a running session's player is warned. */
+    /** Times before an idle stop at which the player is warned. */
     expiryWarningSeconds: [300, 60],
     keepaliveIntervalSeconds: 60,
-    /** Nodes tried for one session before it fails. */
+    /** Number of nodes that are tried for a session before it fails. */
     placementAttempts: 2,
   },
-  /** Addresses of one node that browsers are told at most. */
+  /** Maximum number of addresses per node that are announced to browsers. */
   announcedAddresses: 8,
-  /** Credentials of the relay: they open connections for so long, which then go on without them. */
+  /** Relay credentials. They open connections for this long; open connections continue afterwards. */
   turnCredential: { lifetimeSeconds: 3600 },
-  /** Signed permission to offer to a session's streamer. */
+  /** Tickets: signed permission to send an offer to a session's streamer. */
   streamTicket: {
-    /** Of a ticket that a player is given. */
+    /** Lifetime of a ticket that is issued to a player. */
     lifetimeSeconds: 600,
-    /** Of the one that the API itself puts on an offer. */
+    /** Lifetime of the ticket that the API adds to an offer. */
     proxyLifetimeSeconds: 60,
-    /** Clocks of signers and pods may differ by this much. */
+    /** Tolerated difference between the clocks of signers and pods. */
     leewaySeconds: 600,
     perMinute: 30,
   },
-  /** Tests of a connection that a player may start; a page takes two for the two ways. */
+  /** Connection tests that a player may start. The page starts two per test: direct and through the relay. */
   connectionTest: { perMinute: 12 },
   /**
-   * What a session's game container asks for: what its partner declared, else by what earlier sessions used.
+   * Resources that a session's game container requests: those its partner declared, otherwise an estimate
+   * from earlier sessions.
    */
   resources: {
-    /** What a game that declares nothing asks for; an admin may change maximum and default. */
+    /** For games that declare nothing. An admin can change maximum and default. */
     cpuMillicores: { min: 250, max: 4000, default: 500 },
     memoryMb: { min: 512, max: 16_384, default: 1024 },
     gpuShare: { max: 1 },
     width: { max: 1920 },
     height: { max: 1080 },
-    /** What can be declared at all, where an admin's maximum allows it. */
+    /** Limits of what partners can declare. An admin's maximum may be lower. */
     declarable: {
       cpuMillicores: { min: 250, max: 64_000 },
       memoryMb: { min: 128, max: 512 * 1024 },
@@ -121,27 +122,27 @@ export const limits = {
       width: { min: 320, max: 3840 },
       height: { min: 240, max: 2160 },
     },
-    /** Times the average processor time, for the processors that are requested. */
+    /** CPU request, as a multiple of the average CPU use. */
     cpuHeadroom: 1.25,
-    /** Times the average peak, for the memory that is requested. */
+    /** Memory request, as a multiple of the average peak. */
     memoryRequestHeadroom: 1.25,
-    /** Times the highest peak, for the memory that the game is ended beyond. */
+    /** Memory limit, as a multiple of the highest peak. A game that exceeds it is killed. */
     memoryHeadroom: 1.5,
-    /** Times the limit that a game was ended at, for its next one. */
+    /** Next memory limit of a game that exceeded its limit, as a multiple of that limit. */
     outOfMemoryFactor: 2,
-    /** Weight of the newest session in the averages. */
+    /** Weight of the latest session in the averages. */
     newestWeight: 0.3,
-    /** A session that was played for less counts for no average. */
+    /** Shorter sessions are excluded from the averages. */
     leastPlayedSeconds: 5,
   },
   partner: {
     requestsPerMinute: 100,
     uploadsPerHour: 10,
     picturesPerHour: 60,
-    /** Requests with keys that do not exist, or work no more. */
+    /** Requests with keys that do not exist or are no longer valid. */
     unknownKeysPerIpPerMinute: 30,
     liveKeys: 2,
-    /** That are not deleted: their list is one response. */
+    /** Games that are not deleted. They are listed in one response. */
     games: 1000,
     bodyBytes: 64 * 1024,
     titleMaxLength: 120,
@@ -152,7 +153,7 @@ export const limits = {
     urlMaxLength: 2048,
     languages: 50,
   },
-  /** A game's picture: its bytes, and the pixels of a side. */
+  /** A game's picture: its size in bytes, and the length of a side in pixels. */
   picture: { bytes: 2 * 2 ** 20, sideMin: 64, sideMax: 4096, readsPerIpPerMinute: 1200 },
   archive: {
     packedBytes: 10 * 2 ** 30,
@@ -161,64 +162,79 @@ export const limits = {
     pathBytes: 1024,
     componentBytes: 255,
     /**
-     * All paths together: whoever reads the archive keeps each name in memory. 160 bytes for each of as many
-     * entries as there may be.
+     * Total length of all paths, because readers keep each name in memory: 160 bytes for each of the maximum
+     * number of entries.
      */
     pathsBytes: 32_000_000,
     /**
-     * Files, and directories, at the root whose names are known once it is stored; the launcher and the
-     * engine's directory are known wherever they stand.
+     * Maximum number of stored names of files, and of directories, at the root. The launcher and the engine
+     * directory are always stored.
      */
     rootNames: 1000,
-    /** Unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
+    /** Maximum ratio of unpacked to packed bytes, checked once more than `ratioFreeBytes` are unpacked. */
     ratio: 200,
     ratioFreeBytes: 64 * 2 ** 20,
     /**
-     * How far an archive may be ahead of that ratio while its size is not known: one can begin with a file of
-     * zeros. A bomb is unpacked so far, within seconds. One that is announced to be large, and is not, is
-     * unpacked up to `unpackedBytes`, as an archive that keeps the ratio is.
+     * Unpacked bytes allowed above that ratio while the archive's size is unknown, because an archive may
+     * start with a file of zeros. A decompression bomb is unpacked up to this limit, which takes seconds. If
+     * its announced size is larger than its real size, it is unpacked up to `unpackedBytes`, like an archive
+     * within the ratio.
      */
     ratioAheadBytes: 2 ** 30,
   },
   save: {
-    /** Between two uploads of a save that goes on changing. */
+    /** Interval between uploads of a save that keeps changing. */
     intervalSeconds: 60,
-    /** Within this a changed save of ordinary size is on the node's disk: what a lost pod loses at most. */
+    /**
+     * Time within which a changed save of ordinary size is written to the node's disk. A lost pod loses at
+     * most this.
+     */
     spoolSeconds: 10,
-    /** What a game may keep in its save directory, when it does not say; held to in memory by the kernel. */
+    /**
+     * Size of the save volume, which is in memory and enforced by the kernel. The default is for games that
+     * declare none.
+     */
     volumeBytes: { min: 16 * 2 ** 20, max: 1 * 2 ** 30, default: 256 * 2 ** 20 },
-    /** A full save volume that does not compress, and the archive's own headers. */
+    /** A full save volume that cannot be compressed, plus the archive's headers. */
     packedBytes: (1024 + 64) * 2 ** 20,
     unpackedBytes: 1 * 2 ** 30,
     entries: 20_000,
-    /** Characters of a player's own name for a slot. */
+    /** Maximum length of a player's name for a slot, in characters. */
     labelMaxLength: 40,
-    /** Restores, copies, renamings, deletions and wishes to save of a player. */
+    /** Restores, copies, renames, deletions and save requests per player. */
     changesPerMinute: 30,
-    /** Uploads and downloads of a player. */
+    /** Uploads and downloads per player. */
     transfersPerHour: 60,
   },
   node: {
     heartbeatSeconds: 10,
-    /** A node whose agent was silent for this long takes no new sessions. */
+    /** A node whose agent has been silent for this long accepts no new sessions. */
     heartbeatStaleSeconds: 35,
-    /** Free below this, the node takes no sessions: two saves of ordinary size would not fit. */
+    /**
+     * Free disk space below which a node accepts no sessions, because two saves of ordinary size would not
+     * fit.
+     */
     minFreeBytes: 512 * 2 ** 20,
-    /** Free above this, it takes sessions again. */
+    /** Free disk space above which it accepts sessions again. */
     enoughFreeBytes: 1 * 2 ** 30,
-    /** The same of inodes: a session takes a dozen. */
+    /** The same limits for inodes. A session uses about a dozen. */
     minFreeFiles: 1024,
     enoughFreeFiles: 4096,
-    /** A new node takes sessions as any other after this, though pinned games have not come. */
+    /**
+     * After this time, a new node is treated like any other even if its pinned games are not downloaded yet.
+     */
     fillDeadlineSeconds: 15 * 60,
-    /** Bytes per second of a background fill while a session is on the node. */
+    /** Bandwidth of a background fill while the node has a session, in bytes per second. */
     fillBytesPerSecond: 16 * 2 ** 20,
-    /** Signed requests to an object store hold for 15 minutes, tickets to streams for 10. */
+    /**
+     * Tolerated clock difference. Signed requests to an object store are valid for 15 minutes, stream tickets
+     * for 10.
+     */
     clockToleranceSeconds: 60,
     cacheEntriesReported: 256,
   },
   maintenance: {
-    /** Characters of an admin's message that players are shown. */
+    /** Maximum length of the admin's message to players, in characters. */
     messageMaxLength: 400,
   },
 } as const;

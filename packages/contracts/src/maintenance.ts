@@ -1,23 +1,24 @@
 import { limits } from "./limits.ts";
 
-/** The ConfigMap in the release's namespace that turns maintenance on by being there. */
+/** Name of the ConfigMap in the release's namespace. Maintenance is on while it exists. */
 export const maintenanceConfigMap = "joypod-maintenance";
 
-/** Maintenance, as players and admins are told of it: no game is launched, and what is played goes on. */
+/** Maintenance as shown to players and admins: no game can be launched, and running sessions continue. */
 export interface Maintenance {
   /** When it began, in ISO 8601. */
   since: string;
-  /** What the admin wrote for players; undefined when nothing. */
+  /** The admin's message to players; undefined without one. */
   message: string | undefined;
 }
 
-/** The ConfigMap's `data`, as `joypod` and `kubectl joypod` write it. */
+/** The ConfigMap's `data`, written by `joypod` and `kubectl joypod`. */
 export function maintenanceData({ since, message }: Maintenance): Record<string, string> {
   return { since, ...(message !== undefined && { message }) };
 }
 
 /**
- * Reads the ConfigMap: one that was written by hand may lack both entries, or hold more text than is shown.
+ * Reads the ConfigMap. A manually created one may lack both entries, or contain a longer message than is
+ * shown.
  */
 export function readMaintenance({
   metadata,

@@ -1,19 +1,19 @@
 /**
- * Returns the folder of one unpacked archive on a game node. The node agent writes it; the operator mounts
- * its content into session pods.
+ * Returns the directory of an unpacked archive on a game node. The node agent writes it, and the operator
+ * mounts its content into session pods.
  */
 export function objectDirectory(root: string, digest: string): string {
   return `${root}/v1/objects/${digest}`;
 }
 
-/** Returns the read-only tree of one unpacked archive. */
+/** Returns the read-only directory with the files of an unpacked archive. */
 export function contentDirectory(root: string, digest: string): string {
   return `${objectDirectory(root, digest)}/content`;
 }
 
 /**
- * Returns the folder with everything that the node keeps for one game session. The pod's streamer mounts it,
- * the game does not.
+ * Returns the directory with everything that the node stores for a game session. It is mounted into the pod's
+ * streamer, not into the game.
  */
 export function sessionDirectory(root: string, gameSession: string): string {
   return `${root}/v1/sessions/${gameSession}`;
@@ -23,28 +23,28 @@ export function sessionDirectory(root: string, gameSession: string): string {
 export const sessionUserId = 10_001;
 
 /**
- * What node agent and packer leave each other in the session's folder (see spool.ts). The folder and the two
- * files of the order are the agent's alone to write, as is a request; the packer writes below `packed/`.
+ * Files that the node agent and the packer exchange in the session's directory (see spool.ts). Only the agent
+ * can write the directory, the two files of the order, and requests. The packer writes below `packed/`.
  */
 export const spoolNames = {
-  /** Says what is to be restored; appears complete, after the archive that it names. */
+  /** The restore order. It appears after the archive that it names, and is complete when it appears. */
   order: "restore.json",
-  /** The slot's save, verified. */
+  /** The slot's verified save. */
   orderedArchive: "restore.tar.gz",
-  /** Asks for a save of the present state. */
+  /** Requests a save of the current state. */
   request: "save.json",
-  /** The packer's own folder, which belongs to the session's user. */
+  /** The packer's directory, owned by the session's user. */
   packed: "packed",
-  /** What became of the order. */
+  /** The result of the order. */
   report: "packed/restored.json",
-  /** The newest pack. */
+  /** The latest pack. */
   manifest: "packed/manifest.json",
 } as const;
 
-/** Read at most so many bytes of order, report or manifest. */
+/** Maximum number of bytes to read from an order, report or manifest. */
 export const spoolFileBytes = 16 * 1024;
 
-/** Returns the file name of one pack in the packer's folder. */
+/** Returns the file name of a pack in the packer's directory. */
 export function packedArchiveName({ attempt, sequence }: { attempt: number; sequence: number }): string {
   return `save-${sequence}-${attempt}.tar.gz`;
 }
@@ -59,18 +59,18 @@ export type ContainerName = (typeof containerNames)[keyof typeof containerNames]
 /** Names of the streamer's sockets for the game, in the directory of RUN_DIR. */
 export const socketNames = { sound: "pulse.sock", gamepad: "pad0" } as const;
 /**
- * Name of the streamer's file beside them: variables for the game, `NAME=value` a line, which depend on what
- * the display was found to do.
+ * Name of the streamer's file in the same directory: environment variables for the game, one `NAME=value` per
+ * line, which depend on the display.
  */
 export const gameEnvironmentFile = "game.env";
 
 const saveName = "save";
 
 /**
- * Where the pod sees things. `game`: the game's files. `session`: the save volume, in memory, with the saves
- * in `saves`. `run`: sockets of the streamer, which the game may only connect to. `gameReport`: what the
- * game's container says of itself, which the streamer may only read. `spool`: the session's folder on the
- * node, for the streamer alone.
+ * Paths inside the pod. `game`: the game's files. `session`: the save volume, in memory, with the saves in
+ * `saves`. `run`: sockets of the streamer; the game can only connect to them. `gameReport`: the game
+ * container's reports, read-only for the streamer. `spool`: the session's directory on the node, only in the
+ * streamer.
  */
 export const podPaths = {
   game: "/game",

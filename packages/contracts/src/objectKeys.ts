@@ -1,32 +1,29 @@
 /**
- * Returns the object-store key of an uploaded archive. It is made of ids only, so that no text of a partner
- * names an object.
+ * Returns the object-store key of an uploaded archive. It consists only of ids, so a partner's text never
+ * becomes part of a key.
  */
 export function archiveKey(gameId: string, uploadId: string): string {
   return `archives/${gameId}/${uploadId}.tar.gz`;
 }
 
-/**
- * Returns the object-store key of an uploaded picture of a game. Nothing else is ever stored under the same
- * key.
- */
+/** Returns the object-store key of an uploaded picture of a game. A key is never reused. */
 export function pictureKey(gameId: string, pictureId: string): string {
   return `pictures/${gameId}/${pictureId}`;
 }
 
-/** What the key of a save says about it. */
+/** The parts of a save's key. */
 export interface SaveName {
   generation: number;
   gameSession: string;
-  /** Counts the packs of the session upward. */
+  /** Increases with each pack of the session. */
   sequence: number;
-  /** Run of the packer that packed it; 0 for saves of a release that did not count them. */
+  /** Run of the packer that packed it; 0 if the key does not contain it. */
   attempt: number;
 }
 
 /**
- * Returns the object-store key of one stored save. It names one pack, whoever uploads it: nothing else is
- * ever stored under the same key.
+ * Returns the object-store key of a stored save. It identifies one pack, whoever uploads it, and is never
+ * reused.
  */
 export function saveKey(slotId: string, { generation, gameSession, sequence, attempt }: SaveName): string {
   return `${savesPrefix(slotId)}${generation}-${gameSession}-${sequence}${attempt === 0 ? "" : `.${attempt}`}.tar.gz`;
@@ -39,7 +36,7 @@ export function savesPrefix(slotId: string): string {
 
 const saveName = /^saves\/[^/]+\/(\d{1,9})-([a-z0-9-]{1,63})-(\d{1,9})(?:\.(\d{1,9}))?\.tar\.gz$/;
 
-/** Returns what `saveKey` made the key of; undefined for a key that it did not make. */
+/** Parses a key from `saveKey`. Returns undefined for any other key. */
 export function parseSaveKey(key: string): SaveName | undefined {
   const [, generation, gameSession, sequence, attempt = "0"] = saveName.exec(key) ?? [];
   if (generation === undefined || gameSession === undefined || sequence === undefined) return undefined;
@@ -51,25 +48,25 @@ export function parseSaveKey(key: string): SaveName | undefined {
   };
 }
 
-/** Returns the run of the packer that packed the save under this key; 0 for a key that does not say it. */
+/** Returns the packer's run from the key of a save; 0 if the key does not contain it. */
 export function attemptOf(key: string): number {
   return parseSaveKey(key)?.attempt ?? 0;
 }
 
-/** Which pack of its session a save is. */
+/** Identifies a pack within its session. */
 export type SavePosition = Pick<SaveName, "sequence" | "attempt">;
 
 /**
- * Whether one of two saves of a session is the earlier. Sequences count through all runs of its packer, and
- * two runs may have reached the same one.
+ * Returns whether `save` is older than `other`, a save of the same session. Sequences increase across all
+ * runs of the packer, but two overlapping runs may reach the same one.
  */
 export function isEarlier(save: SavePosition, other: SavePosition): boolean {
   return save.sequence < other.sequence || (save.sequence === other.sequence && save.attempt < other.attempt);
 }
 
 /**
- * Returns whether `saveKey` makes this key for a save of that slot: no other may be read or stored as one of
- * its saves.
+ * Returns whether the key is one that `saveKey` returns for a save of the slot. Other keys must not be read
+ * or written as its saves.
  */
 export function isSaveKeyOf(slotId: string, key: string): boolean {
   const name = parseSaveKey(key);

@@ -1,7 +1,8 @@
 /**
- * The files by which node agent and packer exchange saves, in the session's folder on the node; nodeLayout.ts
- * has their names. Each appears complete, by a rename. The packer runs beside hostile code, so the agent
- * trusts no more of what it finds than these schemas and the archive's own rules allow.
+ * The files through which the node agent and the packer exchange saves, in the session's directory on the
+ * node. See nodeLayout.ts for their names. Each file is complete when it appears, because it is renamed into
+ * place. The packer runs next to untrusted code, so the agent trusts only what these schemas and the archive
+ * rules allow.
  */
 import { z } from "zod";
 import { byteCount, message, reasonName, sha256Hex, timestamp } from "./crd/schema.ts";
@@ -10,7 +11,7 @@ const uid = z.string().min(1).max(64).describe("Uid of the GameSession; files of
 
 export { spoolFileBytes } from "./nodeLayout.ts";
 
-/** Agent → packer: the content that the save directory starts with. */
+/** Agent → packer: the initial content of the save directory. */
 export const RestoreOrder = z.strictObject({
   version: z.literal(1),
   uid,
@@ -19,53 +20,54 @@ export const RestoreOrder = z.strictObject({
 });
 export type RestoreOrder = z.infer<typeof RestoreOrder>;
 
-/** Packer → agent: the outcome of the order; once it is written, nothing is restored any more. */
+/** Packer → agent: the result of the order. Nothing is restored after it is written. */
 export const RestoreReport = z.strictObject({
   version: z.literal(1),
   uid,
-  /** Absent when the save directory is as it was ordered. */
+  /** Absent if the save directory has the ordered content. */
   refused: z.strictObject({ reason: reasonName, message }).optional(),
 });
 export type RestoreReport = z.infer<typeof RestoreReport>;
 
-/** Agent → packer: the player asked for a save; the next scan that begins after this answers it. */
+/** Agent → packer: the player requested a save. The next scan that starts after this answers it. */
 export const SaveRequest = z.strictObject({ version: z.literal(1), uid, requestedAt: timestamp });
 export type SaveRequest = z.infer<typeof SaveRequest>;
 
 /** One pack of the save directory. */
 export const PackedSave = z.strictObject({
-  /** Counts the session's packs upward, through all runs of the packer. */
+  /** Increases with each pack of the session, across all runs of the packer. */
   sequence: z.int().min(1).max(999_999_999),
-  /** Number of the packer's run that made it, from 1: two runs that overlap never give two packs one name. */
+  /**
+   * Number of the packer's run, starting at 1, so that packs of two overlapping runs have different names.
+   */
   attempt: z.int().min(1).max(999_999_999),
   sha256: sha256Hex,
   bytes: byteCount,
-  /** Files and directories in it. */
+  /** Number of files and directories. */
   entries: z.int().min(0),
   files: z.int().min(0),
-  /** What its files take in memory, in whole pages. */
+  /** Memory that its files use, in whole pages. */
   unpackedBytes: byteCount,
   packedAt: timestamp,
-  /** What could not be packed, such as links and FIFOs, with the first of them as an example. */
+  /** Entries that could not be packed, such as links and FIFOs, with the first one as an example. */
   leftOut: z.strictObject({ count: z.int().min(1), example: message }).optional(),
 });
 export type PackedSave = z.infer<typeof PackedSave>;
 
-/** Packer → agent: the newest pack, and the outcome of the last attempt. */
+/** Packer → agent: the latest pack, and the result of the last attempt. */
 export const SpoolManifest = z.strictObject({
   version: z.literal(1),
   uid,
-  /** Number of the packer's run, as in the names of the packs. */
+  /** Number of the packer's run, as in the names of packs. */
   attempt: z.int().min(1).max(999_999_999),
-  /** The game had ended before the last scan of its saves: nothing newer will follow. */
+  /** Whether the game had ended before the last scan of its saves, so no newer pack follows. */
   final: z.boolean(),
-  /** The newest good pack; absent before the first one. */
+  /** The latest valid pack; absent before the first one. */
   save: PackedSave.optional(),
-  /** The request that the last scan began after; only for an agent that asked. */
+  /** The request that preceded the last scan; only if the agent made one. */
   answered: timestamp.optional(),
   /**
-   * Why the save directory, as it was at the last scan, could not be packed; absent when `save` is that
-   * state.
+   * Why the save directory could not be packed in its state at the last scan. Absent if `save` is that state.
    */
   refused: z.strictObject({ reason: reasonName, message }).optional(),
 });
@@ -80,7 +82,7 @@ export interface PackerCommand {
 
 /**
  * Packer → streamer. `restored`: the launch no longer waits for the packer. `done`: the last pack, or the
- * reason why there is none, is in the spool.
+ * reason why it is missing, is in the spool.
  */
 export interface PackerReport {
   t: "restored" | "done";

@@ -1,13 +1,13 @@
 /**
- * The termination reports of the two containers of a session's pod, as JSON: written at start and every two
- * seconds while they run, so that a container killed without warning still leaves its last report (`state:
- * "running"`). The streamer's is its termination message. The game's is in a directory that its own processes
- * can write to as well, and reaches the cluster within the streamer's: its figures are a claim, and whoever
- * counts them bounds them by what was possible.
+ * The termination reports of the two containers in a session's pod, as JSON. They are written at the start
+ * and every two seconds, so that a container that is killed without warning still leaves its last report
+ * (`state: "running"`). The streamer's report is its termination message. The game's report is in a directory
+ * that the game's processes can also write to, and reaches the cluster inside the streamer's report. Its
+ * numbers are therefore untrusted, and readers limit them to what is possible.
  */
 import { z } from "zod";
 
-/** Returns what a container left in its termination message as JSON; undefined for any other text. */
+/** Parses the JSON in a container's termination message; undefined for any other text. */
 export function parseTerminationMessage<T>(schema: z.ZodType<T>, text: string): T | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;
@@ -16,17 +16,17 @@ export function parseTerminationMessage<T>(schema: z.ZodType<T>, text: string): 
   }
 }
 
-/** Name of the game's report, in the directory of GAME_REPORT_DIR. */
+/** Name of the game's report in the directory GAME_REPORT_DIR. */
 export const gameReportFile = "game.json";
 
-/** How a game can end; besides these there is `signal-N`, for a signal that is not a stop. */
+/** How a game can end, in addition to `signal-N` for a signal that is not a stop. */
 export const GameEndReason = z.union([
   z.enum([
-    /** It was asked to stop and ended within the grace. */
+    /** It was asked to stop and ended within the grace period. */
     "stopped",
-    /** It was asked to stop and killed after the grace. */
+    /** It was asked to stop and was killed after the grace period. */
     "stopped-by-kill",
-    /** It ended by itself; `exitCode` says how. */
+    /** It exited without a request; see `exitCode`. */
     "exited",
     /** The kernel killed it at the container's memory limit. */
     "out-of-memory",
@@ -44,7 +44,7 @@ const usage = {
   wallSeconds: seconds,
 };
 
-/** The game container's report, which its supervisor writes. */
+/** The game container's report, written by its supervisor. */
 export const GameTermination = z.object({
   state: z.enum(["running", "ended"]),
   /** Null while it runs. */
@@ -65,7 +65,7 @@ const streamerEndReasons = [
   "sound-failed",
   /** No encoder passed the probe at the start. */
   "no-encoder",
-  /** An error that nothing handles; the log says which. */
+  /** An unhandled error; see the log. */
   "failed",
 ] as const;
 
@@ -73,34 +73,32 @@ const streamerEndReasons = [
 export const StreamerTermination = z.object({
   state: z.enum(["running", "ended"]),
   reason: z.enum(streamerEndReasons).nullable(),
-  /** Connections of viewers since the start. */
+  /** Viewer connections since the start. */
   connections: z.int().min(0),
-  /** The game's last report as the streamer read it: it outlives a game container that was killed. */
+  /** The game's last report that the streamer read. It survives a game container that is killed. */
   game: GameTermination.nullable(),
   ...usage,
 });
 export type StreamerTermination = z.infer<typeof StreamerTermination>;
 
-/**
- * Returns the game's report in a text, or undefined when the text has none: it is empty, truncated, or
- * another program's.
- */
+/** Parses the game's report; undefined if the text is empty, truncated, or written by another program. */
 export function parseGameTermination(text: string): GameTermination | undefined {
   return parseTerminationMessage(GameTermination, text);
 }
 
-/** Does the same for the streamer's report. */
+/** Parses the streamer's report, like `parseGameTermination`. */
 export function parseStreamerTermination(text: string): StreamerTermination | undefined {
   return parseTerminationMessage(StreamerTermination, text);
 }
 
 /**
- * Lines of the streamer's log, one JSON object each, that others read: `kubectl joypod session` takes a
- * launch's last moments from them. Sessions of other versions say the same, so none is reworded.
+ * Lines of the streamer's log that other programs parse, one JSON object each. `kubectl joypod session` reads
+ * the last moments of a launch from them. Do not reword them, because sessions of other versions write them
+ * too.
  */
 export const streamerMessages = {
-  /** A viewer's offer has its SDP answer. */
+  /** A viewer's offer was answered with SDP. */
   viewerAnswered: "A viewer was answered.",
-  /** A viewer's connection has come into the state that the line names in `state`. */
+  /** A viewer's connection changed to the state in the line's `state`. */
   viewerConnectionChanged: "A viewer's connection changed.",
 } as const;

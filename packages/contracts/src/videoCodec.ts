@@ -1,16 +1,16 @@
 import { z } from "zod";
 
 /**
- * Video codecs as the streamer's CODECS list names them, in the order in which browsers offer them. H.265 and
- * AV1 are encoded by GPUs alone.
+ * Video codecs by their names in the streamer's CODECS list, in the order in which browsers offer them. Only
+ * GPUs encode H.265 and AV1.
  */
 export const VideoCodec = z.enum(["h264", "h265", "av1", "vp8"]);
 export type VideoCodec = z.infer<typeof VideoCodec>;
 
-/** The codecs that every node encodes, with a GPU or without. */
+/** The codecs that every node can encode, with or without a GPU. */
 export const softwareCodecs: readonly VideoCodec[] = ["h264", "vp8"];
 
-/** Names of the codecs in SDP (`a=rtpmap`) and in MIME types; case does not count. */
+/** Names of the codecs in SDP (`a=rtpmap`) and in MIME types, which ignore case. */
 export const codecEncodingNames = {
   h264: "H264",
   h265: "H265",
@@ -19,9 +19,9 @@ export const codecEncodingNames = {
 } as const satisfies Record<VideoCodec, string>;
 
 /**
- * Whether streamers send a codec with these format parameters (`a=fmtp`, `sdpFmtpLine`). Of H.264 that is
- * constrained baseline in single or fragmented packets, which every browser with H.264 decodes; of H.265 and
- * AV1 the main profile, which is meant where the parameters name none.
+ * Returns whether streamers send a codec with these format parameters (`a=fmtp`, `sdpFmtpLine`). H.264 must
+ * be constrained baseline in single or fragmented packets, which every browser with H.264 decodes. H.265 and
+ * AV1 must have the main profile, which is the default if the parameters name none.
  */
 export function isSentFormat(codec: VideoCodec, parameters: string): boolean {
   const valueOf = (name: string): string | undefined =>

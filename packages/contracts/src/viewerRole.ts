@@ -1,5 +1,5 @@
 import { z } from "zod";
 
-/** What a viewer may do: who watches sees and hears, and their input is dropped. */
+/** The role of a viewer. With `watch`, a viewer receives picture and sound, and their input is dropped. */
 export const ViewerRole = z.enum(["play", "watch"]);
 export type ViewerRole = z.infer<typeof ViewerRole>;

@@ -362,7 +362,7 @@ describe("createArchiveReader", () => {
     [".", { name: ".", type: "5" }],
   ];
   for (const [title, header] of withoutEntry) {
-    it(`rejects hundreds of thousands of ${title}, which are no entries and whose ratio saves do not limit`, () => {
+    it(`rejects hundreds of thousands of ${title}, which neither the entry limit nor the ratio of saves covers`, () => {
       const block = tarEntry(header);
       for (const withRules of [rules, saveArchiveRules]) {
         expect(
@@ -375,7 +375,7 @@ describe("createArchiveReader", () => {
     });
   }
 
-  it("counts global headers and entries of the root together, and accepts as many as an archive has that is joined of others", () => {
+  it("limits global headers and root entries together, and accepts those of a concatenated archive", () => {
     const pair = [paxHeader({ comment: "0123abcd" }, "g"), { name: "./" }];
     const joined = Array.from({ length: 500 }, () => pair).flat();
     expect(read(aTar([...joined, file("a")]), { withRules: saveArchiveRules })).to.deep.equal(["a=x"]);
@@ -384,7 +384,7 @@ describe("createArchiveReader", () => {
     ).to.match(/more than 1000 headers/);
   });
 
-  it("rejects entries with large extended headers when there are many, and accepts the longest path of each", () => {
+  it("rejects many entries with large extended headers, and accepts the longest path for each", () => {
     const large = tarEntry(paxHeader({ comment: "c".repeat(60_000) }));
     const flood = repeated(1000, (at) => Buffer.concat([large, tarEntry(file(String(at), ""))]));
     expect(rejectionOfFlood(flood, saveArchiveRules).message).to.match(
@@ -402,7 +402,7 @@ describe("createArchiveReader", () => {
     ).to.have.length(97);
   });
 
-  it("accepts a file with sixty extended attributes, which are written twice, and rejects an extended header of thousands of records", () => {
+  it("accepts a file with sixty extended attributes, written twice, and rejects thousands of records in a header", () => {
     const attributes = Array.from({ length: 60 }, (_, at) => [
       `SCHILY.xattr.user.größe${at}`,
       `LIBARCHIVE.xattr.user.gr%C3%B6%C3%9Fe${at}`,
@@ -423,7 +423,7 @@ describe("createArchiveReader", () => {
     }
   });
 
-  it("rejects more records of extended headers together than entries need, and accepts all that writers say of each", () => {
+  it("limits the total number of extended header records, and accepts those that common writers produce", () => {
     const withRules = { ...rules, limits: { ...limits.archive, entries: 10 } };
     const entryWith =
       (records: number) =>

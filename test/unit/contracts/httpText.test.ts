@@ -56,7 +56,7 @@ describe("HTTP text schemas", () => {
 describe("requests of the HTTP interface", () => {
   const game = { title: " Title ", developer: "Dev", launcher: "run.sh", engineDir: "engine" };
 
-  it("are trimmed, and refused with fields that the caller must not set", () => {
+  it("are trimmed, and rejected with fields that the caller must not set", () => {
     expect(RegisterGameRequest.parse(game).title).to.equal("Title");
     for (const extra of [
       { id: "x" },
@@ -72,7 +72,7 @@ describe("requests of the HTTP interface", () => {
     ).to.be.false;
   });
 
-  it("are bounded in lists and names", () => {
+  it("have limits for lists and names", () => {
     const cases: Record<string, unknown>[] = [
       { title: " " },
       { title: "x".repeat(121) },
@@ -106,14 +106,14 @@ describe("requests of the HTTP interface", () => {
     ).to.be.true;
   });
 
-  it("cannot both continue and start afresh", () => {
+  it("cannot both continue a slot and start from scratch", () => {
     expect(LaunchRequest.safeParse({ gameSlug: "a", fresh: true, saveSlotId: "s" }).success).to.be.false;
     for (const good of [{}, { fresh: true }, { saveSlotId: "s" }, { fresh: false, saveSlotId: "s" }]) {
       expect(LaunchRequest.safeParse({ gameSlug: "a", ...good }).success).to.be.true;
     }
   });
 
-  it("have page numbers of plain digits, and large pages cut", () => {
+  it("accept page numbers in plain digits and lower large page sizes", () => {
     expect(GamesQuery.parse({})).to.deep.equal({ page: 1, limit: 20, sort: "title", order: "asc" });
     expect(GamesQuery.parse({ page: "007", limit: "500", search: " x " })).to.include({
       page: 7,

@@ -38,7 +38,7 @@ describe("qualityWithin", () => {
     });
   });
 
-  it("lets what is asked for stand in place of the preset's, up to the bounds", () => {
+  it("overrides preset values with requested ones, up to the limits", () => {
     expect(qualityWithin({ preset: "dataSaver", fps: 60, maxKbps: 3_000 }, bounds)).to.include({
       width: 854,
       fps: 60,
@@ -52,7 +52,7 @@ describe("qualityWithin", () => {
     ).to.include({ fps: 24, maxKbps: 1_000 });
   });
 
-  it("keeps the display's proportions in even numbers, inside the size that is asked for", () => {
+  it("keeps the display's aspect ratio within the requested size, with even sides", () => {
     expect(qualityWithin({ width: 1_000, height: 1_000 }, bounds)).to.include({ width: 1_000, height: 562 });
     expect(qualityWithin({ width: 854, height: 480 }, { ...bounds, width: 1_024, height: 768 })).to.include({
       width: 640,
@@ -71,7 +71,7 @@ describe("sessionBounds", () => {
     return `${width}x${height}`;
   };
 
-  it("gives a session the site's display, and a larger one to those who ask for it", () => {
+  it("returns the site's display size, or a larger one if it is requested", () => {
     expect([
       display({}),
       display({ preset: "auto" }),
@@ -87,8 +87,8 @@ describe("sessionBounds", () => {
   });
 });
 
-describe("a wish for quality", () => {
-  it("is refused out of range, with one side alone, and in a launch with an unknown field", () => {
+describe("a quality request", () => {
+  it("is rejected if it is out of range, has only one side, or has an unknown field in a launch", () => {
     const paths = (wish: object) =>
       LaunchQuality.safeParse(wish).error?.issues.map(({ path }) => path.join("."));
     expect(paths({ preset: "best" })).to.deep.equal(["preset"]);
@@ -110,7 +110,7 @@ describe("a wish for quality", () => {
 });
 
 describe("megabytesPerHour", () => {
-  it("counts video, sound and headers, and rounds up", () => {
+  it("includes video, sound and headers, and rounds up", () => {
     expect(megabytesPerHour(1_500)).to.equal(780);
     expect(megabytesPerHour(8_000)).to.equal(3_850);
   });

@@ -31,7 +31,7 @@ describe("a stream ticket", () => {
     expect(readTicket(signTicket(claims, signingKey), key, at(0))).to.deep.equal(claims);
   });
 
-  it("is a JWS as others read and make it", async () => {
+  it("is a JWS that other libraries can read and create", async () => {
     const jwk = await importJWK({ kty: "OKP", crv: "Ed25519", x: publicKey }, "EdDSA");
     const { payload } = await jwtVerify(signTicket(claims, signingKey), jwk, {
       typ: "joypod-ticket+jwt",
@@ -45,13 +45,13 @@ describe("a stream ticket", () => {
     expect(readTicket(theirs, key, at(0))).to.deep.equal(claims);
   });
 
-  it("is valid for ten minutes before and after its own time, and not longer", () => {
+  it("is valid up to ten minutes before and after its lifetime", () => {
     const ticket = signTicket(claims, signingKey);
     const validAt = (seconds: number): boolean => readTicket(ticket, key, at(seconds)) !== undefined;
     expect([-601, -600, 0, 659, 660].map(validAt)).to.deep.equal([false, true, true, true, false]);
   });
 
-  it("is refused when another key signed it, or anything in it was changed", () => {
+  it("is rejected if it was signed with another key or modified", () => {
     const ticket = signTicket(claims, signingKey);
     expect(readTicket(signTicket(claims, ticketSigningKey(Buffer.alloc(32, 2))), key, at(0))).to.equal(
       undefined,
@@ -77,29 +77,29 @@ describe("a stream ticket", () => {
     ],
     ["another type", () => signedWith({ alg: "EdDSA", typ: "JWT" }, claims)],
     [
-      "a key of its own",
+      "an embedded key",
       () => signedWith({ ...headerOf("EdDSA"), jwk: { kty: "OKP", crv: "Ed25519", x: publicKey } }, claims),
     ],
     [
       "an extension that must be understood",
       () => signedWith({ ...headerOf("EdDSA"), crit: ["b64"], b64: true }, claims),
     ],
-    ["a claim too many", () => signedWith(headerOf("EdDSA"), { ...claims, admin: true })],
-    ["a claim too few", () => signedWith(headerOf("EdDSA"), { ...claims, exp: undefined })],
+    ["an additional claim", () => signedWith(headerOf("EdDSA"), { ...claims, admin: true })],
+    ["a missing claim", () => signedWith(headerOf("EdDSA"), { ...claims, exp: undefined })],
     ["an unknown role", () => signedWith(headerOf("EdDSA"), { ...claims, role: "own" })],
-    ["a time that is no number", () => signedWith(headerOf("EdDSA"), { ...claims, exp: "9999999999" })],
+    ["a time that is not a number", () => signedWith(headerOf("EdDSA"), { ...claims, exp: "9999999999" })],
     ["padding", () => `${signTicket(claims, signingKey)}=`],
     ["more parts", () => `${signTicket(claims, signingKey)}.`],
     ["too many characters", () => signTicket({ ...claims, sub: "€".repeat(253) }, signingKey)],
-    ["nothing", () => ""],
+    ["empty text", () => ""],
   ];
   for (const [what, make] of strange) {
-    it(`is refused with ${what}`, async () => {
+    it(`is rejected with ${what}`, async () => {
       expect(readTicket(await make(), key, at(0))).to.equal(undefined);
     });
   }
 
-  it("comes in an Authorization header of that form and no other", () => {
+  it("is only accepted in an Authorization header with the Bearer scheme", () => {
     const ticket = signTicket(claims, signingKey);
     expect(bearerTicket(`Bearer ${ticket}`)).to.equal(ticket);
     expect(bearerTicket(`bearer ${ticket}`)).to.equal(ticket);
@@ -116,7 +116,7 @@ describe("a stream ticket", () => {
     }
   });
 
-  it("has a signing key that its 32 bytes alone decide", () => {
+  it("has a signing key that depends only on its 32 bytes", () => {
     const jwk = createPrivateKey({ key: signingKey.export({ format: "jwk" }), format: "jwk" }).export({
       format: "jwk",
     });

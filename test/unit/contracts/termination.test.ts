@@ -12,7 +12,7 @@ const game = {
 };
 
 describe("termination messages", () => {
-  it("are read back as they were written", () => {
+  it("are parsed as they were written", () => {
     expect(parseGameTermination(JSON.stringify(game))).to.deep.equal(game);
     const streamer = {
       state: "ended",
@@ -33,7 +33,7 @@ describe("termination messages", () => {
     expect(withReason("signal-x")).to.equal(undefined);
   });
 
-  it("are undefined when another program wrote them, or were cut", () => {
+  it("are undefined if another program wrote them or they are truncated", () => {
     for (const text of ["", "panic: oh", "{}", JSON.stringify(game).slice(0, 40), "null"])
       expect(parseGameTermination(text)).to.equal(undefined);
   });

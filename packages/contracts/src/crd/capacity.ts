@@ -1,23 +1,23 @@
 import type { GameNode } from "./gameNode.ts";
 import type { GameSessionSpec } from "./gameSessionSpec.ts";
 
-// The room on game nodes, as the API counts it to admit launches and the operator to place sessions.
+// Free resources on game nodes. The API uses them to admit launches, and the operator to place sessions.
 
-/** Processors and memory that pods request. */
+/** CPU and memory requests of pods. */
 export interface PodResources {
   cpuMillicores: number;
   memoryBytes: number;
 }
 
-/** What a session takes of its node, or a node has. */
+/** The resources that a session uses on its node, or that a node offers. */
 export interface NodeShare extends PodResources {
   slots: number;
 }
 
-/** What a session may lack on a node, in order of precedence. */
+/** What a node may be short of, in order of precedence. */
 export type Lack = "slots" | "memory" | "processors";
 
-/** Nothing of a node. */
+/** An empty share. */
 export const noShare: NodeShare = { slots: 0, cpuMillicores: 0, memoryBytes: 0 };
 
 /** The overhead of pods that request nothing in addition to their game. */
@@ -29,7 +29,10 @@ export const unlimitedResources: PodResources = {
   memoryBytes: Number.POSITIVE_INFINITY,
 };
 
-/** Returns what a session takes of its node, including what its pod requests in addition to the game. */
+/**
+ * Returns the resources that a session uses on its node, including those that its pod requests in addition to
+ * the game.
+ */
 export function sessionShare(
   { resources, saveVolumeBytes }: Pick<GameSessionSpec, "resources" | "saveVolumeBytes">,
   overhead: PodResources,
@@ -59,7 +62,7 @@ export function subtractShares(a: NodeShare, b: NodeShare): NodeShare {
   };
 }
 
-/** Returns what a session lacks if `left` is left of a node; undefined if it fits. */
+/** Returns what is missing for a session if `left` is free on a node; undefined if the session fits. */
 export function lackOf(needed: NodeShare, left: NodeShare): Lack | undefined {
   if (needed.slots > left.slots) return "slots";
   if (needed.memoryBytes > left.memoryBytes) return "memory";
@@ -67,8 +70,8 @@ export function lackOf(needed: NodeShare, left: NodeShare): Lack | undefined {
 }
 
 /**
- * Returns what all sessions together may take of a node, by its status; undefined if the node takes no
- * sessions.
+ * Returns the resources that a node offers to all sessions together, according to its status; undefined if
+ * the node accepts no sessions.
  */
 export function nodeOffer({ status }: GameNode): NodeShare | undefined {
   const capacity = status?.capacity;
@@ -76,7 +79,7 @@ export function nodeOffer({ status }: GameNode): NodeShare | undefined {
   return { slots: capacity.slots, ...(capacity.offered ?? unlimitedResources) };
 }
 
-/** Sums what sessions take of each node. Reading a sum costs the same however many sessions there are. */
+/** Sums the shares of sessions per node. Reading a sum takes the same time for any number of sessions. */
 export class NodeLoads {
   readonly #byNode = new Map<string, { share: NodeShare; sessions: number }>();
   /** By session: its share of each node. A session that moves has a share of two nodes. */
@@ -101,7 +104,7 @@ export class NodeLoads {
     return this.#bySession.has(session);
   }
 
-  /** Returns what all sessions take of the node, except `exceptSession`. */
+  /** Returns the sum of the shares of the node, without that of `exceptSession`. */
   on(nodeName: string, exceptSession?: string): NodeShare {
     const all = this.#byNode.get(nodeName)?.share ?? noShare;
     const excepted = exceptSession === undefined ? undefined : this.ofSession(exceptSession, nodeName);
@@ -127,8 +130,8 @@ export class NodeLoads {
 }
 
 /**
- * Returns how many sessions fit the cluster, running ones included: the slots of nodes that take sessions,
- * plus the sessions on other nodes.
+ * Returns how many sessions fit in the cluster, including running ones: the slots of nodes that accept
+ * sessions, plus the sessions on other nodes.
  */
 export function sessionsMax(gameNodes: readonly GameNode[], loads: NodeLoads): number {
   const schedulable = gameNodes.filter((node) => nodeOffer(node) !== undefined);
@@ -155,12 +158,14 @@ export interface ShortageInput {
   waiting: readonly NodeShare[];
 }
 
-/** How many waiting sessions are counted. More of them wait only while nothing is placed at all. */
+/**
+ * Maximum number of waiting sessions that are counted. More wait only while no session can be placed at all.
+ */
 const waitingCounted = 100;
 
 /**
- * Returns what a session lacks on every node that takes sessions; undefined if a node has room, or if there
- * is no node.
+ * Returns what is missing for a session on every node that accepts sessions; undefined if a node has room, or
+ * if there is no such node.
  */
 export function shortageOf(
   needed: NodeShare,
@@ -193,7 +198,10 @@ function roomOn(node: GameNode, loads: ShortageInput["loads"]): NodeRoom | undef
   );
 }
 
-/** Returns what sessions take of a node if `loads` exclude what each of their pods requests in addition. */
+/**
+ * Returns the total of the shares of a node, including what pods request in addition to their game, if
+ * `loads` exclude it.
+ */
 export function loadWithOverhead(node: GameNode, loads: ShortageInput["loads"]): NodeShare {
   const { name } = node.metadata;
   const { cpuMillicores, memoryBytes } = overheadOn(node);
@@ -214,8 +222,8 @@ function podShare(share: NodeShare, overhead: PodResources): NodeShare {
 }
 
 /**
- * Returns nothing if a node has room. Otherwise returns what nodes with free slots lack, which says more than
- * that other nodes have none.
+ * Returns an empty list if a node has room. Otherwise returns what is missing on nodes with free slots,
+ * because this is more helpful than a lack of slots on other nodes.
  */
 function lacksOf(byNode: readonly (Lack | undefined)[]): Lack[] {
   if (byNode.includes(undefined)) return [];

@@ -1,21 +1,21 @@
 import { group } from "./kind.ts";
 
 /**
- * Finalizers, each of which keeps an object until its part is done. The API sets `recorder` when it creates a
+ * Finalizers. Each keeps an object until a task is done. The API sets `recorder` when it creates a
  * GameSession; the operator adds `operator` only to sessions without it.
  */
 export const finalizers = {
-  /** Held by the API until the session's result is in the database. */
+  /** Removed by the API once the session's result is in the database. */
   recorder: `${group}/recorder`,
-  /** Held by the operator on sessions that were not made by the API. */
+  /** Removed by the operator, on sessions that the API did not create. */
   operator: `${group}/operator`,
-  /** On session pods, until their termination messages are in the session's status. */
+  /** On session pods until their termination messages are in the session's status. */
   usage: `${group}/usage`,
-  /** On GameCaches, until no node is asked to hold them. */
+  /** On GameCaches until no node is asked to store them. */
   cache: `${group}/cache`,
 } as const;
 
-/** Field managers of server-side apply: one per writer. */
+/** Field managers for server-side apply, one per writer. */
 export const fieldManagers = {
   api: "joypod-api",
   operator: "joypod-operator",
@@ -23,37 +23,37 @@ export const fieldManagers = {
   kubectl: "kubectl-joypod",
 } as const;
 
-/** Leases, in the release's namespace, by which one process of a program leads. */
+/** Leader election Leases in the release's namespace. */
 export const leaderLeases = { api: "joypod-api", operator: "joypod-operator" } as const;
 
-/** Who reports an event, by its program: `reportingController`. */
+/** The `reportingController` of events, by program. */
 export const eventControllers = { operator: `${group}/operator`, nodeAgent: `${group}/node-agent` } as const;
 
-/** Labels on pods, beside the conventional app.kubernetes.io ones. */
+/** Labels on pods, in addition to the recommended app.kubernetes.io labels. */
 export const labels = {
   gameSession: `${group}/game-session`,
   game: `${group}/game`,
-  /** `internet` on session pods that may open connections: what a NetworkPolicy lets out. */
+  /** `internet` on session pods with internet access. A NetworkPolicy selects it. */
   network: `${group}/network`,
-  /** On the operator's probe pods, with their role. */
+  /** On the operator's probe pods, with their role as the value. */
   networkProbe: `${group}/network-probe`,
 } as const;
 
 /**
- * Label that the operator keeps on game nodes, and on former ones until their last session and save are gone:
- * the node agents' DaemonSet selects by it.
+ * Label that selects nodes for the node agents' DaemonSet. The operator sets it on game nodes, and keeps it
+ * on former ones until their last session and save are gone.
  */
 export const nodeAgentLabel = `${group}/node-agent`;
 
 /**
- * GameSession annotation: until when a keepalive has kept it alive that the database could not take. The API
- * alone reads it.
+ * GameSession annotation with the time until which a keepalive extended the session while the database was
+ * unavailable. Only the API reads it.
  */
 export const keptAliveUntilAnnotation = `${group}/kept-alive-until`;
 
 /**
- * Label of the Leases in which node agents renew their heartbeats, in the agents' namespace; each has its
- * node's name. Its value is that of the label of agents' nodes.
+ * Label of the node agents' heartbeat Leases, in the agents' namespace. Each Lease has its node's name. The
+ * value is the same as that of the node agent label.
  */
 export const heartbeatLabel = `${group}/heartbeat`;
 

@@ -1,7 +1,7 @@
 import type { GameSession, GameSessionConditionType } from "./gameSession.ts";
 import type { ConditionStatus } from "./kind.ts";
 
-/** Returns the status of the condition, or undefined when it was never set. */
+/** Returns the status of the condition; undefined if it was never set. */
 export function conditionStatus(
   { status }: GameSession,
   type: GameSessionConditionType,
@@ -9,22 +9,19 @@ export function conditionStatus(
   return status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-/** Returns whether the session's end is complete, as the operator says. */
+/** Returns whether the operator has completed the session's end. */
 export function isFinished(gameSession: GameSession): boolean {
   return conditionStatus(gameSession, "Finished") === "True";
 }
 
-/**
- * Returns whether the session's game has been playable: its pod was ready, on the node and in the folder that
- * it had then.
- */
+/** Returns whether the game has been playable: `podRef` is set once the pod is ready. */
 export function wasReady(gameSession: GameSession): boolean {
   return gameSession.status?.podRef !== undefined;
 }
 
 /**
- * Returns whether the session has ended and its last save may still lie on its node alone: its agent has not
- * said otherwise.
+ * Returns whether the session has ended and its last save may still exist only on its node, because the node
+ * agent has not reported otherwise.
  */
 export function isSavePending(gameSession: GameSession): boolean {
   const persisted = conditionStatus(gameSession, "SavePersisted");
@@ -34,8 +31,7 @@ export function isSavePending(gameSession: GameSession): boolean {
 }
 
 /**
- * Returns whether the session's files and save are ready on its node, as the node agent says: its game may
- * start.
+ * Returns whether the node agent has reported the session's files and save as ready, so the game can start.
  */
 export function isPrepared(gameSession: GameSession): boolean {
   return (
@@ -44,24 +40,27 @@ export function isPrepared(gameSession: GameSession): boolean {
   );
 }
 
-/** The five statuses of the HTTP interface, in order: a session never goes back to an earlier one. */
+/** The five statuses of the HTTP interface. A session never returns to an earlier one. */
 export const publicStatuses = ["starting", "running", "stopping", "stopped", "error"] as const;
 export type PublicStatus = (typeof publicStatuses)[number];
 
-/** Returns whether a session of that status starts or runs: its end has not begun. */
+/** Returns whether a session with this status is starting or running. */
 export function isOngoing(status: PublicStatus): boolean {
   return status === "starting" || status === "running";
 }
 
 /**
- * Returns whether a session of that status has ended for good: one that is stopping has not, and is not
- * ongoing any more either.
+ * Returns whether a session with this status has ended. A stopping session has neither ended nor is it
+ * ongoing.
  */
 export function hasEnded(status: PublicStatus): boolean {
   return status === "stopped" || status === "error";
 }
 
-/** Returns what players are told of a session; `error` is a session that failed before it was ever ready. */
+/**
+ * Returns the status that players see. `error` is a session that failed before it was ready for the first
+ * time.
+ */
 export function publicStatusOf(gameSession: GameSession): PublicStatus {
   const { status, spec, metadata } = gameSession;
   if (isFinished(gameSession))

@@ -4,7 +4,7 @@ import { isoMoment } from "./text.ts";
 
 const { passwordMinLength, passwordMaxLength } = limits.auth;
 
-/** Nobody can type a NUL, and other programs end a text there. */
+/** A NUL cannot be typed, and other programs treat it as the end of the text. */
 const hasNoNul = [(text: string): boolean => !text.includes("\0"), "must not contain NUL"] as const;
 
 const currentPassword = z
@@ -40,7 +40,7 @@ export type SetPasswordRequest = z.infer<typeof SetPasswordRequest>;
 export const UnlinkRequest = z.strictObject({ currentPassword }).meta({ id: "UnlinkRequest" });
 export type UnlinkRequest = z.infer<typeof UnlinkRequest>;
 
-/** How many sign-ins a request ended. */
+/** The number of sign-ins that a request ended. */
 export const EndedSignInsResponse = z
   .object({
     endedSignIns: z

@@ -15,7 +15,7 @@ export const AuthSession = z
   .meta({ id: "AuthSession", description: "The signed-in user." });
 export type AuthSession = z.infer<typeof AuthSession>;
 
-/** The same when nobody is signed in. */
+/** `GET /api/auth/session` when nobody is signed in. */
 export const NoAuthSession = z
   .strictObject({})
   .meta({ id: "NoAuthSession", description: "Nobody is signed in." });
@@ -26,8 +26,8 @@ export const AuthSessionResponse = z
 export type AuthSessionResponse = z.infer<typeof AuthSessionResponse>;
 
 /**
- * Request header with the id of the player whom the request is for, as the page shows it. It may be left out;
- * 401 when another player, or nobody, is signed in by then.
+ * Request header with the id of the player that the page shows. Optional. The response is 401 if another
+ * player, or nobody, is signed in by now.
  */
 export const playerHeader = "Joypod-Player";
 
@@ -79,9 +79,9 @@ export const SignInMethodsResponse = z
 export type SignInMethodsResponse = z.infer<typeof SignInMethodsResponse>;
 
 /**
- * Fields of the sign-in, sign-out and update forms. Not strict: the Auth.js client posts whatever its caller
- * gave it, such as `redirect`. Values are checked where they are used, so that a bad password is a failed
- * sign-in and no 400.
+ * Fields of the sign-in, sign-out and update forms. Not strict, because the Auth.js client posts everything
+ * its caller passes, such as `redirect`. Values are validated where they are used, so a bad password is a
+ * failed sign-in and not a 400.
  */
 const formFields = {
   csrfToken: z.string().optional().catch(undefined).meta({ description: "From `GET /api/auth/csrf`." }),
@@ -102,7 +102,7 @@ export const SignOutForm = z
   .meta({ id: "SignOutForm", description: "Other fields are ignored." });
 export type SignOutForm = z.infer<typeof SignOutForm>;
 
-/** Begins a sign-in at an external provider. */
+/** Starts a sign-in at an external provider. */
 export const ProviderForm = z
   .object({
     ...formFields,
@@ -134,13 +134,13 @@ export const CredentialsForm = z
   .meta({ id: "CredentialsForm", description: "Other fields are ignored." });
 export type CredentialsForm = z.infer<typeof CredentialsForm>;
 
-/** `POST /api/auth/session`; `data` is accepted and ignored: a client cannot change who it is. */
+/** `POST /api/auth/session`. `data` is accepted and ignored, because clients cannot change the user. */
 export const UpdateSessionForm = z
   .object({ csrfToken: formFields.csrfToken, data: z.unknown().optional() })
   .meta({ id: "UpdateSessionForm", description: "`data` is accepted and ignored." });
 export type UpdateSessionForm = z.infer<typeof UpdateSessionForm>;
 
-/** JSON answer of sign-in and sign-out: an absolute address, always present. */
+/** JSON response of sign-in and sign-out, always with an absolute address. */
 export const RedirectResponse = z
   .object({
     url: z.url().meta({ examples: ["https://joypod.example/"] }),
@@ -148,7 +148,7 @@ export const RedirectResponse = z
   .meta({ id: "Redirect", description: "The absolute address to continue at." });
 export type RedirectResponse = z.infer<typeof RedirectResponse>;
 
-/** `error` values in the query of the sign-in page. */
+/** Values of `error` in the query of the sign-in page. */
 const signInErrors = [
   "CredentialsSignin",
   "MissingCSRF",
@@ -163,7 +163,7 @@ const signInErrors = [
 ] as const;
 export type SignInError = (typeof signInErrors)[number];
 
-/** What players read for each of them. */
+/** The message to the player for each error. */
 export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
   CredentialsSignin: "That e-mail and password do not match an account.",
   MissingCSRF: "That took too long. Please try again.",
@@ -180,7 +180,7 @@ export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
   ReauthenticationRequired: "To link another account, please sign in once more first.",
 };
 
-/** The sentence for the `error` and `code` of the sign-in page's address, whatever stands there. */
+/** Returns the message for the `error` and `code` in the sign-in page's address, including unknown values. */
 export function sentenceForSignIn(error: string, code: string | null): string {
   if (code === "locked")
     return "Too many failed sign-ins. For your safety this account is locked for a while; try again later.";

@@ -4,7 +4,7 @@ import { isoMoment, name, opaqueId, slug } from "./text.ts";
 
 const { catalog } = limits;
 
-/** Positive integers as plain digits: coercion would also take `1e3`, `0x10` and arrays. */
+/** Positive integers in plain digits. Coercion would also accept `1e3`, `0x10` and arrays. */
 const pageNumber = z
   .string()
   .regex(/^\d{1,6}$/, "must be a whole number")
@@ -17,7 +17,7 @@ const pageNumber = z
     },
   });
 
-/** Query of `GET /api/games`, as strings; a `limit` above the maximum is cut to it. */
+/** Query of `GET /api/games`, as strings. A `limit` above the maximum is lowered to it. */
 export const GamesQuery = z.strictObject({
   page: pageNumber.default(catalog.pageDefault).meta({
     description: "Page number, from 1. Pages past the end are empty.",
@@ -85,7 +85,7 @@ export const GamesResponse = z
   .meta({ id: "Games", description: "A page of the catalogue." });
 export type GamesResponse = z.infer<typeof GamesResponse>;
 
-/** One of a game's three slots; the three nullable fields are null together, when it is empty. */
+/** One of a game's three slots. The three nullable fields are null together if the slot is empty. */
 export const SaveSlot = z
   .object({
     id: z

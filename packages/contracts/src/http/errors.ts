@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Every `error` code that a route can answer with, its HTTP status, and what it means to the client. */
+/** Every `error` code of the HTTP interface, with its HTTP status and its meaning for clients. */
 export const errors = {
   invalid_request: {
     status: 400,
@@ -116,7 +116,7 @@ export const errors = {
 export const ErrorCode = z.enum(Object.keys(errors) as [keyof typeof errors]);
 export type ErrorCode = z.infer<typeof ErrorCode>;
 
-/** One thing wrong with a request: `path` is the field, such as `tags.0`. */
+/** One problem in a request. `path` is the field, such as `tags.0`. */
 export const ErrorDetail = z
   .object({
     path: z
@@ -127,13 +127,13 @@ export const ErrorDetail = z
   .meta({ id: "ErrorDetail", description: "One thing that is wrong with a request." });
 export type ErrorDetail = z.infer<typeof ErrorDetail>;
 
-/** What a game may take that no game server has left: shares of a GPU, memory or processors. */
+/** Resources that no game server may have enough of: shares of a GPU, memory or processors. */
 export const ServerLack = z.enum(["gpu", "memory", "processors"]);
 export type ServerLack = z.infer<typeof ServerLack>;
 
 /**
- * Body of every error response; those of partner routes always have `message`. The route table says which
- * fields a route's can have.
+ * Body of every error response. Partner routes always set `message`. The route table lists the fields of each
+ * route.
  */
 export const ErrorBody = z.object({
   error: ErrorCode,
@@ -142,14 +142,14 @@ export const ErrorBody = z.object({
   details: z.array(ErrorDetail).optional(),
   /** With `session_active`: the player's active session. */
   sessionId: z.string().optional(),
-  /** With `unreadable_save`: the newest version before it that can be read, if there is one. */
+  /** With `unreadable_save`: the newest readable version before it, if any. */
   versionId: z.string().optional(),
   /**
-   * With `no_servers`: the resource that no game server has enough of. Absent when all servers are in use or
+   * With `no_servers`: the resource that every game server lacks. Absent if all servers are in use or
    * unreachable.
    */
   lack: ServerLack.optional(),
-  /** On sign-in routes: where the browser would have been sent. */
+  /** On sign-in routes: the address that the browser would have been redirected to. */
   url: z.string().optional(),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;

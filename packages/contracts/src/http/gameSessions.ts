@@ -14,7 +14,10 @@ export const PublicGameSessionStatus = z.enum(publicStatuses).meta({
     "`starting`: being prepared. `running`: the stream is available. `stopping`: saving. `stopped`: ended. `error`: failed to start.",
 });
 
-/** With neither choice the most recently played slot goes on; the first launch of a game starts afresh. */
+/**
+ * Without a slot or a new start, the most recently played slot continues. The first launch of a game starts a
+ * new playthrough.
+ */
 export const LaunchRequest = z
   .strictObject({
     gameSlug: opaqueId.meta({ description: "The game.", examples: ["moonlight-drift"] }),
@@ -48,11 +51,11 @@ export const LaunchResponse = z.object({ sessionId, status: z.literal("starting"
 });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
 
-/** Body of keepalive and stop, query of session-status. */
+/** Body of keepalive and stop, and query of session-status. */
 export const GameSessionRequest = z.strictObject({ sessionId: opaqueId }).meta({ id: "GameSessionRequest" });
 export type GameSessionRequest = z.infer<typeof GameSessionRequest>;
 
-/** The steps of a launch as the HTTP interface names them, in order. */
+/** The stages of a launch in the HTTP interface, in order. */
 export const launchStages = launchSteps;
 export const LaunchStage = z
   .enum(launchStages)
@@ -122,7 +125,9 @@ export const KeepaliveResponse = z
   .meta({ id: "Keepalive", description: "The session was kept alive." });
 export type KeepaliveResponse = z.infer<typeof KeepaliveResponse>;
 
-/** `duration` and `cpuSeconds` are seconds; all are 0 for a session stopped before it ran. */
+/**
+ * `duration` and `cpuSeconds` are in seconds. All values are 0 for a session that was stopped before it ran.
+ */
 export const StopResponse = z
   .object({
     status: z.literal("stopped"),
@@ -146,7 +151,7 @@ export const StopResponse = z
   });
 export type StopResponse = z.infer<typeof StopResponse>;
 
-/** Answer 202 of a stop whose end takes longer than the server waits: ask again, or poll the status. */
+/** Response 202 of a stop that takes longer than the server waits. Repeat the request, or poll the status. */
 export const StopPendingResponse = z.object({ status: z.literal("stopping") }).meta({
   id: "StoppingSession",
   description: "The session is still ending. Repeat the request, or poll the status.",
@@ -195,21 +200,21 @@ export const StreamTicketResponse = z
   .meta({ id: "StreamTicket", description: "A ticket for a WHEP player without a cookie." });
 export type StreamTicketResponse = z.infer<typeof StreamTicketResponse>;
 
-/** Names of the server-sent events about one session, in the order of its life. */
+/** Names of the server-sent events of a session, in the order of its life. */
 export const gameSessionEvents = {
-  /** The launch has come further. */
+  /** The launch has reached another stage. */
   stage: "stage",
-  /** The game can be played; again when an expected idle end was put off. */
+  /** The game can be played. Sent again when an announced idle stop was postponed. */
   running: "running",
-  /** Without a keepalive the session stops as idle soon. */
+  /** The session will soon stop as idle unless a keepalive arrives. */
   expiring: "expiring",
   stopping: "stopping",
-  /** The session has ended, as its data says why; the last event. */
+  /** The session has ended, for the reason in the data. The last event. */
   end: "end",
 } as const;
 export type GameSessionEventName = (typeof gameSessionEvents)[keyof typeof gameSessionEvents];
 
-/** Data of every event but `expiring`: what `session-status` would answer now. */
+/** Data of every event except `expiring`: the current response of `session-status`. */
 export const GameSessionEventStatus = GameSessionStatusResponse;
 
 /** Data of `expiring`. */

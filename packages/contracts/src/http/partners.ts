@@ -61,7 +61,7 @@ export const GameResources = z
   });
 export type GameResources = z.infer<typeof GameResources>;
 
-/** The same in a response, which may gain fields. */
+/** The resources in a response, which may gain fields. */
 const PartnerGameResources = z
   .object({ ...resourceFields, resolution: z.object(resolutionFields).optional().meta(resolutionMeta) })
   .meta({
@@ -107,7 +107,7 @@ const optional = {
     }),
 };
 
-/** Of fields that a response shows as "" when there is nothing: what was read there may be sent back. */
+/** A field that responses show as "" when it is empty. Clients may send back what they read. */
 function orEmpty<T extends z.ZodType>(
   schema: T,
   empty: null | undefined,
@@ -119,7 +119,7 @@ function orEmpty<T extends z.ZodType>(
     .meta({ description: `${form}, or empty.` });
 }
 
-/** `POST /api/partners/games`; without a slug, one is made from the title. */
+/** `POST /api/partners/games`. Without a slug, one is derived from the title. */
 export const RegisterGameRequest = z
   .strictObject({
     ...required,
@@ -142,7 +142,7 @@ export const RegisterGameRequest = z
   });
 export type RegisterGameRequest = z.infer<typeof RegisterGameRequest>;
 
-/** `PATCH /api/partners/games/{slug}`: fields left out stay; null empties an optional one. */
+/** `PATCH /api/partners/games/{slug}`. Omitted fields keep their value; null clears an optional field. */
 export const PatchGameRequest = z
   .strictObject({
     title: required.title.optional(),
@@ -197,7 +197,7 @@ export const PartnerGamesResponse = z
   .meta({ id: "PartnerGames", description: "All games of the partner." });
 export type PartnerGamesResponse = z.infer<typeof PartnerGamesResponse>;
 
-/** Detail of a partner's game; also the response of PATCH. */
+/** The details of a partner's game, also in the response of PATCH. */
 export const PartnerGameDetail = z
   .object({
     id,
@@ -259,7 +259,7 @@ export const SyncServer = z
   })
   .meta({ id: "SyncServer", description: "A game server. `cached` means it has the current archive." });
 
-/** How far the current archive has reached the game servers; `pendingSync` = `totalServers` − `cachedOn`. */
+/** Distribution of the current archive to the game servers. `pendingSync` = `totalServers` − `cachedOn`. */
 export const SyncResponse = z
   .object({
     slug: slugText,

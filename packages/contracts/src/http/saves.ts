@@ -2,7 +2,7 @@ import { z } from "zod";
 import { limits } from "../limits.ts";
 import { isoMoment, line, opaqueId, slug } from "./text.ts";
 
-/** Why a version of a save is kept, as the database names it; decision 17 says what each is. */
+/** Why a version of a save is kept, by its name in the database. See decision 17 for the meanings. */
 export const saveVersionKinds = ["played", "conflict", "requested", "restored", "imported"] as const;
 export const SaveVersionKind = z.enum(saveVersionKinds).meta({
   id: "SaveVersionKind",
@@ -12,7 +12,7 @@ export const SaveVersionKind = z.enum(saveVersionKinds).meta({
 });
 export type SaveVersionKind = z.infer<typeof SaveVersionKind>;
 
-/** What a slot is doing. */
+/** The state of a slot. */
 export const saveSlotStates = ["empty", "free", "playing", "storing"] as const;
 export const SaveSlotState = z.enum(saveSlotStates).meta({
   id: "SaveSlotState",
@@ -39,8 +39,8 @@ export const SaveVersion = z
 export type SaveVersion = z.infer<typeof SaveVersion>;
 
 /**
- * One of a game's three slots with its history; id, label and lastPlayedAt are null together, when it is
- * empty.
+ * One of a game's three slots with its history. `id`, `label` and `lastPlayedAt` are null together if the
+ * slot is empty.
  */
 export const SaveSlotHistory = z
   .object({
@@ -90,7 +90,7 @@ export const SaveVersionParams = z.object({ slug, slotId: opaqueId, versionId: o
 export const RestoreSaveRequest = z.strictObject({ versionId: opaqueId }).meta({ id: "RestoreSaveRequest" });
 export type RestoreSaveRequest = z.infer<typeof RestoreSaveRequest>;
 
-/** The label comes trimmed and in NFC; it may be empty. */
+/** The label is trimmed and in NFC. It may be empty. */
 export const RenameSaveSlotRequest = z
   .strictObject({
     label: line(4 * limits.save.labelMaxLength)
@@ -108,7 +108,7 @@ export const RenameSaveSlotRequest = z
   .meta({ id: "RenameSaveSlotRequest" });
 export type RenameSaveSlotRequest = z.infer<typeof RenameSaveSlotRequest>;
 
-/** Answer 202 of `POST /api/game/save`. */
+/** Response 202 of `POST /api/game/save`. */
 export const SaveRequestedResponse = z.object({ status: z.literal("saving") }).meta({
   id: "SaveRequested",
   description:

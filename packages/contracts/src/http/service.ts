@@ -24,7 +24,7 @@ export const ServiceStatusResponse = z
 export type ServiceStatusResponse = z.infer<typeof ServiceStatusResponse>;
 
 /**
- * Day of the interface's newest change, told by every response and by the OpenAPI document. Nothing is ever
- * taken away without notice.
+ * Date of the latest change of the HTTP interface, in every response and in the OpenAPI document. Nothing is
+ * removed without notice.
  */
 export const apiVersion = "2026-11-28";

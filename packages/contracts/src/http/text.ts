@@ -2,8 +2,7 @@ import { z } from "zod";
 import { limits } from "../limits.ts";
 
 /**
- * One line of text as Postgres, logs and headers can hold it: no control characters, no half of a surrogate
- * pair.
+ * One line of text that Postgres, logs and headers can hold: without control characters and lone surrogates.
  */
 export function line(maxLength: number): z.ZodString {
   return z
@@ -13,30 +12,30 @@ export function line(maxLength: number): z.ZodString {
     .regex(/^[^\p{Cs}]*$/u, "must be well-formed Unicode");
 }
 
-/**
- * Returns a text as `line` takes it: with a space in the place of control characters, such as a tab that was
- * pasted along.
- */
+/** Returns the text as one line, with a space instead of control characters, such as a pasted tab. */
 export function asLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
 }
 
-/** The same as `line`, trimmed and not empty. */
+/** Like `line`, but trimmed and not empty. */
 export function requiredLine(maxLength: number): z.ZodString {
   return line(maxLength).trim().min(1, "must not be empty");
 }
 
-/** The same as `name`, not empty. */
+/** Like `name`, but not empty. */
 export function requiredName(maxLength: number): z.ZodString {
   return name(maxLength).min(1, "must not be empty");
 }
 
-/** Names as people write them and search for them: however an accent is encoded, it is one letter. */
+/** A name that people type and search for. NFC gives every accented letter the same encoding. */
 export function name(maxLength: number): z.ZodString {
   return line(maxLength).normalize("NFC").trim();
 }
 
-/** Text of several lines: line feeds and tabs are allowed, other control characters are not. */
+/**
+ * Text with several lines. Line feeds, carriage returns and tabs are allowed, other control characters are
+ * not.
+ */
 export function paragraphs(maxLength: number): z.ZodString {
   return z
     .string()
@@ -46,8 +45,7 @@ export function paragraphs(maxLength: number): z.ZodString {
 }
 
 /**
- * Name of a game in addresses; at most 63 characters because it also names Kubernetes objects and their
- * labels.
+ * Name of a game in addresses. It has at most 63 characters because Kubernetes objects and labels use it too.
  */
 export const slug = z
   .string()
@@ -56,13 +54,13 @@ export const slug = z
   .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])$/, "must be a-z, 0-9 and inner dashes")
   .meta({ description: "The slug of the game.", examples: ["moonlight-drift"] });
 
-/** An id as a client sends it back to us; whether it exists is for the database to say. */
+/** An id that a client sends. The database decides whether it exists. */
 export const opaqueId = requiredLine(64).meta({
   description: "An id from an earlier response.",
   examples: ["gs-7k2m9q4x1v8c"],
 });
 
-/** An address that pages may load: https only, no credentials. */
+/** An address that pages may load: https without credentials. */
 export const httpsUrl = line(limits.partner.urlMaxLength)
   .refine(isHttpsUrl, "must be an https address without credentials")
   .meta({
@@ -71,7 +69,7 @@ export const httpsUrl = line(limits.partner.urlMaxLength)
     examples: ["https://images.example.org/moonlight-drift.jpg"],
   });
 
-/** ISO 8601 with milliseconds in UTC, as every moment in a response is written. */
+/** A moment in a response: ISO 8601 in UTC with milliseconds. */
 export const isoMoment = z.iso.datetime().meta({ examples: ["2026-11-21T18:04:05.000Z"] });
 
 function isHttpsUrl(text: string): boolean {

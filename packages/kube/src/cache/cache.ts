@@ -107,7 +107,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
     if (known === undefined) return false;
     if (isOlderVersion(object.metadata.resourceVersion, known.metadata.resourceVersion)) return false;
     this.#drop(key, known);
-    // The deletion event carries the object's final state, unless it is about another object of the name.
+    // The deletion event has the object's final state, unless it is about another object of the same name.
     this.#notify({ type: "deleted", object: known.metadata.uid === object.metadata.uid ? object : known });
     return true;
   }
@@ -222,7 +222,7 @@ export class ObjectCache<T extends KubeObject, I extends string = never> impleme
       } catch (error) {
         this.#logger.error(
           { err: error, object: keyOf(change.object) },
-          "A cache handler threw; the others go on.",
+          "A cache handler threw an error. The other handlers continue.",
         );
       }
     }

@@ -30,9 +30,9 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
   /** Interval between full lists. Defaults to 10 min. */
   relistIntervalMs?: number | undefined;
   /**
-   * The server is asked to end a watch after a random time between these, 15 and 25 unless given. A watch
-   * that goes on for longer is on a dead connection, which nothing else would show for minutes. Before the
-   * end the server sends a bookmark, from which the next watch goes on.
+   * Range in seconds of the random time after which the server is asked to end a watch. Defaults to 15 to 25.
+   * A longer watch means a dead connection, which would otherwise go unnoticed for minutes. Before the end,
+   * the server sends a bookmark, from which the next watch resumes.
    */
   watchSeconds?: { min: number; max: number } | undefined;
   /**
@@ -44,8 +44,8 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> extend
 }
 
 /**
- * A watch that ends sooner, without an event, counts as failed: otherwise a server that closes at once would
- * get a storm of requests.
+ * A watch that ends sooner without an event counts as failed. Otherwise a server that closes watches
+ * immediately would receive a flood of requests.
  */
 const shortWatchMs = 1000;
 
@@ -70,11 +70,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #version: string | undefined;
   /** Options of the next list; undefined when none is due. */
   #listDue: "first" | "fresh" | "reset" | undefined = "first";
-  /** Whether a watch broke since: the server may have been restored from a backup. */
+  /** Whether a watch broke since then: the server may have been restored from a backup. */
   #isVersionUnknown = false;
   #nextRelistMs = 0;
   #failures = 0;
-  /** Number of consecutive responses that the server has not reached the version yet. */
+  /** Number of consecutive responses saying that the server has not reached the version yet. */
   #tooLarge = 0;
 
   constructor({
@@ -164,8 +164,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const due = this.#listDue ?? "first";
-    // "0" takes what the server has in memory; a version already seen keeps a lagging replica from taking us
-    // back.
+    // "0" returns what the server has in memory. A version that was already seen prevents a lagging replica
+    // from returning older data.
     const resourceVersion = due === "first" ? (this.#version ?? "0") : undefined;
     const { items, resourceVersion: version } = await this.#client.listAll({
       ...this.#selection,
@@ -174,7 +174,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       onRejected: (error) => this.#reject(error),
     });
     if (signal.aborted) return;
-    // A consistent list that is older than what was seen tells by itself that the storage has gone back in
+    // A consistent list that is older than a version seen before proves that the storage has gone back in
     // time.
     if (due === "reset" || (this.#version !== undefined && isOlderVersion(version, this.#version)))
       this.#startOver(version);
@@ -194,7 +194,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #startOver(version: string): void {
     this.#logger.warn(
       { seen: this.#version, listed: version },
-      "The cluster's storage has gone back in time; the cache starts over.",
+      "The cluster's storage has gone back in time. The cache starts over.",
     );
     this.cache.clear();
   }
@@ -224,7 +224,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
         this.#watch(until, version),
       );
     } catch (error) {
-      // Not a failure: the time for the next list has come.
+      // Not a failure: the next list is due.
       if (!(error instanceof DeadlineExceeded)) throw error;
     }
   }
@@ -250,7 +250,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     if (!hasReceived && this.#clock.monotonicMs() - openedMs < shortWatchMs) {
       throw new KubeError({
         reason: "Unreachable",
-        message: "The watch was closed as soon as it was opened.",
+        message: "The watch was closed immediately after it was opened.",
       });
     }
     this.#failures = 0;
@@ -286,7 +286,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#metrics?.listed(items.length);
     this.#metrics?.drifted(drift);
     if (drift > 0)
-      this.#logger.warn({ added, updated, deleted }, "A relist found changes that the watch had missed.");
+      this.#logger.warn({ added, updated, deleted }, "A relist found changes that the watch missed.");
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
@@ -295,7 +295,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.#hearing.noteFailure();
     this.#tooLarge = isVersionTooLarge(error) ? this.#tooLarge + 1 : 0;
     if (this.#tooLarge > 1 && this.#listDue === undefined) {
-      // A replica that lags would have caught up: the storage has gone back in time.
+      // A lagging replica would have caught up by now, so the storage has gone back in time.
       this.#listDue = "reset";
       return;
     }
@@ -305,7 +305,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       if (this.#failures === 1) return;
     } else {
       this.#metrics?.watchEnded("failed");
-      // A watch from the same version would fail in the same way for ever.
+      // A watch from the same version would always fail in the same way.
       if (!isTransient(error) || (isMalformedResponse(error) && this.#failures >= 3))
         this.#noteFreshListDue();
     }
@@ -315,18 +315,18 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     );
     this.#logger.warn(
       { err: error, waitMs: Math.round(waitMs), failures: this.#failures },
-      "A watch broke; it is taken up again.",
+      "A watch broke and will be retried.",
     );
     await slept(this.#clock, waitMs, signal);
   }
 
-  /** Where the cache is to start over, it still is. */
+  /** Schedules a new list. A pending reset is kept. */
   #noteFreshListDue(): void {
     if (this.#listDue !== "reset") this.#listDue = "fresh";
   }
 
   #reject(error: unknown): void {
     this.#metrics?.rejected();
-    this.#logger.error({ err: error }, "An object was left out because it is not understood.");
+    this.#logger.error({ err: error }, "An invalid object was skipped.");
   }
 }

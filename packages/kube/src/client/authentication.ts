@@ -60,7 +60,7 @@ export class Authentication {
     if (this.#current && now - this.#current.readAtMs < refreshMs) return this.#current.credentials;
     const options: HttpsOptions = {};
     await this.#config.applyToHTTPSOptions(options);
-    // A plugin may take its time, in which this was closed: no connection is opened after that.
+    // This may have been closed while a plugin was running. No connection is opened after that.
     this.#assertOpen();
     const credentials = { dispatcher: this.#dispatcherFor(options), headers: headersOf(options) };
     this.#current = { credentials, readAtMs: now };
@@ -121,7 +121,7 @@ function createDispatcher(proxyUrl: string | undefined, tls: Record<string, unkn
     pipelining: 1,
     keepAliveTimeout: keepAliveTimeoutMs,
     keepAliveMaxTimeout: keepAliveTimeoutMs,
-    // One slow watch must not hold up the stream window of all the other requests.
+    // A slow watch must not block the flow control window of all other requests.
     allowH2: false,
   };
   const connect = { ...tls, timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: 30_000 };

@@ -14,16 +14,16 @@ export interface ListPage<T extends KubeObject> {
 }
 
 /**
- * Returns the object of a T that the server's JSON holds, made of the same value. Fields that no type knows
- * are kept. Items of built-in lists come without apiVersion and kind, and get them. `managedFields`, which
- * says who wrote which field last, is dropped: it is as long as the rest of the object, and no program reads
- * it; a write without it leaves it as it is. Throws KubeError "MalformedResponse" when the value is no T.
+ * Converts the server's JSON value to an object of the type, in place. Unknown fields are kept. apiVersion
+ * and kind are added, because items of built-in lists lack them. `managedFields` is removed: it is as large
+ * as the rest of the object, no program reads it, and a write without it leaves it unchanged. Throws
+ * KubeError "MalformedResponse" if the value is not an object of the type.
  */
 export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value: unknown): Stored<T> {
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.name !== "string") {
     throw new KubeError({
       reason: "MalformedResponse",
-      message: `The API server's response is no ${type.kind}.`,
+      message: `The API server's response is not of kind ${type.kind}.`,
     });
   }
   const { managedFields, ...metadata } = value.metadata;
@@ -34,13 +34,13 @@ export function decodeObject<T extends KubeObject>(type: ResourceType<T>, value:
   });
   shareStrings(type.repeated, whole);
   try {
-    // The server is the authority on its own objects; a type that wants more certainty brings `parse`.
+    // The server validates its own objects. A type that needs more certainty defines `parse`.
     return (type.parse ? type.parse(whole) : whole) as Stored<T>;
   } catch (cause) {
     const detail = messageOf(cause);
     throw new KubeError({
       reason: "MalformedResponse",
-      message: `${type.kind} ${value.metadata.name} is not understood: ${detail}`,
+      message: `${type.kind} ${value.metadata.name} is invalid: ${detail}`,
       cause,
     });
   }
@@ -58,7 +58,7 @@ export function decodeList<T extends KubeObject>(
   if (!isRecord(value) || !isRecord(value.metadata) || typeof value.metadata.resourceVersion !== "string") {
     throw new KubeError({
       reason: "MalformedResponse",
-      message: `The API server's response is no list of ${type.kind}.`,
+      message: `The API server's response is not a list of ${type.kind}.`,
     });
   }
   const { resourceVersion, continue: next } = value.metadata;
@@ -99,7 +99,7 @@ function shareStrings(repeated: RepeatedTexts | undefined, { metadata, spec, sta
   const { conditions } = status;
   if (!Array.isArray(conditions)) return;
   for (const condition of conditions) {
-    // Several conditions change in the same moment.
+    // Several conditions often change at the same time.
     if (isRecord(condition)) shareIn(condition, ["type", "reason", "message", "lastTransitionTime"]);
   }
 }

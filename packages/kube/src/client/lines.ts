@@ -29,5 +29,5 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   }
   rest += decoder.decode();
   if (rest !== "")
-    throw new KubeError({ reason: "Unreachable", message: "The watch was cut in the middle of an event." });
+    throw new KubeError({ reason: "Unreachable", message: "The watch was interrupted inside an event." });
 }

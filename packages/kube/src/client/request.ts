@@ -72,7 +72,7 @@ export interface WriteOptions extends CallOptions {
   fieldManager?: string | undefined;
 }
 
-/** Options of server-side apply: one manager per writer, and the whole intent each time. */
+/** Options of server-side apply. Each writer is one manager, and sends its complete intent each time. */
 export interface ApplyOptions extends CallOptions {
   fieldManager: string;
   /**

@@ -187,7 +187,7 @@ export class ResourceClient<T extends KubeObject> {
     subresource: string | undefined,
     { force, ...options }: ApplyOptions,
   ): Promise<Stored<T>> {
-    // JSON is valid YAML, so the body needs no YAML writer.
+    // JSON is valid YAML, so the body needs no YAML serializer.
     return this.#patch(
       intent.metadata,
       subresource,
@@ -243,7 +243,7 @@ async function readPages<T extends KubeObject>(
   let page = await list({ ...options, limit: pageSize });
   const items = [...page.items];
   while (page.continue !== undefined) {
-    // The continue token carries the version; the server refuses both together.
+    // The continue token contains the version. The server rejects requests with both.
     page = await list({
       ...options,
       resourceVersion: undefined,

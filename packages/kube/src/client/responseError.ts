@@ -35,7 +35,7 @@ export function statusError(
     message:
       typeof message === "string" && message !== ""
         ? message
-        : `The API server answered ${fallbackCode}: ${text.slice(0, 200)}`,
+        : `The API server responded with ${fallbackCode}: ${text.slice(0, 200)}`,
     retryAfterSeconds: retryAfterSeconds ?? fromDetails,
   });
 }
@@ -61,7 +61,7 @@ function parseStatus(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A proxy in between responds with a text of its own, which goes into the message.
+    // A proxy may respond with its own text, which becomes part of the message.
     return undefined;
   }
 }
@@ -82,7 +82,7 @@ export function retryDelayMs(
 ): number | undefined {
   if (!(error instanceof KubeError) || !mayRepeat(request, error)) return undefined;
   const backOffMs = jittered(Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs), random);
-  // A request before Retry-After would be refused; the jitter comes on top so that clients spread out.
+  // A request before Retry-After would be refused. Jitter is added to it, so that clients spread out.
   return error.retryAfterSeconds === undefined ? backOffMs : error.retryAfterSeconds * 1000 + backOffMs;
 }
 

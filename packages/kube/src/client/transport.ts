@@ -120,7 +120,7 @@ export class KubeTransport {
     resource,
   }: WatchRequest): AsyncGenerator<string, void, void> {
     const request: KubeRequest = { method: "GET", path, query, signal, resource };
-    // Aborted in the end, whatever the reason for leaving, so that no stream outlives its reader.
+    // Always aborted at the end, so that no stream outlives its reader.
     const stream = new AbortController();
     const onAbort = (): void => stream.abort(signal?.reason);
     signal?.throwIfAborted();
@@ -167,7 +167,7 @@ export class KubeTransport {
         } catch (cause) {
           throw new KubeError({
             reason: "MalformedResponse",
-            message: `${what}: the response is no JSON.`,
+            message: `${what}: the response is not JSON.`,
             cause,
           });
         }
@@ -187,7 +187,7 @@ export class KubeTransport {
     const sentAt = this.#clock.now();
     let status: number | undefined;
     try {
-      // A request that waits for a connection does not notice its signal before it has one.
+      // A request that waits for a connection does not react to its signal until it has one.
       const response = await orAborted(
         dispatcher.request({
           origin: originOf(this.#authentication.server),

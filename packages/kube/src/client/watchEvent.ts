@@ -45,14 +45,14 @@ function parseLine(line: string): Record<string, unknown> {
   } catch (cause) {
     throw new KubeError({
       reason: "MalformedResponse",
-      message: `A watch sent a line that is no JSON: ${line.slice(0, 200)}`,
+      message: `A watch sent a line that is not JSON: ${line.slice(0, 200)}`,
       cause,
     });
   }
   if (!isRecord(event))
     throw new KubeError({
       reason: "MalformedResponse",
-      message: `A watch sent a line that is no event: ${line.slice(0, 200)}`,
+      message: `A watch sent a line that is not an event: ${line.slice(0, 200)}`,
     });
   return event;
 }

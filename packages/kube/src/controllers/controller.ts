@@ -22,7 +22,7 @@ export interface ReconcileContext {
 export type Reconcile = (
   key: string,
   context: ReconcileContext,
-  // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconcile with nothing to ask for may just end
+  // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconcile may return nothing
 ) => Promise<ReconcileResult | undefined | void>;
 
 /** Receives metrics of each reconcile. */
@@ -203,6 +203,6 @@ export class Controller {
   #overflow(key: string): void {
     if (this.#stopping.signal.aborted || this.#hasOverflowed) return;
     this.#hasOverflowed = true;
-    this.#logger.error({ key }, "The work queue is full; all objects are looked at again as it empties.");
+    this.#logger.error({ key }, "The work queue is full. All objects are enqueued again as it empties.");
   }
 }

@@ -126,7 +126,7 @@ export class EventRecorder implements EventSink {
 
   async #write(key: string, series: EventSeries): Promise<void> {
     const { count } = series;
-    if (count === series.writtenCount) return; // What was on its way at a stop has arrived.
+    if (count === series.writtenCount) return; // A write that was in flight at the stop has succeeded.
     try {
       if (series.ref) await this.#countUp(series, series.ref);
       else await this.#create(series);
@@ -140,7 +140,7 @@ export class EventRecorder implements EventSink {
       this.#drop(key);
       this.#logger.warn(
         { err: error, reason: series.event.reason },
-        "An event could not be written and is dropped.",
+        "An event could not be written and was dropped.",
       );
     }
   }
@@ -158,7 +158,7 @@ export class EventRecorder implements EventSink {
       await this.#client.mergePatch(ref, { series: buildSeries(series) }, { signal: this.#cutting.signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // The API server keeps events for an hour only; this one is written anew.
+      // The API server deletes events after an hour. This event is written as a new one.
       await this.#create(series);
     }
   }
@@ -253,14 +253,14 @@ export function buildEvent(series: EventSeries, by: { controller: string; instan
 
 /** Builds the part of an Event that counts repetitions. */
 export function buildSeries({ count, lastSeen }: EventSeries): { count: number; lastObservedTime: string } {
-  // The API refuses a series of one.
+  // The API rejects a series with a count of one.
   return { count: Math.max(2, count), lastObservedTime: toApiMicroTime(lastSeen) };
 }
 
 function cutToBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
-  // A character cut in half decodes to U+FFFD, which goes too.
+  // A truncated character decodes to U+FFFD, which is removed too.
   return (
     bytes
       .subarray(0, maxBytes - 3)

@@ -71,7 +71,7 @@ async function writeFinalizers<T extends KubeObject>(
         throw new KubeError({
           status: 404,
           reason: "NotFound",
-          message: `${client.type.kind} ${object.metadata.name} was replaced by another of its name.`,
+          message: `${client.type.kind} ${object.metadata.name} was replaced by another object of the same name.`,
         });
       }
     }

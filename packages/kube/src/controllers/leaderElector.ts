@@ -35,7 +35,7 @@ interface RequestCall {
   signal: AbortSignal;
 }
 
-/** The renew deadline allows this many requests that hang one after the other. */
+/** Number of consecutive requests that may hang within the renew deadline. */
 const requestsWithinDeadline = 3;
 
 /**
@@ -125,8 +125,8 @@ export class LeaderElector {
       if (this.#hasLost()) return;
       if (!(await slept(this.#clock, this.#isLeader ? this.#retryPeriodMs : this.#lookAgainInMs(), signal)))
         return;
-      // Another may lead since this process was frozen: it must not go on for as long as its next request
-      // takes.
+      // If this process was frozen, another one may lead by now. It must then stop leading without waiting
+      // for its next request.
       if (
         this.#isLeader &&
         this.#clock.monotonicMs() - this.#renewedMs >= this.#leaseDurationMs &&
@@ -155,11 +155,11 @@ export class LeaderElector {
       const lease = await this.#takeOrRenew({ deadlineMs: this.#requestDeadlineMs(startedMs), signal });
       if (!lease) return;
       this.#observe(lease);
-      // Counted from before the request: the server may have written at any time since.
+      // Counted from the start of the request, because the server may have written at any time since.
       this.#renewedMs = startedMs;
       if (this.#isLeader) return;
       this.#isLeader = true;
-      this.#logger.info({ transitions: this.transitions }, "This process leads now.");
+      this.#logger.info({ transitions: this.transitions }, "This process became the leader.");
       this.#elected.resolve(undefined);
     } catch (error) {
       if (signal.aborted) return;
@@ -168,8 +168,8 @@ export class LeaderElector {
   }
 
   /**
-   * Each request has a deadline: one that hangs on a dead connection must leave time for another one within
-   * the renew deadline. A renewal that outlives the renew deadline is worth nothing.
+   * Each request has a deadline. If it hangs on a dead connection, time must remain for another request
+   * within the renew deadline. A renewal that outlives the renew deadline is useless.
    */
   #requestDeadlineMs(startedMs: number): number {
     const shareMs = this.#renewDeadlineMs / requestsWithinDeadline;
@@ -181,8 +181,8 @@ export class LeaderElector {
   async #takeOrRenew(call: RequestCall): Promise<Stored<Lease> | undefined> {
     const { namespace, name } = this.#options;
     try {
-      // A leader bases each write on its last one, and reads again only after a conflict: one request per
-      // renewal.
+      // A leader bases each write on its last one and reads again only after a conflict, so a renewal takes
+      // one request.
       const current =
         this.#isLeader && this.#observed
           ? this.#observed.lease
@@ -209,9 +209,9 @@ export class LeaderElector {
   }
 
   /**
-   * The response to a first claim is waited for even when this process stops meanwhile. The claim would
-   * otherwise come true later, with nobody to give the lease up. A renewal need not be waited for: it and the
-   * release are bound to one version, and whichever comes first excludes the other.
+   * Waits for the response to a first claim even if this process stops. Otherwise the claim could succeed
+   * later without anyone to release the lease. A renewal is not awaited: it and the release are bound to the
+   * same version, so only the first one succeeds.
    */
   #write<T>(
     { deadlineMs, signal }: RequestCall,
@@ -251,8 +251,8 @@ export class LeaderElector {
   }
 
   /**
-   * A standby acts only on what it has seen. So it looks twice as often as the leader renews, to find a lease
-   * that was given up, and also at the very moment at which another's lease runs out.
+   * A standby only knows what it has read. It therefore checks twice per renewal interval, to find a released
+   * lease, and also when another process's lease expires.
    */
   #lookAgainInMs(): number {
     const pauseMs = jittered(this.#retryPeriodMs / 2, this.#random);
@@ -262,7 +262,7 @@ export class LeaderElector {
 
   /** Returns the remaining time of another process's lease, as far as it was observed. */
   #leftMs({ lease, sinceMs }: { lease: Stored<Lease>; sinceMs: number }): number {
-    // The holder's own duration counts: it may be configured otherwise than we are.
+    // The holder's duration counts, because its configuration may differ from ours.
     const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#leaseDurationMs;
     return durationMs - (this.#clock.monotonicMs() - sinceMs);
   }
@@ -270,7 +270,7 @@ export class LeaderElector {
   #lose(reason: string): void {
     this.#isLeader = false;
     this.#mayHold = false;
-    this.#logger.error({ reason }, "Leadership is lost.");
+    this.#logger.error({ reason }, "Leadership was lost.");
     this.#options.onLost(reason);
   }
 
@@ -278,7 +278,7 @@ export class LeaderElector {
     const endsAtMs = this.#clock.monotonicMs() + this.#renewDeadlineMs;
     for (let triesLeft = requestsWithinDeadline; triesLeft > 0; triesLeft--) {
       try {
-        // A request that hangs leaves time for another one.
+        // A hanging request leaves time for another one.
         await this.#tryRelease(() => ({
           deadlineMs: Math.max(
             1,
@@ -287,11 +287,11 @@ export class LeaderElector {
         }));
         return;
       } catch (error) {
-        // The server may have carried out a renewal that was under way at the stop, without a response: then
-        // the release has to name a later version.
+        // An in-flight renewal may have succeeded on the server without a response. The release must then use
+        // a later version.
         this.#observed = undefined;
         if (triesLeft === 1)
-          this.#logger.warn({ err: error }, "The lease could not be released; it runs out by itself.");
+          this.#logger.warn({ err: error }, "The lease could not be released. It will expire.");
       }
     }
   }
@@ -304,11 +304,11 @@ export class LeaderElector {
         ? known
         : await this.#client.find({ namespace, name }, call());
     if (lease === undefined || !this.#isOurs(lease)) return;
-    // An empty holder may be taken at once; a duration of 1 s is the least the API allows.
+    // A lease without a holder may be taken immediately. The API requires a duration of at least 1 s.
     await this.#client.replace(
       { ...lease, spec: { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 } },
       call(),
     );
-    this.#logger.info({}, "The lease is released.");
+    this.#logger.info({}, "The lease was released.");
   }
 }

@@ -6,39 +6,42 @@ import type { ResourceClient } from "../client/resourceClient.ts";
 import type { Reconcile, ReconcileContext, ReconcileResult } from "./controller.ts";
 
 /**
- * How a step ends. `done`: the next step runs. `wait`: the pass ends, and a change in the cluster brings the
- * next one. A result ends the pass too, and brings the next one after its time.
+ * The result of a step. `done`: the next step runs. `wait`: the pass ends, and a change in the cluster starts
+ * the next one. A ReconcileResult also ends the pass, and starts the next one after its delay.
  */
 export type StepOutcome = "done" | "wait" | ReconcileResult;
 
-/** One step of a pass. Throwing fails the pass, which is retried after a back-off. */
+/** A step of a pass. An error fails the pass, which is retried with backoff. */
 export type Step<Pass> = (pass: Pass) => StepOutcome | Promise<StepOutcome>;
 
 /** The parts of a reconcile: observe, decide, run the steps, and write the status once. */
 export interface ReconcilerParts<World, Plan extends { steps: readonly Name[] }, Name extends string, Pass> {
-  /** Reads everything that the pass decides from. Undefined when the key needs no steps. */
+  /** Reads everything that the decision depends on. Returns undefined if the key needs no steps. */
   observe(key: string, context: ReconcileContext): World | undefined | Promise<World | undefined>;
-  /** Picks the steps, in order, from the observed state alone. */
+  /** Selects the steps, in order, based only on the observed state. */
   decide(world: World): Plan;
-  /** Returns what the steps work with. */
+  /** Returns the context of the steps. */
   begin(world: World, plan: Plan, context: ReconcileContext & { key: string }): Pass;
   steps: Readonly<Record<Name, Step<Pass>>>;
   /**
-   * Writes what the steps concluded. Returns false if the object has changed since it was observed; the pass
+   * Writes the results of the steps. Returns false if the object has changed since it was observed; the pass
    * is then repeated.
    */
   commit?(pass: Pass): Promise<boolean>;
-  /** Returns the milliseconds until time alone may change the plan; undefined for never. */
+  /**
+   * Returns the milliseconds after which the plan may change without a change in the cluster; undefined for
+   * never.
+   */
   nextLookMs?(pass: Pass): number | undefined;
 }
 
-/** Thrown by a step that has to start over: the pass is repeated at once, and does not count as failed. */
+/** Thrown by a step to start over. The pass is repeated immediately and does not count as failed. */
 export class PassInterrupted extends Error {}
 
-/** Gives the watch a moment to show the change that a write conflicted with. */
+/** Gives the watch time to deliver the change that caused a write conflict. */
 const conflictRetryMs = 50;
 
-/** Returns the reconcile that is made of these parts. */
+/** Creates a reconcile function from these parts. */
 export function createReconciler<World, Plan extends { steps: readonly Name[] }, Name extends string, Pass>(
   parts: ReconcilerParts<World, Plan, Name, Pass>,
 ): Reconcile {
@@ -71,7 +74,7 @@ async function runSteps<Name extends string, Pass>(
   return undefined;
 }
 
-/** Returns the shortest of the waits; undefined when there is none. */
+/** Returns the shortest wait; undefined without one. */
 export function soonestMs(waits: readonly (number | undefined)[]): number | undefined {
   const due = waits.flatMap((wait) => (wait !== undefined && Number.isFinite(wait) ? [wait] : []));
   return due.length === 0 ? undefined : Math.min(...due);

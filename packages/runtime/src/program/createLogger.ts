@@ -43,7 +43,7 @@ export function createLogger({
  * out, because they may contain personal data.
  */
 function describeError(error: unknown, depth = 0): unknown {
-  if (!(error instanceof Error)) return { message: typeof error === "string" ? error : "no Error" };
+  if (!(error instanceof Error)) return { message: typeof error === "string" ? error : "not an Error" };
   const { name, message, stack, cause } = error;
   return {
     type: name,

@@ -36,7 +36,7 @@ export function runProgram({ logger, start, stop, stopDeadlineMs }: ProgramOptio
   onUnhandledError(fail("The program exits because of an unhandled error."));
   onStopSignal((signal) => {
     if (stopping.signal.aborted) return;
-    logger.info({ signal }, "The program stops.");
+    logger.info({ signal }, "The program is stopping.");
     stopping.abort(new Error(`The program received ${signal}.`));
     setTimeout(
       () =>

@@ -117,7 +117,7 @@ describe("ResourceClient", () => {
     }
   });
 
-  it("patches: merge removes by null and is refused on a stale version, status apart from spec", async () => {
+  it("merges patches: null removes a field, a stale version is refused, and status is separate from spec", async () => {
     const widget = await aWidget({ size: 1, colour: "red" });
     const patched = await client.mergePatch(widget.metadata, { spec: { colour: null, size: 4 } });
     expect(patched.spec).to.deep.equal({ size: 4 });
@@ -136,7 +136,7 @@ describe("ResourceClient", () => {
     ).to.equal(6);
   });
 
-  it("applies per manager: each removes fields it gave up and keeps those of others", async () => {
+  it("applies per manager: each removes the fields it gave up and keeps those of others", async () => {
     const metadata = { name: "applied", namespace };
     await client.apply({ metadata, spec: { size: 1, colour: "red" } }, { fieldManager: "one" });
     const status = (type: string): Parameters<typeof client.applyStatus>[0] => ({
@@ -208,7 +208,7 @@ describe("ResourceClient", () => {
   });
 
   describe("finalizers", () => {
-    it("are added once, block the deletion, and allow it once removed", async () => {
+    it("are added once, and block deletion until they are removed", async () => {
       const widget = await addFinalizer(client, await aWidget(), "kube.test/tidy");
       expect(await addFinalizer(client, widget, "kube.test/tidy")).to.equal(widget);
       await client.delete(widget.metadata);
@@ -219,7 +219,7 @@ describe("ResourceClient", () => {
       await removeFinalizer(client, held, "kube.test/tidy");
     });
 
-    it("keep another writer's when both write at once", async () => {
+    it("keep those of another writer when both write concurrently", async () => {
       const widget = await aWidget();
       await Promise.all(["a", "b", "c"].map((name) => addFinalizer(client, widget, `kube.test/${name}`)));
       const { metadata } = await client.get(widget.metadata);

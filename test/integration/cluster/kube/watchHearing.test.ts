@@ -11,7 +11,7 @@ import { watchOf } from "#test/support/cluster/seenRequests.ts";
 
 const isWatch = watchOf("configmaps");
 
-describe("A reflector knows since when its cache may lack something", () => {
+describe("Reflector.behindForMs", () => {
   let server: KubeApiServer;
   let api: FaultyApi;
   let direct: ResourceClient<ConfigMap>;
@@ -62,7 +62,7 @@ describe("A reflector knows since when its cache may lack something", () => {
   const told = (value: string): Promise<unknown> =>
     eventually(() => cache.get(`${namespace}/a`)?.data?.["value"] === value, { what: `the value ${value}` });
 
-  it("since the last word of its watch", async () => {
+  it("counts from the last message of the watch", async () => {
     await clock.advance(5_000);
     expect(reflector.behindForMs).to.be.at.least(5_000);
     await put("1");
@@ -70,19 +70,19 @@ describe("A reflector knows since when its cache may lack something", () => {
     expect(reflector.behindForMs).to.equal(0);
   });
 
-  it("since the last word of a watch that broke, whatever the server answers, until another one has had the time to tell what was missed", async () => {
+  it("counts from the last message of a broken watch until the next one has had time to deliver missed changes", async () => {
     await clock.advance(5_000);
     api.cutWatches();
     await watches(2);
     await put("1");
     await told("1");
     expect(reflector.silentForMs).to.equal(0);
-    expect(reflector.behindForMs, "more of what was missed may come").to.be.at.least(5_000);
+    expect(reflector.behindForMs, "more missed changes may arrive").to.be.at.least(5_000);
     await clock.advance(1_000);
     expect(reflector.behindForMs).to.be.within(1_000, 2_000);
   });
 
-  it("since the end of a watch that the server ended in good order", async () => {
+  it("counts from the end of a watch that the server closed normally", async () => {
     await clock.advance(20_000);
     api.closeWatches();
     await watches(2);

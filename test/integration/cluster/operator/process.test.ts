@@ -197,7 +197,7 @@ describe("Operator process", function () {
         { namespace: fixture.namespace, name: "joypod-operator" },
         { spec: { holderIdentity: "another" } },
       );
-      await eventually(() => operator.log().includes("Leadership is lost."), {
+      await eventually(() => operator.log().includes("Leadership was lost."), {
         what: "the operator to lose the lead",
       });
       const before = api.requests.length;
@@ -222,7 +222,7 @@ describe("Operator process", function () {
       await eventually(async () => (await holder()) === "operator-1", { what: "operator-1 to lead" });
       await fixture.reportNodes();
       const endStall = api.stall();
-      await eventually(() => operator.log().includes("Leadership is lost."), {
+      await eventually(() => operator.log().includes("Leadership was lost."), {
         what: "the operator to lose the lead",
         timeoutMs: 20_000,
       });

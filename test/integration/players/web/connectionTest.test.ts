@@ -38,7 +38,7 @@ interface Stored {
   decoders: { codec: string }[];
 }
 
-describe("the test of a player's connection", function () {
+describe("the connection test", function () {
   this.timeout(60_000);
   let responder: TestResponder;
   let api: TestApi;
@@ -103,7 +103,7 @@ describe("the test of a player's connection", function () {
     );
   }
 
-  /** Lets no server be free any more once the direct way was tested. */
+  /** Makes all servers busy after the test of the direct path. */
   async function leaveRelayUntested(): Promise<void> {
     let offers = 0;
     await page.route("**/api/stream/connection-tests", (route) =>
@@ -120,7 +120,7 @@ describe("the test of a player's connection", function () {
   });
 
   for (const burst of ["loss", "bandwidth"]) {
-    it(`can be cancelled without a result also right after the burst for ${burst}`, async () => {
+    it(`can be cancelled without a result right after the ${burst} burst`, async () => {
       await page.evaluate(cancelAfter(burst));
       await region().getByRole("button", { name: "Test my connection" }).click();
       await region().getByRole("button", { name: "Cancel the test" }).waitFor();
@@ -131,7 +131,7 @@ describe("the test of a player's connection", function () {
     });
   }
 
-  it("that another one of the same player ends says so, and nothing of the network", async () => {
+  it("reports that another test of the same player interrupted it, and nothing about the network", async () => {
     const second = await tab.context.newPage();
     await second.goto("/games/alpha");
     const start = second.getByRole("button", { name: "Test my connection" });
@@ -144,11 +144,11 @@ describe("the test of a player's connection", function () {
     await second.close();
   });
 
-  it("measures both ways, and keeps the result for the account's page", async () => {
+  it("measures the direct path and the relay, and keeps the result for the account page", async () => {
     await offerRelay();
     const { direct, relay, decoders } = await testConnection();
     expect(direct.state).to.equal("works");
-    expect(relay.state, "nothing but the relay, which is not there, was tried").to.equal("blocked");
+    expect(relay.state, "only the relay, which does not exist, was tried").to.equal("blocked");
     expect(direct.figures?.loss).to.be.within(0, 1);
     expect(direct.figures?.roundTripMs).to.be.above(0);
     expect(direct.figures?.bandwidthKbps)
@@ -162,7 +162,7 @@ describe("the test of a player's connection", function () {
     await region().getByText("Tested just now").waitFor();
   });
 
-  it("keeps what it found of the direct way when no server is free for the relay's part", async () => {
+  it("keeps the result of the direct path if no server is free to test the relay", async () => {
     await offerRelay();
     await leaveRelayUntested();
     const { direct, relay } = await testConnection();
@@ -175,7 +175,7 @@ describe("the test of a player's connection", function () {
     expect(await figure("Relay (TURN)").textContent()).to.equal("Not tested");
   });
 
-  it("has no result when the direct way is blocked and no server is free for the relay's part", async () => {
+  it("has no result if the direct path is blocked and no server is free to test the relay", async () => {
     responder.way.lose(1);
     await offerRelay();
     await leaveRelayUntested();
@@ -187,7 +187,7 @@ describe("the test of a player's connection", function () {
     expect(await page.evaluate("localStorage.getItem('joypod.connectionTest')")).to.equal(null);
   });
 
-  it("measures it in older browsers too, which are taken to decode what all of them do", async () => {
+  it("works in older browsers, which are assumed to decode the codecs that all browsers decode", async () => {
     await page.addInitScript(olderBrowser);
     await page.reload();
     const { direct, decoders } = await testConnection();
@@ -196,21 +196,21 @@ describe("the test of a player's connection", function () {
     expect(decoders.map(({ codec }) => codec)).to.have.members(["h264", "vp8"]);
   });
 
-  it("counts one packet in twenty that is lost", async () => {
+  it("measures a loss of one packet in twenty", async () => {
     responder.way.lose(0.05);
     const { direct } = await testConnection();
     expect(direct.figures?.loss).to.be.within(0.01, 0.1);
     await region().getByRole("status").getByText("of the packets get lost").waitFor();
   });
 
-  it("measures a narrow and long way", async () => {
+  it("measures a low bandwidth and a long round trip", async () => {
     responder.way.limit(2_000, 40);
     const { direct } = await testConnection();
     expect(direct.figures?.bandwidthKbps).to.be.above(0).and.at.most(2_200);
     expect(direct.figures?.roundTripMs).to.be.at.least(40);
   });
 
-  it("says that a network without UDP plays no games, and what to try", async () => {
+  it("reports that games do not play on a network without UDP, and suggests what to try", async () => {
     responder.way.lose(1);
     const { direct, relay } = await testConnection();
     expect(direct.state).to.equal("blocked");
@@ -221,7 +221,7 @@ describe("the test of a player's connection", function () {
     expect(await figure("Direct (UDP)").textContent()).to.equal("Blocked");
   });
 
-  it("forgets a result of another day or another network", async () => {
+  it("ignores results from another day or another network", async () => {
     const works = { state: "works", figures: { roundTripMs: 9, loss: 0 } };
     const kept = {
       testedAt: new Date().toISOString(),
@@ -249,7 +249,7 @@ describe("the test of a player's connection", function () {
     }
   });
 
-  it("says plainly that no server tests connections", async () => {
+  it("reports that no server can test connections", async () => {
     await responder.stopProgram();
     await region().getByRole("button", { name: "Test my connection" }).click();
     await region()

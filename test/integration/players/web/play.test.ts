@@ -71,7 +71,7 @@ describe("playing on the page", function () {
     await page.getByRole("heading", { name: "See you soon" }).waitFor();
   });
 
-  it("connects while the session starts, and shows no picture and sends no input before it runs", async () => {
+  it("connects while the session starts, but shows no picture and sends no input until it runs", async () => {
     pair = await fixture.letConnect(await pressPlay(page));
     await eventually(async () => (await game.frames()) > 0, { timeoutMs: 30_000, what: "a decoded frame" });
     await game.press("KeyA");
@@ -87,7 +87,7 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.keyBlock, green);
   });
 
-  it("shows the game and brings keys, pointer and wheel to it", async () => {
+  it("shows the game and sends keys, pointer and wheel to it", async () => {
     await play();
     await game.waitForColor(layout.keyBlock, red);
     await game.press("KeyA");
@@ -119,7 +119,7 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.heldBlock, "#202020");
   });
 
-  it("goes on after a reload, and after the connection was lost", async () => {
+  it("continues after a reload and after a lost connection", async () => {
     await play();
     await game.press("KeyA");
     await game.waitForColor(layout.keyBlock, green);
@@ -153,7 +153,7 @@ describe("playing on the page", function () {
     }
   });
 
-  it("gives the pointer back when the game moves to another window", async () => {
+  it("unlocks the pointer when the game moves to another window", async () => {
     await play();
     await game.openControl("Lock pointer");
     await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), {
@@ -173,7 +173,7 @@ describe("playing on the page", function () {
     }
   });
 
-  it("shows statistics of the connection", async () => {
+  it("shows connection statistics", async () => {
     await play();
     await game.openControl("Statistics");
     await eventually(async () => {
@@ -188,7 +188,7 @@ describe("playing on the page", function () {
     });
   });
 
-  it("changes the quality while it is played, by keyboard alone, and keeps it for the next game", async () => {
+  it("changes the quality during play with only the keyboard, and keeps it for the next game", async () => {
     const id = await play();
     const size = () => page.evaluate<{ width: number; height: number }>("joypodProbe.size()");
     expect(await size()).to.include({ width: 1280, height: 720 });
@@ -220,7 +220,7 @@ describe("playing on the page", function () {
     expect((await operator.session(id)).spec.stream.quality).to.include({ preset: "Auto" });
   });
 
-  it("brings a quality that is chosen while the connection is lost to the next one, where the choice stays open", async () => {
+  it("applies a quality that was chosen while disconnected after reconnecting, and keeps the menu open", async () => {
     await play();
     await pair.freezeStreamer(true);
     await page.getByText("Connection lost. Reconnecting…").waitFor({ timeout: 40_000 });
@@ -237,7 +237,7 @@ describe("playing on the page", function () {
     ).to.equal(true);
   });
 
-  it("turns the view as far in a small picture as in a large one while the pointer is locked", async () => {
+  it("turns the view equally far in small and large pictures while the pointer is locked", async () => {
     await play();
     await game.openControl("Quality");
     await page.getByRole("radio", { name: "Data saver" }).check();
@@ -257,7 +257,7 @@ describe("playing on the page", function () {
     await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), {
       what: "a locked pointer",
     });
-    // Into the corner first, from where the distances count.
+    // Move into the corner first, so that the distances are known.
     for (const [movementX, movementY] of [
       [-2000, -2000],
       [300, 650],
@@ -269,7 +269,7 @@ describe("playing on the page", function () {
     await pointerAt(300, 650);
   });
 
-  it("shows the game in somebody else's WHEP player by a ticket, without a cookie, and takes its input unless it only watches", async () => {
+  it("shows the game in a third-party WHEP player with a ticket and no cookie, and accepts input unless it only watches", async () => {
     const http = PlayerHttp.of(page);
     const id = await http.launch("testcard");
     pair = await fixture.letRun(id);
@@ -292,20 +292,20 @@ describe("playing on the page", function () {
     }
   });
 
-  it("lets the keyboard reach the controls, and return", async () => {
+  it("moves the keyboard focus to the controls and back", async () => {
     await play();
     await page.keyboard.press("Control+Alt+KeyM");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Unmute" }).waitFor();
-    // The two held keys of the chord went to the game before it was one; after it the game has the keyboard
+    // The game received the two modifiers before the chord was complete. Afterwards it has the keyboard
     // again.
     await game.press("KeyA");
     await game.waitForColor(layout.keyBlock, yellow);
   });
 
-  it("lets the keyboard reach the controls also while the pointer is locked, which it frees", async () => {
+  it("moves the keyboard focus to the controls while the pointer is locked, and unlocks it", async () => {
     await play();
     await game.openControl("Lock pointer");
     await eventually(() => page.evaluate<boolean>("document.pointerLockElement !== null"), {
@@ -316,7 +316,7 @@ describe("playing on the page", function () {
     expect(await page.evaluate<boolean>("document.pointerLockElement === null")).to.equal(true);
   });
 
-  it("lets the keyboard reach the controls also in the moment in which the pointer is locked", async () => {
+  it("moves the keyboard focus to the controls at the moment when the pointer is locked", async () => {
     await play();
     await page.evaluate(`(async () => {
       const surface = document.querySelector("[data-testid=game-surface]");
@@ -327,7 +327,7 @@ describe("playing on the page", function () {
     expect(await page.evaluate<boolean>("document.pointerLockElement === null")).to.equal(true);
   });
 
-  it("asks before it stops, then shows what the session used", async () => {
+  it("asks before stopping, then shows the session's resource usage", async () => {
     const id = await play();
     const shown = game.stop();
     await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
@@ -338,7 +338,7 @@ describe("playing on the page", function () {
     await page.getByRole("button", { name: "Play again" }).waitFor();
   });
 
-  it("says when the game could not be stopped, and goes on with it", async () => {
+  it("reports that the game could not be stopped, and continues", async () => {
     const id = await play();
     await page.route("**/api/game/stop", (route) =>
       route.fulfill({ status: 503, json: { error: "unavailable", message: "The database is unavailable." } }),
@@ -361,7 +361,7 @@ describe("playing on the page", function () {
     await shown;
   });
 
-  it("shows why the session ended when the game ends by itself", async () => {
+  it("shows why the session ended when the game exits", async () => {
     const id = await play();
     await game.press(Object.keys(layout.exitKeys)[0] ?? "");
     await page.getByText("The game has ended. Saving your progress…").waitFor();
@@ -373,7 +373,7 @@ describe("playing on the page", function () {
     await page.getByTestId("stop-statistics").waitFor();
   });
 
-  it("offers to resume or to stop the game that is already played", async () => {
+  it("offers to resume or stop the game that is already running", async () => {
     const id = await play();
     await aGame(fixture.api.deps, { slug: `second-${id}`, title: "Second game" });
     await page.goto(`/games/second-${id}`);
@@ -383,7 +383,7 @@ describe("playing on the page", function () {
     const stopping = page.getByRole("button", { name: "Saving and stopping…" });
     await stopping.waitFor();
     await page.keyboard.press("Escape");
-    expect(await stopping.isVisible(), "what is under way stays in view").to.equal(true);
+    expect(await stopping.isVisible(), "the pending action stays visible").to.equal(true);
     await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
     await operator.finish(id, { usage: { durationSeconds: 5, cpuSeconds: 1, peakMemoryBytes: 2 ** 26 } });
     await page.getByRole("heading", { name: "Second game" }).and(page.locator("#launch-title")).waitFor();

@@ -7,8 +7,8 @@ import { imageBuildMs } from "#test/support/session/containers.ts";
 
 const [red, green] = layout.cycle as [string, string];
 
-/** The shortest of the ways that test/long/network goes. */
-describe("a player whose firewall lets no UDP out", function () {
+/** The shortest of the scenarios in test/long/network. */
+describe("a player behind a firewall that blocks UDP", function () {
   this.timeout(90_000);
   let playing: PlayNetwork;
   let browser: Browser;
@@ -28,7 +28,7 @@ describe("a player whose firewall lets no UDP out", function () {
   });
 
   // By TCP, because Chromium's checks carry a tie-breaker of zero there.
-  it("plays by the relay, with the credentials that the API gives to the page", async () => {
+  it("plays through the relay with the credentials from the API", async () => {
     await player.play(playing);
     await player.game.waitForColor(layout.keyBlock, red);
     await player.game.press("KeyA");

@@ -32,7 +32,7 @@ const sixtyFrames = `new Promise((resolve) => {
   count();
 })`;
 
-/** One session, played with one device after the other. */
+/** One session, played with each device in turn. */
 describe("a player's devices and browsers", function () {
   this.timeout(90_000);
   let fixture: PlayFixture;
@@ -66,16 +66,16 @@ describe("a player's devices and browsers", function () {
   const pointerAt = (x: number, y: number) =>
     game.waitForColor({ x: x - 8, y: y - 8, width: 16, height: 16 }, layout.pointer.color, { tolerance: 70 });
 
-  it("turn the wheel by notches, up and down", async () => {
+  it("turn the wheel up and down by notches", async () => {
     await game.moveTo(640, 560);
-    // A browser that is driven tells each of these as one notch, whatever its distance.
+    // An automated browser reports each of these as one notch, whatever its distance.
     for (const distance of [100, 40, 300]) await page.mouse.wheel(0, distance);
     await game.waitForColor(layout.wheelBlock, layout.cycle[3] ?? "");
     for (const distance of [-100, -100]) await page.mouse.wheel(0, distance);
     await game.waitForColor(layout.wheelBlock, layout.cycle[1] ?? "");
   });
 
-  it("move the game's pointer by the distances of a locked one", async () => {
+  it("move the game's pointer by the distances of a locked pointer", async () => {
     await game.moveTo(300, 650);
     await pointerAt(300, 650);
     await game.openControl("Lock pointer");
@@ -90,7 +90,7 @@ describe("a player's devices and browsers", function () {
     await page.evaluate("document.exitPointerLock()");
   });
 
-  it("are told for some seconds, in view, that the pointer could not be locked", async () => {
+  it("show for some seconds that the pointer could not be locked", async () => {
     await page.evaluate(refusedLock);
     await game.openControl("Lock pointer");
     await game.moveTo(640, 560); // Away from the controls, which would stay open for a pointer.
@@ -105,7 +105,7 @@ describe("a player's devices and browsers", function () {
     await game.waitUntilPlaying();
   });
 
-  it("press a mouse's button that leads back, which is the game's", async () => {
+  it("send the mouse's back button to the game", async () => {
     const { pathname } = new URL(page.url());
     const card = new TestCard(game);
     const presses = await eventually(() => card.presses(), { what: "the test card" });
@@ -127,7 +127,7 @@ describe("a player's devices and browsers", function () {
     expect(new URL(page.url()).pathname).to.equal(pathname);
   });
 
-  it("show the game full screen, where it goes on", async () => {
+  it("show the running game in full screen", async () => {
     await game.openControl("Full screen");
     await eventually(() => page.evaluate("document.fullscreenElement !== null"), { what: "full screen" });
     await new TestCard(game).showsPressOf(() => game.press("KeyF"));
@@ -135,7 +135,7 @@ describe("a player's devices and browsers", function () {
     await eventually(() => page.evaluate("document.fullscreenElement === null"), { what: "the window" });
   });
 
-  it("play the game's gamepad with the browser's, from its first press on", async () => {
+  it("send the browser's gamepad to the game, starting with its first press", async () => {
     await page.evaluate("testPad(true, 1)");
     await game.waitForColor(layout.padBlock, white);
     await game.waitForColor({ x: 800, y: 600, width: 40, height: 40 }, white);
@@ -147,7 +147,7 @@ describe("a player's devices and browsers", function () {
     await game.waitForColor(layout.padBlock, dark);
   });
 
-  it("press again what is held when the streamer says that it released everything, as after some seconds without a network", async () => {
+  it("press held keys and buttons again after the streamer released everything, as after a network outage", async () => {
     await page.getByTestId("game-surface").focus();
     await page.evaluate("testPad(true, 0)");
     await page.keyboard.down("KeyA");
@@ -163,7 +163,7 @@ describe("a player's devices and browsers", function () {
     for (const block of [layout.heldBlock, layout.padBlock]) await game.waitForColor(block, dark);
   });
 
-  it("find controls that everybody can use, in the bar, its menus and the dialog before the end", async () => {
+  it("have accessible controls in the toolbar, its menus and the stop dialog", async () => {
     await game.openControl("Statistics");
     await page.getByTestId("stream-statistics").waitFor();
     await game.openControl("Quality");
@@ -179,7 +179,7 @@ describe("a player's devices and browsers", function () {
     await game.waitUntilPlaying();
   });
 
-  it("close the choice of quality by its button, also where a click does not focus it", async () => {
+  it("close the quality menu with its button, even if a click does not focus it", async () => {
     await page.evaluate(unfocusedButtons);
     const choice = page.getByRole("radio", { name: "Sharp" });
     await game.openControl("Quality");

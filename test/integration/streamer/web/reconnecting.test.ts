@@ -13,10 +13,10 @@ import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";
 
 const offers = "**/api/stream/gs-*";
-/** The page takes the end of its channel for the end of its connection, and makes another one. */
+/** The page treats a closed channel as a lost connection, and reconnects. */
 const loseConnection = "inputChannel.dispatchEvent(new Event('close'))";
 
-describe("a page that connects to the game again", function () {
+describe("a page that reconnects", function () {
   this.timeout(90_000);
   let fixture: PlayFixture;
   let operator: FakeOperator;
@@ -50,7 +50,7 @@ describe("a page that connects to the game again", function () {
     await Promise.all([tab.close({ failed: this.currentTest?.state === "failed" }), fixture.leavePod()]);
   });
 
-  it("shows the game of a session that moved to another place after the page was connected to its first pod", async () => {
+  it("shows the game of a session that moved after the page was connected to its first pod", async () => {
     const id = await pressPlay(page);
     const first = await fixture.letConnect(id);
     await eventually(async () => (await game.frames()) > 0, { timeoutMs: 30_000, what: "a decoded frame" });
@@ -62,7 +62,7 @@ describe("a page that connects to the game again", function () {
     await game.waitUntilPlaying();
   });
 
-  it("shows the game of a session that runs, though an offer failed for good while it started", async () => {
+  it("shows the running game although an offer failed permanently during the start", async () => {
     await page.route(offers, (route) =>
       route.fulfill({ status: 409, json: { error: "not_running", message: "The session is not running." } }),
     );
@@ -74,7 +74,7 @@ describe("a page that connects to the game again", function () {
     await game.waitUntilPlaying();
   });
 
-  it("tries again after it stood still, as in a laptop that slept, while its offer was pending", async () => {
+  it("retries after it was suspended, as on a sleeping laptop, while its offer was pending", async () => {
     const asked: Route[] = [];
     await page.route(offers, (route) => void asked.push(route));
     await page.clock.install();
@@ -86,7 +86,7 @@ describe("a page that connects to the game again", function () {
     await eventually(() => asked.length === 2, { what: "another offer" });
   });
 
-  it("presses again what the player holds once it is connected, and keeps the keyboard from the page until then", async () => {
+  it("presses held keys again after reconnecting, and keeps the keyboard focus until then", async () => {
     await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
     const card = new TestCard(game);
@@ -111,7 +111,7 @@ describe("a page that connects to the game again", function () {
     await card.shows(layout.heldBlock, "dark");
   });
 
-  it("takes the game from another tab once for each click, though no media comes of it", async () => {
+  it("takes over from another tab once per click, even if no media arrives", async () => {
     await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
     const takeovers: boolean[] = [];
@@ -144,7 +144,7 @@ describe("a page that connects to the game again", function () {
     }
   });
 
-  it("leaves the quality as it was chosen on another device meanwhile", async () => {
+  it("keeps a quality that was chosen on another device in the meantime", async () => {
     const pair = await fixture.letRun(await pressPlay(page));
     await game.waitUntilPlaying();
     await game.openControl("Quality");

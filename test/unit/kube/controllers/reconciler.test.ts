@@ -70,7 +70,7 @@ describe("createReconciler", () => {
     expect(outcome).to.deep.equal({ requeueAfterMs: 50 });
   });
 
-  it("repeats a pass that a step has interrupted at once, without a commit", async () => {
+  it("immediately repeats a pass that a step interrupted, without a commit", async () => {
     const steps: Parts["steps"] = {
       ...stepsEndingWith("done"),
       second: () => Promise.reject(new PassInterrupted("The turn has passed.")),
@@ -79,7 +79,7 @@ describe("createReconciler", () => {
     expect(await reconcile({ steps, commit })).to.deep.equal({ requeueAfterMs: 0 });
   });
 
-  it("leaves any other failure to the controller's back-off", async () => {
+  it("leaves other failures to the controller's backoff", async () => {
     const steps: Parts["steps"] = {
       ...stepsEndingWith("done"),
       second: () => Promise.reject(new Error("The API server is away.")),

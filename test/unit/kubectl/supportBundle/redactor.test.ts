@@ -8,7 +8,7 @@ const redactor = new Redactor({
 });
 
 describe("Redactor", () => {
-  it("takes known secrets out however they are spelled", () => {
+  it("redacts known secrets in any encoding", () => {
     const secret = "s3cr3t/of the store";
     for (const spelled of [secret, Buffer.from(secret).toString("base64"), encodeURIComponent(secret)]) {
       expect(redactor.text(`before ${spelled} after`)).to.equal("before [redacted: secret] after");
@@ -30,7 +30,7 @@ describe("Redactor", () => {
     "addresses within names": "203.0.113.9.dyn.provider7.example",
     "players' ids": "cm3qk1x2v0000",
   })) {
-    it(`takes out ${what}`, () => {
+    it(`redacts ${what}`, () => {
       const redacted = redactor.text(`{"msg":"It said ${text}."}`);
       expect(redacted)
         .to.match(/redacted|player-/)
@@ -42,12 +42,12 @@ describe("Redactor", () => {
     });
   }
 
-  it("leaves what helps: the cluster's own addresses, digests, times, versions and names", () => {
+  it("keeps the cluster's addresses, digests, times, versions and names", () => {
     const text = `gs-7k2m9q4x1v8c at 10.244.1.7 and fd00::7, 127.0.0.1:8080, ${"0123456789abcdef".repeat(4)}, 2026-11-23T04:05:06.789Z, 2026-11-23 04:05:06.789 UTC, v1.35.4, 1.2.3.400, joypod-api-d8966f8d9-5hgk5`;
     expect(redactor.text(text)).to.equal(text);
   });
 
-  it("takes fields and variables out by their names, and keeps the names of Secrets", () => {
+  it("redacts fields and variables by name, and keeps the names of Secrets", () => {
     const redacted = redactor.value({
       s3: { existingSecret: "joypod-s3", secretKey: "abc" },
       password: "p",
@@ -77,12 +77,12 @@ describe("Redactor", () => {
     });
   });
 
-  it("calls a player by the same other name everywhere", () => {
+  it("uses the same pseudonym for a player everywhere", () => {
     const [first, second] = [redactor.text("cm3qk1x2v0000"), redactor.text("player cm3qk1x2v0000 again")];
     expect(second).to.equal(`player ${first} again`);
   });
 
-  it("finds an id wherever it stands: within other words, beside others, and as the beginning of a longer one", () => {
+  it("finds ids inside other words, next to other ids, and at the start of longer ones", () => {
     const players = [
       "cm3qk1x2v0000",
       "cm3qk1x2v0000-b",
@@ -111,7 +111,7 @@ describe("Redactor", () => {
       expect(known.text(text), text).to.equal(redacted);
   });
 
-  it("takes no longer for a text the more players there are", () => {
+  it("takes the same time for any number of players", () => {
     const players = Array.from(
       { length: 20_000 },
       (_, at) => `f3b0c1d2-1111-4222-8333-${String(at).padStart(12, "0")}`,
@@ -125,7 +125,7 @@ describe("Redactor", () => {
     }
   });
 
-  it("takes out the ids of players too whom it was not told of, where a program logs who asked", () => {
+  it("also redacts unknown players in the user fields of logs", () => {
     const line = (id: string): string =>
       `{"level":"debug","msg":"A request was served.","user":"${id}","userId":"${id}","route":"/api/games"}`;
     const redacted = redactor.text(line("cm9zz9zz9z9999"));

@@ -11,7 +11,7 @@ describe("artPattern", () => {
     );
   });
 
-  it("takes the initials of words that are not articles or prepositions", () => {
+  it("uses the initials of words that are not articles or prepositions", () => {
     const initials = (title: string): string => artPattern("x", title).initials;
     expect(initials("The Question")).to.equal("Q");
     expect(initials("lord of the blocks")).to.equal("LB");

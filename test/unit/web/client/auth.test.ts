@@ -16,7 +16,7 @@ describe("beginProviderSignIn", () => {
     globalThis.fetch = fetch;
   });
 
-  /** Has the browser's fetch get a 503 from this path, and a token from any other. */
+  /** Makes fetch return a 503 for this path, and a token for any other. */
   function serveAllBut(unavailable: string): void {
     globalThis.fetch = (path) =>
       Promise.resolve(
@@ -33,12 +33,12 @@ describe("beginProviderSignIn", () => {
       signal: new AbortController().signal,
     }).catch((error: unknown) => error);
 
-  it("throws that the provider is unavailable when its address is", async () => {
+  it("throws provider_unavailable if the provider's sign-in fails with 503", async () => {
     serveAllBut("/api/auth/signin/example");
     expect(await begin()).to.include({ name: "ApiError", code: "provider_unavailable" });
   });
 
-  it("throws that Joypod is unavailable when not even a token comes", async () => {
+  it("throws unavailable if the token cannot be fetched", async () => {
     serveAllBut("/api/auth/csrf");
     expect(await begin()).to.include({ name: "ApiError", code: "unavailable" });
   });

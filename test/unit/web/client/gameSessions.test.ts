@@ -7,12 +7,12 @@ describe("keepGameSessionAlive", () => {
     globalThis.fetch = fetch;
   });
 
-  /** Has the browser's fetch get this response from a server whose clock is the header's. */
+  /** Makes fetch return this response, with the server's clock in the header. */
   function serve(expiresAt: string, headers: Record<string, string>): void {
     globalThis.fetch = () => Promise.resolve(Response.json({ status: "ok", expiresAt }, { headers }));
   }
 
-  it("returns the time that is left by the server's clock, years off this machine's", async () => {
+  it("returns the remaining time by the server's clock, even if the local clock is years off", async () => {
     serve("2001-01-01T12:02:00.000Z", { date: "Mon, 01 Jan 2001 12:00:00 GMT" });
     expect(await keepGameSessionAlive("gs-1")).to.deep.equal({
       expiresAt: "2001-01-01T12:02:00.000Z",
@@ -20,7 +20,7 @@ describe("keepGameSessionAlive", () => {
     });
   });
 
-  it("returns it by this machine's where no server says its own", async () => {
+  it("uses the local clock if the response has no date", async () => {
     serve(new Date(Date.now() + 120_000).toISOString(), {});
     expect((await keepGameSessionAlive("gs-1")).leftMs).to.be.within(60_000, 120_000);
   });

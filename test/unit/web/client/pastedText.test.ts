@@ -4,7 +4,7 @@ import { RenameSaveSlotRequest } from "#contracts/http/saves.ts";
 import { listGames } from "#web/client/catalog.ts";
 import { renameSlot } from "#web/client/saves.ts";
 
-describe("text that was pasted with control characters", () => {
+describe("pasted text with control characters", () => {
   const { fetch } = globalThis;
   let sent: { query: Record<string, string>; body: unknown };
   before(() => {
@@ -23,14 +23,14 @@ describe("text that was pasted with control characters", () => {
 
   const pasted = ["moon\tdrift", "moon\r\ndrift", "moon\u2028\u0000drift", "moon\u0085drift"];
 
-  it("is searched for with a space in their place", async () => {
+  it("is searched for with spaces instead", async () => {
     for (const text of pasted) {
       await listGames({ page: 1, search: text, tag: text, sort: "title" }).catch(() => undefined);
       expect(GamesQuery.parse(sent.query)).to.include({ search: "moon drift", tag: "moon drift" });
     }
   });
 
-  it("names a slot with a space in their place", async () => {
+  it("names a slot with spaces instead", async () => {
     for (const text of pasted) {
       await renameSlot({ slug: "moonlight-drift", slotId: "slot" }, text).catch(() => undefined);
       expect(RenameSaveSlotRequest.parse(sent.body)).to.deep.equal({ label: "moon drift" });

@@ -14,7 +14,7 @@ describe("request", () => {
     globalThis.fetch = fetch;
   });
 
-  /** Has the browser's fetch get these responses, one after the other. */
+  /** Makes fetch return these responses in order. */
   function serve(...responses: Response[]): void {
     globalThis.fetch = (_path, init) => {
       keys.push(new Headers(init?.headers).get("idempotency-key"));
@@ -22,9 +22,7 @@ describe("request", () => {
     };
   }
 
-  /**
-   * A response whose body begins and then fails in this way, as when the line breaks or the deadline passes.
-   */
+  /** A response whose body starts and then fails with this error, as after a lost connection or a timeout. */
   function cutOff(status: number, error: unknown = new TypeError("network error")): Response {
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => controller.error(error);
     return new Response(
@@ -39,7 +37,7 @@ describe("request", () => {
   const failure = (): Promise<unknown> =>
     request(Launch, "/api/game/launch", { json: {} }).catch((error: unknown) => error);
 
-  it("throws that Joypod cannot be reached when the body of a response is cut off or too slow", async () => {
+  it("throws unreachable if the body of a response is truncated or too slow", async () => {
     for (const error of [new TypeError("network error"), new DOMException("too slow", "TimeoutError")]) {
       for (const status of [200, 404, 500]) {
         serve(cutOff(status, error));
@@ -48,7 +46,7 @@ describe("request", () => {
     }
   });
 
-  it("throws what the status alone says of an error response whose body is cut off", async () => {
+  it("throws the error for the status if the body of an error response is truncated", async () => {
     for (const [status, code] of [
       [401, "unauthorized"],
       [429, "rate_limited"],
@@ -59,13 +57,13 @@ describe("request", () => {
     }
   });
 
-  it("throws that a whole body is unexpected when it is no JSON, and takes none where none is due", async () => {
+  it("throws unexpected if the body is not JSON, and accepts an empty body where none is expected", async () => {
     serve(new Response("<h1>Welcome</h1>"), new Response(null, { status: 204 }));
     expect(await failure()).to.include({ name: "ApiError", code: "unexpected" });
     await request(z.undefined(), "/api/game/saves/moonlight-drift/slot", { method: "DELETE" });
   });
 
-  it("is sent again under the same key when the body of its response is cut off, if it must not happen twice", async () => {
+  it("repeats an idempotent request with the same key if the body of the response is truncated", async () => {
     serve(cutOff(202), Response.json({ sessionId: "gs-1" }, { status: 202 }));
     expect(await requestOnce(Launch, "/api/game/launch", {})).to.deep.equal({ sessionId: "gs-1" });
     expect(keys).to.have.length(2);
@@ -77,13 +75,13 @@ describe("request", () => {
 describe("repeatPauseMs", () => {
   const middle = (): number => 0.5;
 
-  it("asks soon after the response was lost, and more and more rarely for as long as the API works on the request", () => {
+  it("is short after a lost response, and grows while the API works on the request", () => {
     expect(
       [0, 2_000, 6_000, 20_000, 600_000].map((waitedMs) => repeatPauseMs(waitedMs, middle)),
     ).to.deep.equal([1_000, 1_000, 3_000, 10_000, 10_000]);
   });
 
-  it("leaves a part of a minute's changes of saves to what the player does besides, however the random parts fall", () => {
+  it("leaves room in the rate limit for the player's other changes, whatever the jitter", () => {
     let repeats = 0;
     for (let waitedMs = 0; waitedMs < 60_000; waitedMs += repeatPauseMs(waitedMs, () => 0)) repeats += 1;
     expect(repeats).to.be.below((limits.save.changesPerMinute * 2) / 3);

@@ -10,7 +10,7 @@ import {
 } from "#web/components/format.ts";
 
 describe("formatLanguages", () => {
-  it("writes the names of language tags, and a malformed tag as it is", () => {
+  it("returns the names of language tags, and malformed tags unchanged", () => {
     expect(formatLanguages(["en", "pt-BR", "not a tag"])).to.equal(
       "English, Brazilian Portuguese, not a tag",
     );
@@ -18,7 +18,7 @@ describe("formatLanguages", () => {
 });
 
 describe("formatSize", () => {
-  it("writes sizes as people do", () => {
+  it("returns sizes in human-readable units", () => {
     expect([0, 1, 1024, 1025, 47_300].map(formatSize)).to.deep.equal([
       "0 KB",
       "1 KB",
@@ -36,7 +36,7 @@ describe("formatSize", () => {
 });
 
 describe("timeText", () => {
-  it("says how long ago a moment was", () => {
+  it("returns how long ago a moment was", () => {
     const now = Date.parse("2026-03-10T12:00:00.000Z");
     const ago = (moment: string): string => formatTimeAgo(moment, now);
     expect(ago("2026-03-10T11:59:30.000Z")).to.equal("just now");
@@ -47,19 +47,19 @@ describe("timeText", () => {
     expect(ago("2026-03-10T12:00:05.000Z"), "a clock ahead of ours").to.equal("just now");
   });
 
-  it("writes a moment by the player's clock", () => {
+  it("returns a moment in the player's time zone", () => {
     expect(formatMoment(new Date(2026, 2, 10, 21, 4).toISOString())).to.equal("Mar 10, 2026, 21:04");
     expect(formatMoment(new Date(2026, 2, 10, 0, 4).toISOString()), "midnight").to.equal(
       "Mar 10, 2026, 00:04",
     );
   });
 
-  it("writes durations and countdowns", () => {
+  it("returns durations and countdowns", () => {
     expect([3.4, 63, 3_720].map(formatDuration)).to.deep.equal(["3 s", "1 min 3 s", "1 h 2 min"]);
     expect([245_000, 4_100, -5].map(formatCountdown)).to.deep.equal(["4:05", "0:05", "0:00"]);
   });
 
-  it("writes a date, and an empty text for what is no date", () => {
+  it("returns a date, or empty text for an invalid date", () => {
     expect(formatDate("2015-03-17")).to.equal("March 17, 2015");
     expect(formatDate("")).to.equal("");
   });

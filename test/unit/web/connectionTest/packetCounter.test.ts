@@ -18,7 +18,7 @@ function arrive(
 }
 
 describe("PacketCounter", () => {
-  it("counts what did not arrive, and what came twice once", () => {
+  it("counts lost packets, and duplicates only once", () => {
     const counter = new PacketCounter();
     for (const number of [0, 1, 3, 3, 9]) counter.add(aPacket(number), number);
     counter.add(new ArrayBuffer(2), 10);
@@ -28,7 +28,7 @@ describe("PacketCounter", () => {
     expect(new PacketCounter().loss(10)).to.equal(1);
   });
 
-  it("takes the fullest second for the bandwidth, whatever came before and after it", () => {
+  it("measures the bandwidth in the busiest second", () => {
     const counter = new PacketCounter();
     arrive(counter, { from: 0, to: 1_000, everyMs: 50 });
     arrive(counter, { from: 1_000, to: 2_000, everyMs: 4 });
@@ -36,7 +36,7 @@ describe("PacketCounter", () => {
     expect(counter.kbps()).to.be.closeTo(2_000, 20);
   });
 
-  it("counts less than a second as it is", () => {
+  it("measures the bandwidth of less than a second", () => {
     const counter = new PacketCounter();
     arrive(counter, { from: 0, to: 501, everyMs: 10 });
     expect(counter.kbps()).to.be.closeTo(816, 1);

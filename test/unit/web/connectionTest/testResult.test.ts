@@ -18,11 +18,11 @@ describe("chooseLaunchStart", () => {
     expect(chooseLaunchStart(aResult({ bandwidthKbps: 100 }))).to.deep.equal({ startKbps: 300 });
   });
 
-  it("starts lower where packets get lost", () => {
+  it("starts lower if packets are lost", () => {
     expect(chooseLaunchStart(aResult({ loss: 0.05 }))).to.deep.equal({ startKbps: 1_800 });
   });
 
-  it("takes the relay's figures where that is the way, and says nothing without any", () => {
+  it("uses the relay's figures if the direct path is blocked, and returns nothing without figures", () => {
     const { direct, ...rest } = aResult({ bandwidthKbps: 3_000 });
     expect(chooseLaunchStart({ ...rest, direct: { state: "blocked" }, relay: direct })).to.deep.equal({
       startKbps: 1_800,
@@ -32,8 +32,8 @@ describe("chooseLaunchStart", () => {
   });
 });
 
-describe("a stored result", () => {
-  it("counts for a day, on the network that it is of", () => {
+describe("isCurrent", () => {
+  it("is true on the same network within a day", () => {
     expect(isCurrent(aResult(), now, "wifi")).to.equal(true);
     expect(isCurrent(aResult(), now, "cellular")).to.equal(false);
     expect(isCurrent(aResult(), now + 13 * 3_600_000, "wifi"), "the next day").to.equal(false);
@@ -44,7 +44,7 @@ describe("a stored result", () => {
   });
 });
 
-describe("the stored result of a connection test", () => {
+describe("readTestResult", () => {
   const before = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
   const result: TestResult = {
     testedAt: new Date().toISOString(),
@@ -76,7 +76,7 @@ describe("the stored result of a connection test", () => {
     if (before !== undefined) Object.defineProperty(globalThis, "localStorage", before);
   });
 
-  it("is the one that was stored last", () => {
+  it("returns the result that was stored last", () => {
     const storage = aStorage();
     browserWith(() => storage);
     expect(readTestResult()).to.equal(undefined);
@@ -85,7 +85,7 @@ describe("the stored result of a connection test", () => {
     expect(readTestResult()).to.deep.equal(result);
   });
 
-  it("may be one of the direct way alone", () => {
+  it("returns a result with only the direct path", () => {
     const storage = aStorage();
     browserWith(() => storage);
     const direct: TestResult = {
@@ -97,7 +97,7 @@ describe("the stored result of a connection test", () => {
     expect(readTestResult()).to.deep.equal(direct);
   });
 
-  it("is none where what is stored is no JSON, or says something else", () => {
+  it("returns undefined if the stored text is not JSON or has another shape", () => {
     const storage = aStorage();
     browserWith(() => storage);
     storeTestResult(result);
@@ -107,7 +107,7 @@ describe("the stored result of a connection test", () => {
     }
   });
 
-  it("is none in a browser that has no storage, or refuses it", () => {
+  it("returns undefined if the browser has no storage or denies access", () => {
     const refuse = (): never => {
       throw new DOMException("The operation is insecure.", "SecurityError");
     };

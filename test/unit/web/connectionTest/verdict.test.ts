@@ -22,7 +22,7 @@ function aResult(parts: Partial<TestResult> = {}): TestResult {
   };
 }
 
-describe("judgeConnection, for a connection", () => {
+describe("judgeConnection", () => {
   const software: TestResult["decoders"] = [{ codec: "h264", isHardware: false }];
   const cases: [
     what: string,
@@ -54,14 +54,14 @@ describe("judgeConnection, for a connection", () => {
       "nothing to change",
     ],
     [
-      "whose direct way is blocked",
+      "whose direct path is blocked",
       { direct: blocked },
       "fair",
       "through a relay, because this network blocks direct UDP connections",
       "allow UDP in your firewall or VPN",
     ],
     [
-      "that is blocked altogether",
+      "that is completely blocked",
       { direct: blocked, relay: blocked },
       "bad",
       "will not play here: this network blocks connections to the game servers, directly and through the relay",
@@ -82,21 +82,21 @@ describe("judgeConnection, for a connection", () => {
       "Connect by cable",
     ],
     [
-      "that loses packets by relay",
+      "that loses packets through the relay",
       { direct: blocked, relay: works({ loss: 0.12 }) },
       "fair",
       "play through a relay, but 12 % of the packets get lost",
       "Connect by cable",
     ],
     [
-      "that is narrow",
+      "with low bandwidth",
       { direct: works({ bandwidthKbps: 1_840 }) },
       "fair",
       "with a less sharp picture: your connection carries 1.8 Mbit/s",
       "Pause downloads",
     ],
     [
-      "that is long",
+      "with a long round trip",
       { direct: works({ roundTripMs: 180.4 }) },
       "fair",
       "a round trip to the game server takes 180 ms",
@@ -110,21 +110,21 @@ describe("judgeConnection, for a connection", () => {
       "Turn on hardware acceleration",
     ],
     [
-      "whose browser decodes in hardware only what few nodes send",
+      "whose browser only decodes rare codecs in hardware",
       { decoders: [{ codec: "av1", isHardware: true }, ...software] },
       "fair",
       "decodes the picture in software",
       "Turn on hardware acceleration",
     ],
     [
-      "whose browser decodes nothing of ours",
+      "whose browser decodes none of the codecs",
       { decoders: [] },
       "bad",
       "cannot decode the picture",
       "Use a current Chrome",
     ],
     [
-      "that is narrow, whose browser decodes in software, too",
+      "with low bandwidth whose browser also decodes in software",
       { direct: works({ bandwidthKbps: 1_000 }), decoders: software },
       "fair",
       "carries 1 Mbit/s",
@@ -132,7 +132,7 @@ describe("judgeConnection, for a connection", () => {
     ],
   ];
   for (const [what, parts, tone, sentence, advice] of cases) {
-    it(`${what}: what will work, and one thing to try`, () => {
+    it(`returns a verdict and advice for a connection ${what}`, () => {
       const verdict = judgeConnection(aResult(parts));
       expect(verdict.tone).to.equal(tone);
       expect(verdict.sentence).to.contain(sentence);
@@ -140,7 +140,7 @@ describe("judgeConnection, for a connection", () => {
     });
   }
 
-  it("its figures as people write them", () => {
+  it("formats figures in human-readable units", () => {
     expect([0, 0.0049, 0.02, 0.123].map(formatPercent)).to.deep.equal(["0 %", "0.5 %", "2 %", "12 %"]);
     expect([640, 1_000, 1_849, 12_000].map(formatBitrate)).to.deep.equal([
       "640 kbit/s",

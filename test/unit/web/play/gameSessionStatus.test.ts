@@ -10,7 +10,7 @@ import {
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 
 describe("keepalivePauseMs", () => {
-  it("is a minute while the idle end is far", () => {
+  it("is a minute while the idle timeout is far away", () => {
     expect(keepalivePauseMs(30 * 60_000)).to.equal(60_000);
   });
 
@@ -27,12 +27,12 @@ describe("keepalivePauseMs", () => {
 describe("knownSession", () => {
   const session = { status: "running" } as const;
 
-  it("is what was last read, also while requests fail", () => {
+  it("returns the session that was last read, even while requests fail", () => {
     expect(knownSession(session, null)).to.equal(session);
     expect(knownSession(session, new ApiError("unreachable", ""))).to.equal(session);
   });
 
-  it("is none once the player has no such session", () => {
+  it("returns undefined once the session is not found", () => {
     expect(knownSession(session, new ApiError("not_found", ""))).to.equal(undefined);
   });
 });
@@ -77,19 +77,19 @@ describe("pollPauseMs", () => {
     ).to.equal(2_000);
   });
 
-  it("is longer while the game runs, and longest while events come as well", () => {
+  it("is longer while the game runs, and longest while events arrive", () => {
     expect(pollPauseMs({ session: { status: "running" }, error: null, isSubscribed: false })).to.equal(
       10_000,
     );
     expect(pollPauseMs({ session: { status: "running" }, error: null, isSubscribed: true })).to.equal(60_000);
   });
 
-  it("is no longer than ten seconds while a player waits, even where events come: their connection may break without a word", () => {
+  it("is at most ten seconds while a player waits, even with events, because their connection may break silently", () => {
     for (const status of ["starting", "stopping"] as const)
       expect(pollPauseMs({ session: { status }, error: null, isSubscribed: true })).to.equal(10_000);
   });
 
-  it("is not shorter than a Retry-After, up to a minute", () => {
+  it("is at least Retry-After, up to a minute", () => {
     const pauseAfter = (retryAfterSeconds: number): number | false =>
       pollPauseMs({
         session: { status: "starting" },
@@ -111,7 +111,7 @@ describe("pollPauseMs", () => {
 });
 
 describe("isFinal", () => {
-  it("is false while the session goes on, even if a request failed", () => {
+  it("is false while the session continues, even if a request failed", () => {
     expect(isFinal({ status: "stopping" }, new ApiError("unavailable", ""))).to.equal(false);
   });
 });

@@ -3,9 +3,7 @@ import type { SavesResponse } from "#contracts/http/saves.ts";
 import { ApiError } from "#web/client/apiError.ts";
 import { saveAndWait, type SaveOutcome } from "#web/play/useSaveNow.ts";
 
-/**
- * Responses of the list, one for each time it is read; an Error fails that reading, and the last one stays.
- */
+/** Responses of the list, one per read. An Error fails that read. The last one is repeated. */
 type Readings = (readonly string[] | Error)[];
 
 describe("saveAndWait", () => {
@@ -17,10 +15,7 @@ describe("saveAndWait", () => {
     asked = 0;
   });
 
-  /**
-   * `notices` are what the session says of its saves, one for each time that it is looked at; the last one
-   * stays.
-   */
+  /** `notices` are the session's save notices, one per read. The last one is repeated. */
   function run(
     readings: Readings,
     { requestError, notices = [] }: { requestError?: Error; notices?: readonly (string | undefined)[] } = {},
@@ -45,23 +40,23 @@ describe("saveAndWait", () => {
     });
   }
 
-  it("ends when a version is there that was not before, also after a look that failed", async () => {
+  it("returns saved once a new version appears, even after a failed read", async () => {
     expect(await run([["old"], ["old"], new ApiError("unreachable", ""), ["new", "old"]])).to.equal("saved");
     expect(asked).to.equal(1);
     expect(clock).to.be.below(20_000);
   });
 
-  it("ends after 20 seconds without one", async () => {
+  it("returns later after 20 seconds without a new version", async () => {
     expect(await run([["old"]])).to.equal("later");
     expect(clock).to.be.within(20_000, 22_000);
   });
 
-  it("asks once, and does not wait, when nobody can see what is there before", async () => {
+  it("requests a save without waiting if the earlier versions cannot be read", async () => {
     expect(await run([new ApiError("unreachable", ""), ["new"]])).to.equal("later");
     expect([asked, clock]).to.deep.equal([1, 0]);
   });
 
-  it("ends as soon as the session says that there is nothing to keep, again at each wish", async () => {
+  it("returns notKept as soon as the session reports that nothing can be saved, for each request", async () => {
     expect(await run([["old"]], { notices: [undefined, undefined, "Nothing yet."] })).to.equal("notKept");
     expect(clock).to.be.below(20_000);
     expect(
@@ -70,13 +65,13 @@ describe("saveAndWait", () => {
     expect(clock).to.be.below(20_000);
   });
 
-  it("gives what was said before the wish the time to become untrue", async () => {
+  it("waits in case a notice from before the request becomes outdated", async () => {
     expect(await run([["old"], ["old"], ["new", "old"]], { notices: ["No room."] })).to.equal("saved");
     expect(await run([["old"]], { notices: ["No room."] })).to.equal("notKept");
     expect(clock).to.be.at.least(20_000);
   });
 
-  it("throws why a save was refused", async () => {
+  it("throws the error of a refused request", async () => {
     const notRunning = new ApiError("not_running", "");
     expect(await run([[]], { requestError: notRunning }).catch((error: unknown) => error)).to.equal(
       notRunning,
@@ -84,7 +79,7 @@ describe("saveAndWait", () => {
   });
 });
 
-/** A list whose first slot has requested versions of these ids beside a played one. */
+/** A list whose first slot has requested versions with these ids, and a played one. */
 function savesWith(ids: readonly string[]): SavesResponse {
   const common = { savedAt: "2026-03-10T12:00:00.000Z", bytes: 1, isCurrent: false, isReadable: true };
   const versions = [

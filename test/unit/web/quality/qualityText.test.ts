@@ -9,7 +9,7 @@ import {
 
 const maximum = { width: 1_280, height: 720, fps: 60, maxKbps: 8_000 };
 
-describe("the texts of qualities", () => {
+describe("quality texts", () => {
   it("state the cap of data saver in MB per hour, within the maximum", () => {
     const saverOf = (maxKbps: number) =>
       describePresets({ ...maximum, maxKbps }).find(({ preset }) => preset === "dataSaver")?.about;

@@ -38,7 +38,7 @@ function aSlot(state: SaveSlotState): SaveSlotHistory {
   return { id: "slot", slotNumber: 1, label: "One", lastPlayedAt: null, state, versions: [] };
 }
 
-describe("the texts of saves", () => {
+describe("save texts", () => {
   it("name the origin of each kind of version", () => {
     expect(new Set(saveVersionKinds.map(describeKind)).size).to.equal(saveVersionKinds.length);
     expect(describeSlot(aSlot("free"))).to.equal("slot 1, “One”");
@@ -71,7 +71,7 @@ describe("the texts of saves", () => {
 });
 
 describe("the versions of a slot", () => {
-  it("offer the newest readable one before one that cannot be read, unless the slot has it already", () => {
+  it("offer the newest readable version before an unreadable one, unless it is already current", () => {
     const versions = [
       aVersion("d", { isReadable: false }),
       aVersion("c", { isReadable: false }),
@@ -86,7 +86,7 @@ describe("the versions of a slot", () => {
     ).to.equal(undefined);
   });
 
-  it("have a late copy while one is newer than the current save", () => {
+  it("contain a late copy if a conflict is newer than the current save", () => {
     const [late, current, older] = [
       aVersion("c", { kind: "conflict" }),
       aVersion("b", { isCurrent: true }),
@@ -98,7 +98,7 @@ describe("the versions of a slot", () => {
     expect(hasLateCopy({ versions: [late] }), "without a current save").to.equal(true);
   });
 
-  it("are read again sooner while a slot is in use", () => {
+  it("are polled more often while a slot is in use", () => {
     const saves = (...states: SaveSlotState[]): SavesResponse => ({
       slots: states.map(aSlot),
       saveBytesMax: 1,

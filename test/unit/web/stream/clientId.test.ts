@@ -37,7 +37,7 @@ describe("takeClientId", () => {
     expect([...tab.storage]).to.deep.equal([]);
   });
 
-  it("returns an id also in a browser that keeps nothing for a page", () => {
+  it("returns an id even without storage", () => {
     const page = new EventTarget();
     const refuse = (): never => {
       throw new DOMException("The operation is insecure.", "SecurityError");

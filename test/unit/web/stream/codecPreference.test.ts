@@ -11,7 +11,7 @@ describe("preferredCodecs", () => {
     sdpFmtpLine: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
   };
 
-  it("puts the H.264 that streamers send first, then other H.264 and VP8, and keeps the repair formats", () => {
+  it("puts the streamers' H.264 first, then other H.264 and VP8, and keeps repair formats", () => {
     expect(preferredCodecs([vp8, rtx, vp9, high, baseline])).to.deep.equal([baseline, high, vp8, rtx]);
   });
 
@@ -36,7 +36,7 @@ describe("preferredCodecs", () => {
     ]);
   });
 
-  it("is empty when the browser has none that streamers send", () => {
+  it("returns an empty list if the browser supports none of the streamers' codecs", () => {
     expect(preferredCodecs([vp9, rtx])).to.deep.equal([]);
   });
 });

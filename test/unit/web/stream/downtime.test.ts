@@ -15,18 +15,18 @@ describe("Downtime", () => {
     return downtime.afterTry();
   }
 
-  it("adds up the tries, however long each may take", () => {
+  it("adds up attempts of any duration", () => {
     expect([tryFor(500), tryFor(61_000), tryFor(61_000)]).to.deep.equal([500, 61_500, 122_500]);
   });
 
-  it("begins anew when the stream was up", () => {
+  it("starts over after the stream was up", () => {
     tryFor(60_000);
     nowMs += 600_000;
     downtime.restart();
     expect([downtime.afterTry(), tryFor(8_000)]).to.deep.equal([0, 8_000]);
   });
 
-  it("does not count a time in which the page stood still", () => {
+  it("ignores time during which the page was suspended", () => {
     tryFor(60_000);
     expect([tryFor(600_000), tryFor(8_000)]).to.deep.equal([0, 8_000]);
   });

@@ -56,7 +56,7 @@ describe("GamepadCapture", () => {
     expect(sent).to.deep.equal([]);
   });
 
-  it("sends the changes of the gamepad that moved first, and of no other", () => {
+  it("sends only the changes of the gamepad that moved first", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad(), aPad({ index: 1 })]);
     gamepad.sample([aPad(), aPad({ index: 1, pressed: [0] })]);
@@ -68,7 +68,7 @@ describe("GamepadCapture", () => {
     ["button", 0],
     ["trigger", 7],
   ] as const) {
-    it(`sends a ${what} that is pressed from the beginning, as browsers show no gamepad before its first press`, () => {
+    it(`sends a ${what} that is pressed from the start, because browsers hide gamepads until the first press`, () => {
       const { gamepad, sent } = capture();
       gamepad.sample([null]);
       gamepad.sample([aPad({ index: 1 }), aPad({ pressed: [place] })]);
@@ -77,7 +77,7 @@ describe("GamepadCapture", () => {
     });
   }
 
-  it("does not take up a gamepad for a stick that is not at rest, though another one is played", () => {
+  it("does not select a gamepad with a drifting stick while another one is in use", () => {
     const { gamepad, sent } = capture();
     const worn = aPad({ axes: [0.1, 0, 0, 0] });
     gamepad.sample([worn, null]);
@@ -85,14 +85,14 @@ describe("GamepadCapture", () => {
     expect(sent).to.deep.equal([padMessage(aPad({ pressed: [0] }))]);
   });
 
-  it("sends nothing of what is no gamepad to the browser, whose buttons and axes may be anything", () => {
+  it("ignores devices without the standard mapping, whose buttons and axes are unknown", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad({ mapping: "" })]);
     gamepad.sample([aPad({ mapping: "", axes: [1, 0, 0, 0], pressed: [0] })]);
     expect(sent).to.deep.equal([]);
   });
 
-  it("is at rest once it is unplugged, and releases neither keyboard nor mouse", () => {
+  it("resets an unplugged gamepad without releasing keyboard or mouse", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad()]);
     gamepad.sample([aPad({ axes: [1, 0, 0, 0], pressed: [0, 7] })]);
@@ -101,7 +101,7 @@ describe("GamepadCapture", () => {
     expect(sent.slice(1)).to.deep.equal([{ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 }]);
   });
 
-  it("sends nothing when a gamepad at rest switches itself off, and takes up the next one that moves", () => {
+  it("sends nothing when an idle gamepad turns off, and selects the next one that moves", () => {
     const { gamepad, sent } = capture();
     gamepad.sample([aPad({ pressed: [0] })]);
     gamepad.sample([aPad()]);

@@ -28,7 +28,7 @@ describe("IceServers", () => {
     });
   });
 
-  it("asks once for connections that follow each other, or come at once", async () => {
+  it("sends one request for successive or concurrent connections", async () => {
     const [first, second] = await Promise.all([iceServers.current(), iceServers.current()]);
     expect(first).to.deep.equal([{ urls: ["turn:a"], username: "user 1", credential: "c" }]);
     now = hour * 700;
@@ -36,7 +36,7 @@ describe("IceServers", () => {
     expect(asked).to.equal(1);
   });
 
-  it("renews credentials before they end", async () => {
+  it("renews credentials before they expire", async () => {
     await iceServers.current();
     now = hour * 750;
     expect(await iceServers.current()).to.deep.equal([
@@ -44,7 +44,7 @@ describe("IceServers", () => {
     ]);
   });
 
-  it("keeps those that are valid while new ones cannot be had, and has none afterwards", async () => {
+  it("keeps valid credentials while renewal fails, and returns none after they expire", async () => {
     const known = await iceServers.current();
     for (const failing of [
       () => Promise.reject(new TypeError("no network")),
@@ -59,7 +59,7 @@ describe("IceServers", () => {
     expect(await iceServers.current()).to.deep.equal([]);
   });
 
-  it("asks anew when the clock was put back, rather than keep them for longer than they are valid", async () => {
+  it("renews credentials if the clock was set back, so that they are not kept too long", async () => {
     await iceServers.current();
     now = -1;
     expect(await iceServers.current()).to.deep.equal([
@@ -67,7 +67,7 @@ describe("IceServers", () => {
     ]);
   });
 
-  it("has none where there is no relay", async () => {
+  it("returns an empty list without a relay", async () => {
     respond = () => Promise.resolve(Response.json({ iceServers: [], expiresInSeconds: hour }));
     expect(await iceServers.current()).to.deep.equal([]);
   });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { KeyInput, type StreamInput } from "#contracts/stream.ts";
 import { KeyboardCapture, isMenuChord, type KeyPress } from "#web/stream/keyboardCapture.ts";
 
-/** A modifier's key says what it is, on whichever side. */
+/** The key of a modifier names the modifier without its side. */
 const press = (code: string, more: Partial<KeyPress> = {}): KeyPress => ({
   code,
   key: code.replace(/^(Control|Alt|Shift|Meta)(Left|Right)$/, "$1"),
@@ -44,7 +44,7 @@ describe("KeyboardCapture", () => {
     expect(sent).to.have.length(1);
   });
 
-  it("presses again what is held, and nothing else, once the streamer has released it", () => {
+  it("presses only held keys again after the streamer has released them", () => {
     const { keyboard, sent } = capture();
     for (const code of ["KeyW", "ShiftLeft", "KeyA"]) keyboard.down(press(code));
     keyboard.up(press("KeyA"));
@@ -76,7 +76,7 @@ describe("KeyboardCapture", () => {
     ]);
   });
 
-  it("releases both Shift keys when the last goes up, because Windows keeps the first one's release to itself", () => {
+  it("releases both Shift keys with the last one, because Windows does not report the first release", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("KeyW"));
     for (const code of ["ShiftLeft", "ShiftRight"]) keyboard.down(press(code, { shiftKey: true }));
@@ -87,14 +87,14 @@ describe("KeyboardCapture", () => {
     ]);
   });
 
-  it("keeps a Shift key held while the other one goes up where both are reported", () => {
+  it("keeps a Shift key held while the other one is released, if both releases are reported", () => {
     const { keyboard, sent } = capture();
     for (const code of ["ShiftLeft", "ShiftRight"]) keyboard.down(press(code, { shiftKey: true }));
     keyboard.up(press("ShiftRight", { shiftKey: true }));
     expect(sent.slice(2)).to.deep.equal([{ t: "key", c: "ShiftRight", d: 0 }]);
   });
 
-  it("keeps a modifier held while the other one goes up on Linux, where Chromium says that the last did", () => {
+  it("keeps a modifier held on Linux while its twin is released, although Chromium reports the last release", () => {
     for (const [modifier, flag] of [
       ["Shift", "shiftKey"],
       ["Control", "ctrlKey"],
@@ -111,7 +111,7 @@ describe("KeyboardCapture", () => {
     }
   });
 
-  it("releases modifiers that the next press says are up, because macOS keeps their releases in its screenshots to itself", () => {
+  it("releases modifiers that the next press reports as up, because macOS hides releases during screenshots", () => {
     const { keyboard, sent } = capture(mac);
     keyboard.down(press("MetaLeft", { metaKey: true }));
     keyboard.down(press("ShiftLeft", { metaKey: true, shiftKey: true }));
@@ -123,7 +123,7 @@ describe("KeyboardCapture", () => {
     ]);
   });
 
-  it("releases a modifier that the release of another key says is up, and none that is down", () => {
+  it("releases only the modifiers that another key's release reports as up", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("ControlLeft", { ctrlKey: true }));
     keyboard.down(press("AltLeft", { ctrlKey: true, altKey: true }));
@@ -135,7 +135,7 @@ describe("KeyboardCapture", () => {
     ]);
   });
 
-  it("keeps the Control and Alt of which Windows makes AltGraph, though no event says then that they are down", () => {
+  it("keeps the Control and Alt keys that Windows combines to AltGraph, although events report them as up", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("ControlLeft", { ctrlKey: true }));
     keyboard.down(press("AltRight", { key: "AltGraph", ...inAltGraph }));
@@ -145,7 +145,7 @@ describe("KeyboardCapture", () => {
     );
   });
 
-  it("keeps an AltRight that is AltGraph when the other Alt goes up, and a Control key that the player has made Caps Lock", () => {
+  it("keeps AltRight as AltGraph when AltLeft is released, and a Control key that is mapped to Caps Lock", () => {
     const { keyboard, sent } = capture(linux);
     keyboard.down(press("AltLeft", { altKey: true }));
     keyboard.down(press("AltRight", { key: "AltGraph", altKey: true, ...inAltGraph }));
@@ -158,7 +158,7 @@ describe("KeyboardCapture", () => {
     ]);
   });
 
-  it("presses Caps Lock each time that macOS switches it on or off", () => {
+  it("taps Caps Lock each time macOS switches it on or off", () => {
     const { keyboard, sent } = capture(mac);
     const pressed = [
       { t: "key", c: "CapsLock", d: 1 },
@@ -170,14 +170,14 @@ describe("KeyboardCapture", () => {
     expect(sent).to.deep.equal([...pressed, ...pressed]);
   });
 
-  it("presses Caps Lock once where it goes down and up like any key", () => {
+  it("presses Caps Lock once on systems that report its press and release", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("CapsLock"));
     keyboard.up(press("CapsLock"));
     expect(sent).to.have.length(2);
   });
 
-  it("taps the keys of Japanese keyboards that Windows reports as going down alone", () => {
+  it("taps keys of Japanese keyboards whose release Windows does not report", () => {
     for (const [code, key] of [
       ["Backquote", "Zenkaku"],
       ["Backquote", "Hankaku"],
@@ -195,7 +195,7 @@ describe("KeyboardCapture", () => {
     }
   });
 
-  it("ignores the release of the script before, which Windows reports at the press of such a key", () => {
+  it("ignores the release of the previous script, which Windows reports when such a key is pressed", () => {
     const { keyboard, sent } = capture();
     keyboard.up(press("Backquote", { key: "Hankaku" }));
     keyboard.down(press("Backquote", { key: "Zenkaku" }));
@@ -206,14 +206,14 @@ describe("KeyboardCapture", () => {
     ]);
   });
 
-  it("does not press Caps Lock when its key chooses a script on a Japanese keyboard of Windows", () => {
+  it("does not press Caps Lock when its key selects a script on a Japanese keyboard on Windows", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("CapsLock", { key: "Alphanumeric" }));
     keyboard.up(press("CapsLock", { key: "Hiragana" }));
     expect(sent).to.deep.equal([]);
   });
 
-  it("releases Caps Lock when its key says something else by then, because Shift went up first", () => {
+  it("releases Caps Lock even if its key has another value because Shift was released first", () => {
     const { keyboard, sent } = capture();
     keyboard.down(press("CapsLock", { shiftKey: true }));
     keyboard.up(press("CapsLock", { key: "Alphanumeric" }));
@@ -223,7 +223,7 @@ describe("KeyboardCapture", () => {
     ]);
   });
 
-  it("holds the same keys of Japanese keyboards where their release is reported, and Backquote of other keyboards", () => {
+  it("holds these keys where their release is reported, and Backquote on other keyboards", () => {
     for (const [userAgent, key] of [
       [linux, "ZenkakuHankaku"],
       [windows, "`"],
@@ -236,13 +236,13 @@ describe("KeyboardCapture", () => {
     }
   });
 
-  it("isMenuChord is true for Ctrl+Alt+M only", () => {
+  it("recognizes only Ctrl+Alt+M as the menu chord", () => {
     expect(isMenuChord({ ...press("KeyM", { ctrlKey: true, altKey: true }), key: "m" })).to.equal(true);
     expect(isMenuChord({ ...press("KeyM", { ctrlKey: true }), key: "m" })).to.equal(false);
     expect(isMenuChord({ ...press("KeyN", { ctrlKey: true, altKey: true }), key: "n" })).to.equal(false);
   });
 
-  it("isMenuChord is true for the key that says M where that is in another place, as on French keyboards", () => {
+  it("recognizes the key labelled M in the menu chord, for example on French keyboards", () => {
     expect(isMenuChord({ ...press("Semicolon", { ctrlKey: true, altKey: true }), key: "m" })).to.equal(true);
     expect(isMenuChord({ ...press("Semicolon", { ctrlKey: true, altKey: true }), key: ";" })).to.equal(false);
   });

@@ -23,7 +23,7 @@ describe("pictureArea", () => {
     });
   });
 
-  it("is the whole box while the picture's size is not known", () => {
+  it("returns the whole box while the picture's size is unknown", () => {
     const box = { left: 0, top: 0, width: 300, height: 200 };
     expect(pictureArea(box, { width: 0, height: 0 })).to.deep.equal(box);
   });

@@ -34,7 +34,7 @@ function capture(): { pointer: PointerCapture; sent: StreamInput[] } {
 }
 
 describe("PointerCapture", () => {
-  it("sends the position before the press at it", () => {
+  it("sends the position before a press", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 0, 1), false);
     expect(sent).to.deep.equal([
@@ -60,7 +60,7 @@ describe("PointerCapture", () => {
     expect(sent.slice(1).map((message) => message.t === "btn" && message.b)).to.deep.equal([0, 1, 2, 3, 4]);
   });
 
-  it("releases the buttons where they are when the browser takes the pointer away", () => {
+  it("releases the buttons at the current position when the browser takes the pointer away", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 360, 3), false);
     pointer.cancel();
@@ -77,7 +77,7 @@ describe("PointerCapture", () => {
     expect(sent).to.have.length(1);
   });
 
-  it("sends movement of a locked pointer in pixels of the game and carries the fractions over", () => {
+  it("sends movement of a locked pointer in game pixels and carries fractions over", () => {
     const { pointer, sent } = capture();
     pointer.sample(by(0.25, -3), true);
     pointer.sample(by(0.25, 0), true);
@@ -87,7 +87,7 @@ describe("PointerCapture", () => {
     ]);
   });
 
-  it("presses again the buttons that are held, and no others, where the pointer is, once the streamer has released them", () => {
+  it("presses only held buttons again, at the pointer's position, after the streamer has released them", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(0, 0, 3), false);
     pointer.sample(at(640, 0, 2), false);
@@ -101,7 +101,7 @@ describe("PointerCapture", () => {
     ]);
   });
 
-  it("sends the position with the next event again once the streamer has released everything, as it may not have heard of it", () => {
+  it("sends the position again with the next event after the streamer released everything", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 0), false);
     pointer.pressAgain();
@@ -113,7 +113,7 @@ describe("PointerCapture", () => {
     ]);
   });
 
-  it("presses again the buttons of a locked pointer without a position, which would turn the view", () => {
+  it("presses the buttons of a locked pointer again without a position, which would turn the view", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 0), false);
     pointer.sample({ ...by(3, 0), buttons: 1 }, true);

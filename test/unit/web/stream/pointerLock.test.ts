@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { isFullscreen } from "#web/stream/fullscreen.ts";
 import { isPointerLocked, unlockPointer } from "#web/stream/pointerLock.ts";
 
-describe("a document", () => {
-  it("counts as locked and as full screen only by an element", () => {
+describe("isPointerLocked and isFullscreen", () => {
+  it("are true only if an element is locked or full screen", () => {
     expect([
       isPointerLocked({ pointerLockElement: {} }),
       isPointerLocked({ pointerLockElement: null }),
@@ -14,7 +14,7 @@ describe("a document", () => {
     ]).to.deep.equal([true, false]);
   });
 
-  it("counts as neither in a browser that has no such interface", () => {
+  it("are false in a browser without these interfaces", () => {
     expect([isPointerLocked({}), isFullscreen({})]).to.deep.equal([false, false]);
     expect(() => unlockPointer({})).to.not.throw();
   });

@@ -38,7 +38,7 @@ describe("watchSilence", () => {
     }
   }
 
-  it("says once that nothing comes any more over a network that works", async () => {
+  it("reports once that a working network delivers nothing more", async () => {
     await pass(2_000, 30);
     await pass(1_500, 0);
     expect({ questions, oneWays }).to.deep.equal({ questions: 0, oneWays: 0 });
@@ -51,7 +51,7 @@ describe("watchSilence", () => {
     expect(questions).to.equal(0);
   });
 
-  it("waits for a network that lets nothing through, and goes on with what comes after it", async () => {
+  it("waits while the network is down, and resumes when packets arrive again", async () => {
     isReachable = false;
     await pass(1_000, 30);
     await pass(30_000, 0);
@@ -62,7 +62,7 @@ describe("watchSilence", () => {
     expect(oneWays).to.equal(0);
   });
 
-  it("says nothing when something came while it asked whether the network works", async () => {
+  it("reports nothing if packets arrive while the network is being checked", async () => {
     await pass(1_000, 30);
     await pass(1_500, 0);
     const before = received;
@@ -73,7 +73,7 @@ describe("watchSilence", () => {
     expect(oneWays).to.equal(0);
   });
 
-  it("ends when it is stopped", async () => {
+  it("stops on request", async () => {
     await pass(1_000, 30);
     stop();
     await pass(10_000, 0);
@@ -82,7 +82,7 @@ describe("watchSilence", () => {
 });
 
 describe("countReceived", () => {
-  it("grows with each packet of sound or picture, and with each report on them", () => {
+  it("grows with each sound or picture packet and each sender report", () => {
     const of = (...entries: object[]): number =>
       countReceived(new Map(entries.map((entry, index) => [String(index), entry])));
     const [sound, picture, report] = [

@@ -25,7 +25,7 @@ function sdpOf(...sections: string[][]): string {
 }
 
 describe("withStereo", () => {
-  it("adds it to what a browser says of Opus, and changes nothing else", () => {
+  it("adds stereo to the browser's Opus parameters and changes nothing else", () => {
     const offer = (parameters: string) =>
       sdpOf(session, video, audio, [`a=fmtp:111 ${parameters}`], redundant, data);
     expect(withStereo(offer("minptime=10;useinbandfec=1"))).to.equal(
@@ -33,7 +33,7 @@ describe("withStereo", () => {
     );
   });
 
-  it("says it also where the browser says nothing else of Opus", () => {
+  it("adds stereo if the browser sets no Opus parameters", () => {
     const offer = (...parameters: string[]) =>
       sdpOf(
         session,
@@ -44,7 +44,7 @@ describe("withStereo", () => {
     expect(withStereo(offer())).to.equal(offer("a=fmtp:111 stereo=1"));
   });
 
-  it("leaves what another section says of the same number", () => {
+  it("leaves parameters of the same payload type in other sections unchanged", () => {
     const other = [
       "m=video 9 UDP/TLS/RTP/SAVPF 111",
       "a=rtpmap:111 H264/90000",
@@ -60,18 +60,18 @@ describe("withStereo", () => {
     "stereo=1",
     "stereo=0;minptime=10",
   ]) {
-    it(`leaves an offer that decides by itself: ${parameters}`, () => {
+    it(`leaves an offer that already sets stereo unchanged: ${parameters}`, () => {
       const offer = sdpOf(session, audio, [`a=fmtp:111 ${parameters}`], redundant, data);
       expect(withStereo(offer)).to.equal(offer);
     });
   }
 
-  it("is not content with what the browser would send in stereo", () => {
+  it("adds stereo even if the browser sets sprop-stereo, which only concerns sending", () => {
     const offer = (parameters: string) => sdpOf(session, audio, [`a=fmtp:111 ${parameters}`]);
     expect(withStereo(offer("sprop-stereo=1"))).to.equal(offer("sprop-stereo=1;stereo=1"));
   });
 
-  it("leaves an offer without Opus", () => {
+  it("leaves an offer without Opus unchanged", () => {
     const offer = sdpOf(session, video, ["m=audio 9 UDP/TLS/RTP/SAVPF 0", "a=rtpmap:0 PCMU/8000"], data);
     expect(withStereo(offer)).to.equal(offer);
   });

@@ -48,7 +48,7 @@ describe("stateAfter", () => {
     }
   });
 
-  it("isInPlay is true from the first connection until the player has to act or the game ends", () => {
+  it("counts as in play from the first connection until the player must act or the game ends", () => {
     const during: StreamState[] = [
       { phase: "connected" },
       { phase: "connecting", isReconnect: true },
@@ -66,13 +66,13 @@ describe("stateAfter", () => {
     expect([during.every(isInPlay), outside.some(isInPlay)]).to.deep.equal([true, false]);
   });
 
-  it("isStillStarting is true only for a session that is not ready yet", () => {
+  it("counts as starting only if the session is not ready yet", () => {
     expect(isStillStarting({ kind: "connectFailed", code: "not_ready", message: "" })).to.equal(true);
     expect(isStillStarting({ kind: "connectFailed", code: "unreachable", message: "" })).to.equal(false);
     expect(isStillStarting({ kind: "lost", isReachable: false })).to.equal(false);
   });
 
-  it("toOutcome returns an outcome only for notices that end a connection", () => {
+  it("has an outcome only for notices that end a connection", () => {
     expect(toOutcome({ t: "taken-over" })).to.deep.equal({ kind: "takenOver" });
     expect(toOutcome({ t: "pong", n: 1 })).to.equal(undefined);
     const notice = { t: "ended", by: "game", reason: "exited", exitCode: 0 } as const;

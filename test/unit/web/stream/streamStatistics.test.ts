@@ -52,7 +52,7 @@ describe("statisticsBetween", () => {
     });
   });
 
-  it("has no rates at the first reading, nor across two connections", () => {
+  it("returns no rates for the first reading or across two connections", () => {
     const now = readCounters(aReport());
     expect(statisticsBetween(undefined, now)).to.include({
       framesPerSecond: null,
@@ -68,7 +68,7 @@ describe("statisticsBetween", () => {
     });
   });
 
-  it("is null for every figure that the browser does not report", () => {
+  it("returns null for values that the browser does not report", () => {
     expect(statisticsBetween(undefined, readCounters([]))).to.include({
       width: null,
       roundTripMs: null,

@@ -16,13 +16,13 @@ function sentFor(samples: Partial<WheelSample>[], userAgent = onLinux): StreamIn
 }
 
 describe("WheelCapture", () => {
-  it("adds up the small steps of a touch pad to notches", () => {
+  it("adds up small touchpad steps to notches", () => {
     expect(sentFor([{ deltaY: 40 }, { deltaY: 40 }, { deltaY: 40 }])).to.deep.equal([
       { t: "wheel", x: 0, y: 1 },
     ]);
   });
 
-  it("counts the notches of a wheel, however far the zoom and the system say that each one scrolls", () => {
+  it("counts wheel notches regardless of zoom and the system's scroll distance", () => {
     const zoomedIn = { deltaY: 66.7, wheelDeltaY: -120 };
     const sixLines = { deltaY: -200, wheelDeltaY: 120 };
     const oneLine = { deltaX: 33.3, wheelDeltaX: -120 };
@@ -34,18 +34,18 @@ describe("WheelCapture", () => {
     ]);
   });
 
-  it("adds up what is no whole notch of a wheel", () => {
+  it("adds up partial wheel notches", () => {
     const part = { deltaY: 50, wheelDeltaY: -60 };
     expect(sentFor([part, part])).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
   });
 
-  it("counts a pinch by its distance, of which Chromium reports each part as a notch with Control", () => {
+  it("measures a pinch by distance, because Chromium reports each part as a notch with Control", () => {
     const part = { deltaY: -2, wheelDeltaY: 120, ctrlKey: true };
     expect(sentFor(Array.from({ length: 49 }, () => part))).to.deep.equal([]);
     expect(sentFor(Array.from({ length: 50 }, () => part))).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
 
-  it("counts by distance on a Mac, where the older fields of a touch pad's distances look like notches", () => {
+  it("measures by distance on macOS, where legacy fields of touchpads look like notches", () => {
     const part = { deltaY: 40, wheelDeltaY: -120 };
     expect(sentFor([part, part], onMac)).to.deep.equal([]);
     expect(sentFor([part, part, part], onMac)).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
@@ -55,7 +55,7 @@ describe("WheelCapture", () => {
     expect(sentFor([{ deltaY: -3, deltaMode: 1 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
 
-  it("asks for the mode before the distances: Firefox tells who asks otherwise of pixels", () => {
+  it("reads the mode before the distances, because Firefox otherwise reports pixels", () => {
     const sent: StreamInput[] = [];
     let hasAskedForMode = false;
     // As Firefox answers for three lines.
@@ -79,7 +79,7 @@ describe("WheelCapture", () => {
     expect(sentFor([{ deltaY: 90 }, { deltaY: -100 }])).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
   });
 
-  it("sends no more notches than a message may hold", () => {
+  it("sends at most the number of notches that a message allows", () => {
     expect(sentFor([{ deltaX: 10_000 }])).to.deep.equal([{ t: "wheel", x: 16, y: 0 }]);
   });
 });
