@@ -83,7 +83,7 @@ export function createArchiveInspector(
     const path = components.join("/");
     pathsBytes += Buffer.byteLength(path);
     if (pathsBytes > limits.pathsBytes)
-      throw new ArchiveRefused(`has paths of more than ${limits.pathsBytes} bytes together`);
+      throw new ArchiveRefused(`has more than ${limits.pathsBytes} bytes of paths in total`);
     unpackedBytes += size;
     if (unpackedBytes > limits.unpackedBytes) {
       throw new ArchiveRefused(`makes the archive unpack to more than ${limits.unpackedBytes} bytes`, {
@@ -99,7 +99,7 @@ export function createArchiveInspector(
     if (packedTotal !== undefined) checkRatio();
     else if (unpacked - packed * limits.ratio > limits.ratioAheadBytes) {
       throw new ArchiveRefused(
-        `begins with what unpacks to far more than ${limits.ratio} times its size: send it with its Content-Length`,
+        `starts with data that unpacks to far more than ${limits.ratio} times its size: send it with its Content-Length`,
       );
     }
   }
@@ -123,7 +123,7 @@ export function createArchiveInspector(
       );
     if (engineDir !== undefined && !tree.hasDirectory(engineDir)) {
       throw new ArchiveRefused(
-        `has no directory ${JSON.stringify(engineDir)} at its root (the engine's directory)`,
+        `has no directory ${JSON.stringify(engineDir)} at its root (the engine directory)`,
       );
     }
     return { entries, unpackedBytes };

@@ -99,10 +99,10 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
     isDirectory: boolean,
     entry: string,
   ): { node: TreeNode; isNew: boolean } {
-    if (!parent.isDirectory) throw new ArchiveRefused("lies under a file", { entry });
+    if (!parent.isDirectory) throw new ArchiveRefused("is below a file", { entry });
     const kept = keptOf(name);
     const folded = foldOf(name);
-    // Where a name is its own fold, which it mostly is, one string is both.
+    // Most names are equal to their folded form, and then share one string.
     const key = folded === name ? kept : keptOf(folded);
     const known = parent.children?.get(key);
     if (known !== undefined) {
@@ -120,7 +120,7 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
 
   function list(node: TreeNode, isNew: boolean, isDirectory: boolean, entry: string): void {
     const isSameKind = node.isDirectory === isDirectory;
-    if (!isNew && (node.isListed || !isSameKind)) throw new ArchiveRefused("is there twice", { entry });
+    if (!isNew && (node.isListed || !isSameKind)) throw new ArchiveRefused("exists twice", { entry });
     node.isListed = true;
   }
 

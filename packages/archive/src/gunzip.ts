@@ -11,8 +11,8 @@ export const chunkBytes = 1024 * 1024;
  * through `toArchiveRefused`.
  */
 export function createStrictGunzip(): Gunzip {
-  // Some chunks may wait for the consumer, so that the threads work at the same time; in object mode they are
-  // not joined.
+  // Some chunks may wait for the consumer, so that both threads work at the same time. In object mode they
+  // are not joined.
   const options: ZlibOptions & TransformOptions = {
     chunkSize: chunkBytes,
     rejectGarbageAfterEnd: true,
@@ -26,7 +26,8 @@ const rules: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: "is not gzip, or is damaged",
   Z_BUF_ERROR: "is cut off: the gzip stream has no end",
   Z_NEED_DICT: "is not gzip, or is damaged",
-  ERR_TRAILING_JUNK_AFTER_STREAM_END: "goes on after the end of the gzip stream; only one member is allowed",
+  ERR_TRAILING_JUNK_AFTER_STREAM_END:
+    "continues after the end of the gzip stream; only one member is allowed",
 };
 
 /** Converts an error of the gunzip stream to ArchiveRefused; returns other errors unchanged. */

@@ -59,8 +59,8 @@ export function createHeaderBounds({
   function addWithoutEntry(): void {
     withoutEntry += 1;
     if (withoutEntry > maxWithoutEntry) {
-      const tooMany = `${maxWithoutEntry} headers that stand for no file or directory (global headers, or ./ again and again)`;
-      throw new ArchiveRefused(`has more than ${tooMany}: pack its files anew, in one go`);
+      const tooMany = `${maxWithoutEntry} headers without a file or directory (global headers, or repeated ./ entries)`;
+      throw new ArchiveRefused(`has more than ${tooMany}: create it again in one step`);
     }
   }
 
@@ -70,7 +70,7 @@ export function createHeaderBounds({
       extendedBytes += bytes;
       if (extendedBytes > maxExtendedBytes) {
         throw new ArchiveRefused(
-          `has more than ${maxExtendedBytes} bytes of extended headers: pack its files anew, without extended attributes`,
+          `has more than ${maxExtendedBytes} bytes of extended headers: create it again without extended attributes`,
         );
       }
       if (type === "g") addWithoutEntry();
@@ -79,13 +79,13 @@ export function createHeaderBounds({
       recordsOfHeader += 1;
       if (recordsOfHeader > maxRecordsOfHeader) {
         throw new ArchiveRefused(
-          `has an extended header of more than ${maxRecordsOfHeader} records: pack its files anew, without extended attributes`,
+          `has an extended header of more than ${maxRecordsOfHeader} records: create it again without extended attributes`,
         );
       }
       records += 1;
       if (records > maxRecords) {
         throw new ArchiveRefused(
-          `has more than ${maxRecords} records in its extended headers: pack its files anew, without extended attributes`,
+          `has more than ${maxRecords} records in its extended headers: create it again without extended attributes`,
         );
       }
     },

@@ -43,8 +43,7 @@ export function checkGlobalPaxRecords(body: Buffer, onRecord: OnRecord): void {
 
 /** Yields the records. Each is `<length> <key>=<value>\n`, with a length that includes itself. */
 function* records(body: Buffer, onRecord: OnRecord): Generator<[key: string, value: Buffer]> {
-  // One character for each byte: many short records are read in a third of the time that they take in a
-  // buffer.
+  // One character per byte: reading many short records from a string takes a third of the time.
   const text = body.toString("latin1");
   let start = 0;
   while (start < text.length) {
@@ -69,8 +68,9 @@ function* records(body: Buffer, onRecord: OnRecord): Generator<[key: string, val
 /** Returns a key that is not plain ASCII. Throws if it is invalid. */
 function unusualKey(bytes: Buffer): string {
   const key = decodeUtf8(bytes);
-  // GNU tar skips blanks before a key, others take them as part of it: they would read different names.
-  if (!/^[^\s\0]+$/.test(key)) throw new ArchiveRefused("is damaged: an extended header has no proper key");
+  // GNU tar skips blanks before a key, other readers treat them as part of it, so they would read different
+  // names.
+  if (!/^[^\s\0]+$/.test(key)) throw new ArchiveRefused("is damaged: an extended header has an invalid key");
   return key;
 }
 

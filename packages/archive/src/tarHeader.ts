@@ -34,7 +34,7 @@ export function parseTarHeader(block: Buffer): RawTarHeader {
   const isPosix = magic === "ustar\x0000";
   if (!isPosix && magic !== "ustar  \0") throw new ArchiveRefused("is not a POSIX tar archive");
   const name = cString(block, 0, 100);
-  // GNU tar keeps times and offsets where POSIX keeps the name's prefix.
+  // GNU tar stores times and offsets in the field where POSIX stores the name's prefix.
   const prefix = isPosix ? cString(block, 345, 155) : Buffer.alloc(0);
   const flag = block.toString("latin1", 156, 157);
   return {

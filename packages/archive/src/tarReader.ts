@@ -99,14 +99,14 @@ export function createTarReader(sink: TarSink): TarReader {
       if (zeroBlocks === 2) section = { kind: "end" };
       return;
     }
-    if (zeroBlocks > 0) throw new ArchiveRefused("goes on after a block of zeros");
+    if (zeroBlocks > 0) throw new ArchiveRefused("continues after a block of zeros");
     const raw = parseTarHeader(header);
     if ("xgLK".includes(raw.type)) startExtended(raw);
     else startEntry(raw);
   }
 
   function startExtended({ type, size }: RawTarHeader): void {
-    // Of two, some readers take both and others the last.
+    // If there are two, some readers apply both and others only the last one.
     if (type !== "g" && extended.includes(type))
       throw new ArchiveRefused("has two extended headers of one kind for one entry", {
         entry: overrides.path,
@@ -185,7 +185,7 @@ export function createTarReader(sink: TarSink): TarReader {
   function readTrailing(bytes: Buffer): number {
     trailing += bytes.length;
     if (trailing > maxTrailingBytes) throw new ArchiveRefused("has too many bytes after its end marker");
-    if (!isZeroBlock(bytes)) throw new ArchiveRefused("goes on after its end marker");
+    if (!isZeroBlock(bytes)) throw new ArchiveRefused("continues after its end marker");
     return bytes.length;
   }
 
@@ -202,7 +202,7 @@ export function createTarReader(sink: TarSink): TarReader {
  */
 function merged(known: PaxOverrides, added: PaxOverrides): PaxOverrides {
   if (known.path !== undefined && added.path !== undefined && known.path !== added.path) {
-    throw new ArchiveRefused("is given two names", { entry: added.path });
+    throw new ArchiveRefused("has two different names", { entry: added.path });
   }
   return { ...known, ...added };
 }

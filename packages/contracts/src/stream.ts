@@ -252,7 +252,7 @@ export const StreamerStatus = z.object({
    */
   picture: z
     .object({
-      /** OpenGL's name of the renderer; `software` if no GPU is used. */
+      /** OpenGL's name of the renderer; `software` if no GPU was requested. */
       renderer: z
         .string()
         .max(160)

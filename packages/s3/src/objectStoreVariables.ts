@@ -19,10 +19,7 @@ const httpAddress = (error: string) => z.url({ protocol: /^https?$/, error });
 const inChart = (key: string): string =>
   `in the chart it is key ${key} of the secret that s3.existingSecret names`;
 
-/**
- * The variables of all programs that use the object store. Those of a web identity have the names that AWS
- * uses.
- */
+/** The variables of all programs that use the object store. Web identities use the variable names of AWS. */
 export const objectStoreVariables = {
   S3_ENDPOINT: httpAddress(`must be an http or https address; ${inChart("endpoint")}`),
   S3_REGION: z
@@ -36,7 +33,7 @@ export const objectStoreVariables = {
     .min(3, `must be the name of a bucket; ${inChart("bucket")}`)
     .max(63)
     .default("joypod"),
-  // A secret that was made of files has a line end after each key.
+  // Values of a Secret that was created from files end with a line break.
   S3_ACCESS_KEY: z.string().trim().default(""),
   S3_SECRET_KEY: z.string().trim().default(""),
   S3_CA_FILE: authorityFile,

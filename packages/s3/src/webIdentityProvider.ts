@@ -9,7 +9,7 @@ import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { WebIdentityError } from "./objectStoreFailure.ts";
 
 /**
- * A program's identity by a token that the cluster renews, and the token service that exchanges it for
+ * A program's identity: a token that the cluster renews, and the token service that exchanges it for
  * temporary keys.
  */
 export interface WebIdentity {
@@ -105,7 +105,7 @@ export class WebIdentityProvider extends IamAwsProvider {
       sessionToken === undefined ||
       Number.isNaN(endMs)
     ) {
-      throw new WebIdentityError("Refused", "The token service answered something else than temporary keys.");
+      throw new WebIdentityError("Refused", "The token service did not respond with temporary keys.");
     }
     const lifeMs = endMs - this.#clock.now().getTime();
     return {
@@ -118,7 +118,12 @@ export class WebIdentityProvider extends IamAwsProvider {
 
 function refuse(status: number, text: string): never {
   const code = valueOf(text, "Code") ?? `status ${status}`;
-  throw new WebIdentityError("Refused", `The token service answered ${code.slice(0, 64)}.`, undefined, code);
+  throw new WebIdentityError(
+    "Refused",
+    `The token service responded with ${code.slice(0, 64)}.`,
+    undefined,
+    code,
+  );
 }
 
 /** Reads an element. The responses are flat, and their values contain no markup. */
@@ -150,7 +155,7 @@ async function postForm(
   const request = url.startsWith("https:")
     ? httpsRequest(url, { ...options, ...(authorities !== undefined && { ca: authorities }) })
     : httpRequest(url, options);
-  request.on("error", () => undefined); // What breaks while the response is read, its reader throws.
+  request.on("error", () => undefined); // The reader throws errors that occur while the response is read.
   request.end(body);
   const [response] = (await once(request, "response")) as [IncomingMessage];
   return { status: response.statusCode ?? 0, text: await readStart(response) };

@@ -60,7 +60,7 @@ describe("uploads of bombs and floods", function () {
       );
       const floods = [
         [bombOf(4), "unpacks to more than 200 times"],
-        [ofUnknownSize(bombOf(42)), "begins with what unpacks to far more than 200 times"],
+        [ofUnknownSize(bombOf(42)), "starts with data that unpacks to far more than 200 times"],
         [longHeader, "header"],
         [await manyEntries(1_000_000), "more than 200000 files and directories"],
         [globalHeaders, "1000 headers"],

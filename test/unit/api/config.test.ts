@@ -287,7 +287,7 @@ describe("certificate authorities of stores", () => {
     const empty = join(folder, "ca.crt");
     writeFileSync(empty, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
     expect(() => readConfig({ ...environment, DATABASE_CA_FILE: empty })).to.throw(
-      "must be a file with certificates in PEM form",
+      "must be a file with PEM certificates",
     );
     expect(() => readConfig({ ...environment, DATABASE_CA_FILE: join(folder, "none") })).to.throw(
       "cannot be read: ENOENT",

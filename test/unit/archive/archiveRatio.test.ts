@@ -9,19 +9,19 @@ const tar = aTar([
   { name: "zeros", body: Buffer.alloc(zerosBytes) },
   { name: "noise", body: Buffer.alloc(1000) },
 ]);
-/** What the rest has to be packed into, when ten times the packed size are allowed. */
+/** Minimum packed size of the rest if the ratio is ten. */
 const enough = tar.length / 10;
 
 interface Packing {
-  /** What all but the zeros, which take ten bytes, are packed into. */
+  /** Packed size of everything except the zeros, which take ten bytes. */
   rest: number;
   packedTotal?: number;
-  /** How much is written of the archive; all of it unless given. */
+  /** Number of archive bytes to write. Defaults to all. */
   upTo?: number;
   changes?: Partial<ArchiveLimits>;
 }
 
-/** Reads the archive a block at a time; returns how many entries it has, or the rule that it breaks. */
+/** Reads the archive block by block. Returns the number of entries, or the violated rule. */
 function read({ rest, packedTotal, upTo = tar.length, changes }: Packing): number | string {
   const rules = {
     ...gameArchiveRules({}),
@@ -57,7 +57,7 @@ describe("the ratio of an archive that starts with highly compressible data", ()
 
   it("is also limited before the end if the total size is unknown", () => {
     expect(read({ rest: enough, upTo: 6144, changes: { ratioAheadBytes: 5000 } })).to.match(
-      /^begins with what unpacks to far more than 10 times its size: .*Content-Length/,
+      /^starts with data that unpacks to far more than 10 times its size: .*Content-Length/,
     );
   });
 

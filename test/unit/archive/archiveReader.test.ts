@@ -15,7 +15,7 @@ import { aGameTar, aTar, paxHeader, tarEntry, type TarEntrySpec } from "#test/fa
 
 const rules = gameArchiveRules({});
 
-/** What the reader lets through, as `path` for a directory and `path=content` for a file. */
+/** Accepted content: `path` for a directory and `path=content` for a file. */
 function read(
   tar: Buffer,
   { by = tar.length, withRules = rules }: { by?: number; withRules?: ArchiveRules } = {},
@@ -52,8 +52,8 @@ function rejectionOf(tar: Buffer, options: Parameters<typeof read>[1] = {}): Arc
 }
 
 /**
- * The entries of an archive of these blocks and one more file; they are made one by one, as all at once would
- * fill the memory.
+ * Reads an archive with these blocks and one more file, block by block to save memory. Returns the number of
+ * entries.
  */
 function entriesOfFlood(blocks: Iterable<Buffer>, withRules: ArchiveRules): number {
   const reader = createArchiveReader(withRules);
@@ -76,7 +76,7 @@ function* repeated(count: number, block: (at: number) => Buffer): Generator<Buff
   for (let at = 0; at < count; at += 1) yield block(at);
 }
 
-/** Bytes of the heap that are in use, once what nobody needs is gone. */
+/** Returns the bytes of the heap in use after garbage collection. */
 function heapInUse(): number {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc()");
@@ -191,11 +191,11 @@ describe("createArchiveReader", () => {
       /longer than 1024/,
       "abc/".repeat(300) + "d",
     ],
-    ["a file twice", [file("a"), file("a")], /is there twice/, "a"],
-    ["a directory twice", [{ name: "a/" }, { name: "a/" }], /is there twice/, "a"],
-    ["a file over a directory", [{ name: "a/" }, file("a")], /is there twice/, "a"],
-    ["a directory over a file", [file("a"), { name: "a/" }], /is there twice/, "a"],
-    ["a file under a file", [file("a"), file("a/b")], /lies under a file/, "a/b"],
+    ["a file twice", [file("a"), file("a")], /exists twice/, "a"],
+    ["a directory twice", [{ name: "a/" }, { name: "a/" }], /exists twice/, "a"],
+    ["a file over a directory", [{ name: "a/" }, file("a")], /exists twice/, "a"],
+    ["a directory over a file", [file("a"), { name: "a/" }], /exists twice/, "a"],
+    ["a file under a file", [file("a"), file("a/b")], /is below a file/, "a/b"],
     ["names that differ only by case", [file("README"), file("readme")], /differs only by case/, "readme"],
     [
       "directories whose names differ only by case",
@@ -221,7 +221,7 @@ describe("createArchiveReader", () => {
     [
       "two names for one entry",
       [paxHeader({ path: "a" }), { name: "././@LongLink", type: "L", body: "b\0" }, file("c")],
-      /given two names/,
+      /two different names/,
       "b",
     ],
     [
@@ -245,13 +245,13 @@ describe("createArchiveReader", () => {
     [
       "an extended header with a blank before its key",
       [{ name: "x", type: "x", body: "14  path=evil\n" }, file("a")],
-      /no proper key/,
+      /an invalid key/,
       undefined,
     ],
     [
       "an extended header without a key",
       [{ name: "x", type: "x", body: "5 =a\n" }, file("a")],
-      /no proper key/,
+      /an invalid key/,
       undefined,
     ],
     [
@@ -317,7 +317,7 @@ describe("createArchiveReader", () => {
     const paths = aTar([{ name: "./folder/" }, file("folder/ä")]);
     expect(read(paths, { withRules: small({ pathsBytes: 15 }) })).to.have.length(2);
     expect(rejectionOf(paths, { withRules: small({ pathsBytes: 14 }) }).message).to.match(
-      /has paths of more than 14 bytes together/,
+      /has more than 14 bytes of paths in total/,
     );
   });
 
@@ -332,7 +332,7 @@ describe("createArchiveReader", () => {
         Number.MAX_SAFE_INTEGER,
       );
     }
-    // The paths alone would take 4.7 MiB.
+    // The paths alone would need 4.7 MiB.
     expect((heapInUse() - before) / 2 ** 20).to.be.below(3);
     reader.write(aTar([]), Number.MAX_SAFE_INTEGER);
     reader.finish();
@@ -348,8 +348,8 @@ describe("createArchiveReader", () => {
         Number.MAX_SAFE_INTEGER,
       );
     }
-    // The names alone take 4.3 MiB; two bytes for each character, or a second copy as the fold, would take as
-    // much again.
+    // The names alone need 4.3 MiB. Two bytes per character, or a second copy of the folded name, would need
+    // twice as much.
     expect((heapInUse() - before) / 2 ** 20).to.be.within(4, 7.5);
     reader.write(aTar([]), Number.MAX_SAFE_INTEGER);
     reader.finish();
@@ -370,7 +370,7 @@ describe("createArchiveReader", () => {
             repeated(300_000, () => block),
             withRules,
           ).message,
-        ).to.match(/more than 1000 headers that stand for no file or directory.*pack its files anew/);
+        ).to.match(/more than 1000 headers without a file or directory.*create it again/);
       }
     });
   }
@@ -388,7 +388,7 @@ describe("createArchiveReader", () => {
     const large = tarEntry(paxHeader({ comment: "c".repeat(60_000) }));
     const flood = repeated(1000, (at) => Buffer.concat([large, tarEntry(file(String(at), ""))]));
     expect(rejectionOfFlood(flood, saveArchiveRules).message).to.match(
-      /more than 40960000 bytes of extended headers: pack its files anew/,
+      /more than 40960000 bytes of extended headers: create it again/,
     );
     const folder = `${"d".repeat(255)}/`.repeat(3);
     const longest = Array.from({ length: 97 }, (_, at) => [
@@ -417,7 +417,7 @@ describe("createArchiveReader", () => {
       for (const type of ["x", "g"]) {
         const many = { name: "pax", type, body: "5 a=\n".repeat(13_107) };
         expect(rejectionOf(aTar([many, file("a")]), { withRules }).message).to.match(
-          /an extended header of more than 128 records: pack its files anew/,
+          /an extended header of more than 128 records: create it again/,
         );
       }
     }
@@ -434,7 +434,7 @@ describe("createArchiveReader", () => {
         ]);
     expect(read(Buffer.concat([...repeated(10, entryWith(16)), aTar([])]), { withRules })).to.have.length(10);
     expect(rejectionOfFlood(repeated(10, entryWith(17)), withRules).message).to.match(
-      /more than 160 records in its extended headers: pack its files anew/,
+      /more than 160 records in its extended headers: create it again/,
     );
   });
 

@@ -124,7 +124,7 @@ describe("a stream ticket", () => {
   });
 });
 
-/** Signed by the right key, whatever it says. */
+/** Signs any header and payload with the correct key. */
 function signedWith(header: object, payload: object): string {
   const signed = `${part(header)}.${part(payload)}`;
   return `${signed}.${sign(null, Buffer.from(signed), signingKey).toString("base64url")}`;

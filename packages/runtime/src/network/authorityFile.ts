@@ -33,7 +33,7 @@ function readCertificates(file: string): string[] {
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
     throw new Error(
-      `must be a file with certificates in PEM form ("-----BEGIN CERTIFICATE-----"), which ${file} is not`,
+      `must be a file with PEM certificates ("-----BEGIN CERTIFICATE-----"), but ${file} is not`,
     );
   }
   return certificates;

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { Authentication } from "#kube/client/authentication.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 
-/** A kubeconfig whose plugin gives certificates as the test has it. */
+/** A kubeconfig whose plugin returns certificates that the test controls. */
 class PluginConfig extends KubeConfig {
   apply: (options: { servername?: string }) => Promise<void> = () => Promise.resolve();
 
@@ -18,7 +18,7 @@ class PluginConfig extends KubeConfig {
 describe("a closed Authentication", () => {
   let server: Server;
 
-  /** A server that never answers. */
+  /** A server that never responds. */
   before(async () => {
     server = createServer(() => undefined).listen(0, "127.0.0.1");
     await once(server, "listening");

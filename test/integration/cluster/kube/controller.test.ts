@@ -26,7 +26,7 @@ const rules = [
   },
 ];
 
-/** A controller that keeps one ConfigMap per Widget, and takes it away before the Widget goes. */
+/** A controller that keeps one ConfigMap per Widget, and deletes it before the Widget is deleted. */
 class WidgetProgram {
   readonly caches: [Reflector<Widget>, Reflector<ConfigMap>];
   readonly controller: Controller;

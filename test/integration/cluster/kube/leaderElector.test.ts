@@ -48,7 +48,7 @@ describe("LeaderElector", () => {
   }
 
   it("elects one of two processes, and the other immediately when the first stops", async () => {
-    // By a clock that stands still no lease runs out: the second can only take a released one.
+    // No lease expires while the clock stands still, so the second process can only take a released one.
     const clock: Clock = { ...systemClock, monotonicMs: () => 0 };
     const [a, b] = [anElector("a", { clock }), anElector("b", { clock })];
     await Promise.race([a.start(), b.start()]);
@@ -89,7 +89,7 @@ describe("LeaderElector", () => {
       expect([await elected, await holder()]).to.deep.equal(["stopped", ""]);
     });
 
-    // No renewal comes before the stop: the next write is the one that gives the lease up.
+    // There is no renewal before the stop, so the next write is the release.
     const rarely = { retryPeriodMs: 1900 };
 
     it("releases its lease with a second request if the first one hangs", async () => {
@@ -178,7 +178,7 @@ describe("LeaderElector", () => {
   it("takes over the expired lease of a dead leader with a higher fencing token", async () => {
     await client.create({
       metadata: { name: "leader", namespace },
-      // A clock far ahead of ours: only what is observed counts.
+      // This clock is far ahead, but only observed changes count.
       spec: {
         holderIdentity: "dead",
         leaseDurationSeconds: 1,

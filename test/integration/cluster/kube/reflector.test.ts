@@ -45,7 +45,8 @@ describe("Reflector", () => {
   });
 
   function aReflector(options: Partial<ReflectorOptions<ConfigMap, never>> = {}): Reflector<ConfigMap> {
-    // One attempt per call, so that the tests see the reflector's own perseverance and not the transport's.
+    // One attempt per call, so that the tests see the retries of the reflector and not those of the
+    // transport.
     const reflector = new Reflector({
       client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps),
       cache,
@@ -352,7 +353,7 @@ describe("Reflector", () => {
     api.respondOnce((request) => isList(request) && request.query.has("continue"), 410, {
       reason: "Expired",
     });
-    // A read at "0" is served from memory in one piece; one without a version comes in pages.
+    // A read at "0" is served from memory in one piece. A read without a version is paged.
     api.respondOnce(isList, 410, { reason: "Expired" });
     await started();
     expect(cache.size).to.equal(520);

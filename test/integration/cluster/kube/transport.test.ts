@@ -163,7 +163,7 @@ describe("KubeTransport", () => {
         .request({ method: "GET", path: "/version", deadlineMs: 500 })
         .catch((reason: unknown) => reason);
       expect(late).to.be.instanceOf(KubeError).and.to.include({ status: undefined, reason: "Timeout" });
-      // Connecting alone may take ten seconds.
+      // Connecting may take up to ten seconds.
       expect(performance.now() - startedMs).to.be.below(5_000);
     } finally {
       await transport.close();

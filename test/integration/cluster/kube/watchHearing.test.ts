@@ -30,7 +30,8 @@ describe("Reflector.behindForMs", () => {
     [api, namespace] = await Promise.all([FaultyApi.start(server), server.createNamespace()]);
     cache = new ObjectCache();
     clock = new FakeClock();
-    // One attempt per call, so that the tests see the reflector's own perseverance and not the transport's.
+    // One attempt per call, so that the tests see the retries of the reflector and not those of the
+    // transport.
     reflector = new Reflector({
       client: new ResourceClient(api.transport({ maxAttempts: 1 }), configMaps),
       cache,

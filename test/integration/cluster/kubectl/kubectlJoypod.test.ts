@@ -33,7 +33,7 @@ import { repositoryRoot } from "#test/support/processes/programs.ts";
 const run = promisify(execFile);
 const bin = join(repositoryRoot, "kubectl/bin/kubectl-joypod");
 
-/** What must turn up in no bundle, by where it is planted. */
+/** Text that must not occur in a bundle, by the place where it is planted. */
 const planted = {
   ofSecret: "pL4nted-secret-of-the-store",
   ofVariable: "pL4nted-variable",
@@ -113,7 +113,7 @@ describe("kubectl joypod", function () {
     rmSync(directory, { recursive: true });
   });
 
-  /** Creates the object, and gives it its status as another writer would. */
+  /** Creates the object, and sets its status as another writer would. */
   async function create<T extends KubeObject>(
     type: ResourceType<T>,
     { status, ...draft }: Draft<T> & { status?: object },
@@ -130,7 +130,7 @@ describe("kubectl joypod", function () {
       });
   }
 
-  /** The object as one to be created in this test's namespace, under a name of its own. */
+  /** Returns the object for creation in this test's namespace, with a unique name. */
   function within<T extends { metadata: { name: string } }>(
     { metadata: { name }, ...object }: T,
     newName = name,
@@ -164,7 +164,7 @@ describe("kubectl joypod", function () {
     await create(gameSessions, { ...within(session, name), status });
   }
 
-  /** What the command prints; a command that fails is the caller's to see. */
+  /** Returns the output of the command. Errors are passed to the caller. */
   async function printed(...args: string[]): Promise<string> {
     const lines: string[] = [];
     const program = createProgram({
@@ -451,7 +451,7 @@ describe("kubectl joypod", function () {
       note: `${planted.partnerKey}, ${planted.ofAddress} and ${planted.ofSecret}`,
       regarding: { kind: "GameSession", name: "gs-bundled", namespace: sessionsNamespace },
     });
-    // A percent sign of a password that is not encoded.
+    // A percent sign in a password, not encoded.
     await create(secrets, {
       metadata: { name: "joypod-postgres", namespace },
       type: "Opaque",
@@ -509,7 +509,7 @@ describe("kubectl joypod", function () {
     ).to.match(/1 .*Specify another file with --output-file/);
   });
 
-  /** Exit code and standard error of the program itself. */
+  /** Returns the exit code and standard error of the program. */
   async function failure(...args: string[]): Promise<string> {
     const ended: unknown = await run(bin, ["--kubeconfig", server.kubeconfigPath, ...args], {
       env: { PATH: process.env["PATH"] },
@@ -602,7 +602,10 @@ describe("kubectl joypod", function () {
   });
 });
 
-/** Those of a release that is named as its namespace: other suites have releases on the same server. */
+/**
+ * Selects the objects of the release with the namespace's name, because other suites have releases on the
+ * same server.
+ */
 function labelsOf(release: string, component: string): Record<string, string> {
   return {
     "app.kubernetes.io/name": "joypod",

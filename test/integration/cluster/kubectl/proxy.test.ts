@@ -13,7 +13,7 @@ import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
 const run = promisify(execFile);
 const bin = join(repositoryRoot, "kubectl/bin/kubectl-joypod");
-/** A name that the proxy alone knows. */
+/** A host name that only the proxy can resolve. */
 const name = "kubernetes.test";
 
 interface Kubeconfig {
@@ -24,7 +24,7 @@ describe("kubectl joypod behind a proxy", function () {
   this.timeout(60_000);
   let proxy: Server;
   const sockets = new Set<Duplex>();
-  /** Where clients wanted to go. */
+  /** Targets that clients requested. */
   let targets: (string | undefined)[];
   let address: string;
   let kubeconfig: string;
@@ -68,7 +68,7 @@ describe("kubectl joypod behind a proxy", function () {
     return path;
   }
 
-  /** What the program says, which asks for a release that is not there. */
+  /** Returns the program's output when it looks for a release that does not exist. */
   async function said(path: string, variables: Record<string, string>): Promise<string> {
     const ended: unknown = await run(bin, ["--kubeconfig", path, "--namespace", "default", "status"], {
       env: { PATH: process.env["PATH"], ...variables },

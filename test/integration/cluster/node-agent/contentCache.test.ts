@@ -363,7 +363,7 @@ describe("ContentCache", function () {
           { name: "a", body: "1" },
           { name: "a/b", body: "2" },
         ],
-        /"a\/b" lies under a file/,
+        /"a\/b" is below a file/,
       ],
       [
         "more than was declared",

@@ -19,10 +19,7 @@ describe("runProgram", function () {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
   });
 
-  /**
-   * Runs the program, sends it the signal when it has started, and returns its exit code and all that it
-   * wrote.
-   */
+  /** Runs the program, sends it the signal after its start, and returns its exit code and output. */
   async function run(
     program: string,
     signal?: NodeJS.Signals,
@@ -50,7 +47,7 @@ describe("runProgram", function () {
         signal,
       );
       expect(code, output).to.equal(0);
-      // A line that standard output cannot take at once may come after the next one.
+      // A line that standard output cannot take immediately may arrive after the next one.
       expect(output)
         .to.contain(`"signal":"${signal}"`)
         .and.contain("Closed.")

@@ -13,7 +13,7 @@ const testMs = 25_000;
 const limitKbps = 6_000;
 
 /**
- * Cancels a test in the page once it has taken in that the burst was sent, while it waits for the last
+ * Cancels a test in the page after the page has noticed the end of the burst, while it waits for the last
  * packets.
  */
 const cancelAfter = (burst: string): string => `(() => {
@@ -28,7 +28,7 @@ const cancelAfter = (burst: string): string => `(() => {
   };
 })()`;
 
-/** A result that was stored in the browser. */
+/** A result stored in the browser. */
 interface Stored {
   direct: {
     state: string;
@@ -79,7 +79,7 @@ describe("the connection test", function () {
       .locator("div", { has: page.getByRole("term").getByText(name, { exact: true }) })
       .getByRole("definition");
 
-  /** Runs the test by keyboard, and returns what was kept of it. */
+  /** Runs the test with the keyboard, and returns the stored result. */
   async function testConnection(): Promise<Stored> {
     const start = region().getByRole("button", { name: /^Test my connection/ });
     await start.focus();
@@ -89,7 +89,7 @@ describe("the connection test", function () {
     return page.evaluate<Stored>("JSON.parse(localStorage.getItem('joypod.connectionTest'))");
   }
 
-  /** Offers the page a relay, which is not there. */
+  /** Offers the page a relay that does not exist. */
   async function offerRelay(): Promise<void> {
     await page.route("**/api/stream/ice-servers", (route) =>
       route.fulfill({

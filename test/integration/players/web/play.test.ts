@@ -49,7 +49,7 @@ describe("playing on the page", function () {
     await Promise.all([tab.close({ failed: this.currentTest?.state === "failed" }), fixture.leavePod()]);
   });
 
-  /** Presses Play and, as the operator, lets the session run; returns its id. */
+  /** Presses Play, lets the session run as the operator would, and returns its id. */
   async function play(): Promise<string> {
     const id = await pressPlay(page);
     pair = await fixture.letRun(id);

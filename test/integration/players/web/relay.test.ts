@@ -27,7 +27,7 @@ describe("a player behind a firewall that blocks UDP", function () {
     await playing.stop();
   });
 
-  // By TCP, because Chromium's checks carry a tie-breaker of zero there.
+  // Over TCP, because Chromium's connectivity checks have a tie-breaker of zero there.
   it("plays through the relay with the credentials from the API", async () => {
     await player.play(playing);
     await player.game.waitForColor(layout.keyBlock, red);

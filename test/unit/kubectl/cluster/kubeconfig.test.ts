@@ -11,7 +11,7 @@ describe("readKubeconfig", () => {
     folder = temporaryFolder("kubeconfig");
   });
 
-  /** Writes a kubeconfig whose cluster, user and context are named alike, and returns its path. */
+  /** Writes a kubeconfig whose cluster, user and context have the same name, and returns its path. */
   function write(file: string, name: string, server: string, currentContext = name): string {
     const path = join(folder, file);
     writeFileSync(

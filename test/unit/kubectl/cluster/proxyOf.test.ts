@@ -4,7 +4,7 @@ import { proxyOf } from "#kubectl/cluster/connect.ts";
 const proxy = "http://proxy.test:3128";
 
 describe("proxyOf", () => {
-  /** By HTTPS_PROXY, but for what NO_PROXY says. */
+  /** Returns whether HTTPS_PROXY applies to the server with these exceptions. */
   const isProxied = (server: string, NO_PROXY = ""): boolean =>
     proxyOf(server, { HTTPS_PROXY: proxy, NO_PROXY }) === proxy;
 

@@ -4,9 +4,12 @@ import { launchSteps } from "#kubectl/session/launchMoments.ts";
 import { waterfall } from "#kubectl/session/sessionStory.ts";
 import { after, aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 
-/** Seconds after the creation of the factory's session, with a fraction, as our programs write times. */
+/**
+ * Returns the moment this many seconds after the session's creation, with a fraction, as the programs write
+ * it.
+ */
 const exactly = (seconds: number): string => after(seconds).toISOString();
-/** The same in whole seconds, as Kubernetes does. */
+/** Returns the same moment in whole seconds, as Kubernetes writes it. */
 const within = (seconds: number): string => `${after(seconds).toISOString().slice(0, 19)}Z`;
 
 const session = aGameSession({

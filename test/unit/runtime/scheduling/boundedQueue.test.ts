@@ -13,7 +13,7 @@ describe("BoundedQueue", () => {
     entered = [];
   });
 
-  /** A queue whose only place is taken until the gate opens. */
+  /** A queue whose only slot is taken until the gate opens. */
   function aFullQueue({
     waitingMax = 10,
     deadlineMs = patient,
@@ -27,7 +27,7 @@ describe("BoundedQueue", () => {
     entered.push(name);
     return Promise.resolve();
   };
-  /** What has been thrown when all that is ready has run; undefined when nothing has. */
+  /** Returns the error if the run fails before all ready work has run; undefined otherwise. */
   const thrownAtOnce = (run: Promise<unknown>): Promise<unknown> =>
     Promise.race([
       run.then(

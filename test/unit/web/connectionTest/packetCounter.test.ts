@@ -9,7 +9,7 @@ function aPacket(number: number): ArrayBuffer {
   return packet;
 }
 
-/** Packets of 1000 bytes, one each so many milliseconds between these times. */
+/** Adds packets of 1000 bytes at this interval between two times in milliseconds. */
 function arrive(
   counter: PacketCounter,
   { from, to, everyMs }: { from: number; to: number; everyMs: number },

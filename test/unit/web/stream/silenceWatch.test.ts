@@ -27,7 +27,7 @@ describe("watchSilence", () => {
     });
   });
 
-  /** Time passes; `perLook` packets come before each look. */
+  /** Lets time pass. `perLook` packets arrive before each check. */
   async function pass(ms: number, perLook: number): Promise<void> {
     for (const endMs = nowMs + ms; scheduled !== undefined && scheduled.atMs <= endMs;) {
       const { atMs, work } = scheduled;

@@ -58,7 +58,7 @@ describe("WheelCapture", () => {
   it("reads the mode before the distances, because Firefox otherwise reports pixels", () => {
     const sent: StreamInput[] = [];
     let hasAskedForMode = false;
-    // As Firefox answers for three lines.
+    // Behaves like Firefox for three lines.
     new WheelCapture((message) => void sent.push(message), onLinux).sample({
       ctrlKey: false,
       get deltaMode() {
