@@ -229,7 +229,7 @@ describe("the account page", () => {
     await signInBeside(tab, next);
     await page.getByRole("button", { name: "Change password" }).click();
     await fillPassword(newPassword);
-    await page.getByText("Please sign in to go on").waitFor();
+    await page.getByText("Please sign in to continue").waitFor();
     for (const player of [user, next])
       expect((await postSignIn(api.anonymous(), player)).status).to.equal(200);
   });
@@ -295,7 +295,7 @@ describe("the account page", () => {
     const prompt = page.getByRole("dialog", { name: "Confirm that it is you" });
     await prompt.getByLabel("Your password").fill(user.password);
     await prompt.getByRole("button", { name: "Confirm" }).click();
-    await page.getByRole("alert").getByText("That provider does not answer just now").waitFor();
+    await page.getByRole("alert").getByText("The provider is not available right now").waitFor();
     await prompt.waitFor({ state: "detached" });
     expect(await page.getByRole("button", { name: "Link Away" }).isEnabled()).to.equal(true);
   });
@@ -306,7 +306,7 @@ describe("the account page", () => {
     await api.deps.authSessions.revokeAllOf(user.id);
     const before = await api.deps.postgres.prisma.user.count();
     await page.getByRole("button", { name: "Link Example" }).click();
-    await page.getByText("Please sign in to go on").waitFor();
+    await page.getByText("Please sign in to continue").waitFor();
     expect(await api.deps.postgres.prisma.user.count()).to.equal(before);
     await signInAs(page, user);
     await page.getByRole("button", { name: "Link Example" }).waitFor();

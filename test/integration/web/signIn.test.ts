@@ -144,7 +144,10 @@ describe("signing in on the page", () => {
     issuer.misbehaviour = { claims: { sub: "another", email: user.email } };
     try {
       await page.getByRole("button", { name: "Sign in with Faulty" }).click();
-      await page.getByRole("status").getByText("There is an account with this e-mail already").waitFor();
+      await page
+        .getByRole("status")
+        .getByText("An account with this e-mail address already exists")
+        .waitFor();
     } finally {
       issuer.misbehaviour = {};
     }
@@ -247,7 +250,7 @@ describe("signing in on the page", () => {
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
     await endSignIn();
     await page.getByRole("link", { name: "Alpha Quest" }).click();
-    await page.getByText("Please sign in to go on").waitFor();
+    await page.getByText("Please sign in to continue").waitFor();
     await eventually(() => new URL(page.url()).searchParams.get("callbackUrl") === "/games/alpha-quest");
   });
 
@@ -273,7 +276,7 @@ describe("signing in on the page", () => {
       return route.fulfill(unauthorized);
     });
     await page.getByRole("link", { name: "Alpha Quest" }).click();
-    await page.getByText("Please sign in to go on").waitFor();
+    await page.getByText("Please sign in to continue").waitFor();
     expect(requests).to.equal(2);
   });
 
@@ -284,7 +287,7 @@ describe("signing in on the page", () => {
     await page.getByRole("link", { name: "Your account" }).waitFor();
     await endSignIn();
     await page.getByRole("button", { name: "Favourite: Alpha Quest" }).click();
-    await page.getByText("Please sign in to go on").waitFor();
+    await page.getByText("Please sign in to continue").waitFor();
     const other = await tab.context.newPage();
     await other.goto("/");
     await signInAs(other, user);

@@ -167,24 +167,23 @@ export type SignInError = (typeof signInErrors)[number];
 export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
   CredentialsSignin: "That e-mail and password do not match an account.",
   MissingCSRF: "That took too long. Please try again.",
-  SessionRequired: "Please sign in to go on.",
+  SessionRequired: "Please sign in to continue.",
   AccessDenied: "The sign-in was declined.",
-  Configuration: "This way to sign in is not set up correctly. Please use another one.",
+  Configuration: "This sign-in method is not set up correctly. Please use another one.",
   OAuthSignin:
-    "That provider does not answer just now. Please try again in a moment, or sign in another way.",
+    "The provider is not available right now. Please try again in a moment, or sign in another way.",
   OAuthCallback: "The sign-in was not completed. Please try again.",
   OAuthAccountNotLinked:
-    "There is an account with this e-mail already. Please sign in the way you did before.",
-  OAuthCreateAccount:
-    "The provider did not confirm your e-mail address, so no account could be made with it.",
-  ReauthenticationRequired: "To link another account, please sign in once more first.",
+    "An account with this e-mail address already exists. Please sign in the way you did before.",
+  OAuthCreateAccount: "The provider did not confirm your e-mail address, so no account could be created.",
+  ReauthenticationRequired: "Please sign in again before you link another account.",
 };
 
 /** Returns the message for the `error` and `code` in the sign-in page's address, including unknown values. */
 export function sentenceForSignIn(error: string, code: string | null): string {
   if (code === "locked")
-    return "Too many failed sign-ins. For your safety this account is locked for a while; try again later.";
-  if (code === "rate_limited") return "That was too often in a short time. Try again in a few minutes.";
+    return "Too many failed sign-ins. For your safety, this account is locked for a while. Try again later.";
+  if (code === "rate_limited") return "Too many attempts. Try again in a few minutes.";
   const known = signInErrors.find((name) => name === error);
   return known === undefined ? "The sign-in did not work. Please try again." : signInErrorSentences[known];
 }

@@ -63,7 +63,7 @@ describe("the plain sign-in page", () => {
     expect(page.text).to.not.contain("evil").and.not.contain("<script");
     expect(page.text).to.contain(`name="callbackUrl" value="${api.url}/"`);
     expect((await client.get("/api/auth/error?error=OAuthAccountNotLinked")).text).to.contain(
-      "There is an account with this e-mail already",
+      "An account with this e-mail address already exists",
     );
     expect((await client.get("/api/auth/signin?error=CredentialsSignin&code=locked")).text).to.contain(
       "locked for a while",
