@@ -140,7 +140,7 @@ describe("signing in on the page", () => {
     const { page } = tab;
     await page.goto("/");
     await page.getByRole("button", { name: "Sign in with Away" }).click();
-    await page.getByRole("alert").getByText("does not answer just now").waitFor();
+    await page.getByRole("alert").getByText("The provider is not available right now").waitFor();
     issuer.misbehaviour = { claims: { sub: "another", email: user.email } };
     try {
       await page.getByRole("button", { name: "Sign in with Faulty" }).click();
@@ -218,7 +218,7 @@ describe("signing in on the page", () => {
       await page.getByRole("status").getByText("sign in with Faulty too").waitFor();
       await faulty.getByText("Signs in to this account").waitFor();
       await page.getByRole("button", { name: "Link Away" }).click();
-      await page.getByRole("alert").getByText("does not answer just now").waitFor();
+      await page.getByRole("alert").getByText("The provider is not available right now").waitFor();
 
       await page.getByRole("button", { name: "Sign out" }).click();
       await signInAs(page, await aUser(api.deps));
