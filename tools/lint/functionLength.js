@@ -6,7 +6,9 @@ export const functionLength = {
   meta: {
     type: "suggestion",
     schema: [{ type: "object", properties: { max: { type: "integer" } } }],
-    messages: { long: "{{name}} has {{lines}} lines of its own; {{max}} fit a screen. Name a step of it." },
+    messages: {
+      long: "{{name}} has {{lines}} lines without nested functions; the limit is {{max}}. Extract a step.",
+    },
   },
   create(context) {
     const [{ max }] = context.options;

@@ -269,13 +269,13 @@ function filterOf(search: string | undefined, tag: string | undefined): Filter |
 }
 
 function searchFilter(search: string, n: number): Filter {
-  // Lower case has another sigma at a word's end, and a term may end where the name's word goes on:
-  // `search_text` has names with this one throughout.
+  // Greek has a different lower-case sigma at the end of a word, and a search term may end in the middle of a
+  // word of the name. `search_text` therefore uses this sigma everywhere.
   const term = search.replace(/[Σς]/g, "σ");
   const pattern = `%${escapeLike(term)}%`;
   if (Array.from(term).length < trigramLength) {
-    // Faster than strpos for so little; in a collation of its own, because the trigram index would be read
-    // whole for it.
+    // LIKE is faster than strpos for short terms. The explicit collation keeps Postgres from scanning the
+    // whole trigram index.
     const walked = `g.search_text COLLATE "C" LIKE ${folded(`$${n}`)}`;
     return { name: "short", found: walked, isIndexed: false, walked, values: [pattern] };
   }

@@ -97,7 +97,7 @@ loadBalancerSourceRanges: {{- toYaml . | nindent 2 }}
 {{- end }}
 
 {{/*
-Volumes and mounts that the values of a workload add to its own. Where it has none of its own, the field is there with theirs alone:
+Extra volumes and mounts from the values of a workload. A workload without volumes uses these variants, which include the field name:
 `joypod.onlyExtraVolumes` and `joypod.onlyExtraVolumeMounts`.
 */}}
 {{- define "joypod.extraVolumes" -}}

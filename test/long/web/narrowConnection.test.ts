@@ -13,7 +13,7 @@ interface Stored {
 
 // The limited path runs in this process: on a busy machine it loses so much that the test is interrupted.
 describe("the connection test on a narrow path", function () {
-  this.timeout(150_000);
+  this.timeout(120_000);
 
   it("measures a low bandwidth and a long round trip", async () => {
     await using cleanup = new AsyncDisposableStack();
@@ -28,11 +28,12 @@ describe("the connection test on a narrow path", function () {
     responder.way.limit(2_000, 40);
     const region = page.getByRole("region", { name: "Your connection" });
     await region.getByRole("button", { name: /^Test my connection/ }).click();
-    await region.getByText("Tested just now").waitFor({ timeout: 60_000 });
+    await region.getByText("Tested just now").waitFor({ timeout: 25_000 });
     const { direct } = await page.evaluate<Stored>(
       "JSON.parse(localStorage.getItem('joypod.connectionTest'))",
     );
-    expect(direct.figures?.bandwidthKbps).to.be.above(0).and.at.most(2_200);
-    expect(direct.figures?.roundTripMs).to.be.at.least(40);
+    expect(direct.figures?.bandwidthKbps).to.be.within(1_000, 2_200);
+    expect(direct.figures?.roundTripMs).to.be.within(40, 120);
+    await region.getByRole("status").getByText("less sharp picture").waitFor();
   });
 });

@@ -179,7 +179,7 @@ export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number)
       WITH look AS (
         UPDATE idle_sweeps SET swept_at = now() FROM (SELECT id, swept_at FROM idle_sweeps FOR UPDATE) last WHERE idle_sweeps.id = last.id
         RETURNING extract(epoch FROM now() - last.swept_at)::float8 AS gap
-      ), begun_anew AS (
+      ), restarted AS (
         UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
         WHERE status = 'running' AND (SELECT gap > $1 FROM look)
       )

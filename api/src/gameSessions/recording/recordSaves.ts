@@ -143,7 +143,7 @@ export async function adoptNewestSave(
   const { unpackedBytes, ...digest } = await saveObjects
     .inspect(newest.key, limits.save.packedBytes)
     .catch((cause: unknown) => {
-      throw unavailable(`The save ${newest.key} cannot be read just now.`, cause);
+      throw unavailable(`The save ${newest.key} cannot be read right now.`, cause);
     });
   const { generation, sequence, storedAt } = newest;
   const save = {

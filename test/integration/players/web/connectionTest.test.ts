@@ -9,8 +9,7 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { TestResponder } from "#test/support/session/testResponder.ts";
 
-/** The test takes up to half a minute, and longer on a busy machine. */
-const testMs = 60_000;
+const testMs = 25_000;
 const limitKbps = 6_000;
 
 /**
@@ -40,7 +39,7 @@ interface Stored {
 }
 
 describe("the connection test", function () {
-  this.timeout(150_000);
+  this.timeout(60_000);
   let responder: TestResponder;
   let api: TestApi;
   let browser: Browser;
