@@ -2,6 +2,7 @@ import type { Client, WindowEvent } from "x11";
 import {
   type Atoms,
   atomType,
+  maxProtocols,
   parseWords,
   windowType,
   type SetProperty,
@@ -14,8 +15,6 @@ const none = 0;
 const pointerRoot = 1;
 /** WM_HINTS flag: the hints contain the input field. */
 const inputHint = 1;
-/** Maximum number of protocols read per window; toolkits list three or four. */
-const maxProtocols = 64;
 
 export interface WindowFocusDeps {
   connection: {

@@ -11,6 +11,8 @@ import {
   windowType,
   type SetProperty,
   isFromServer,
+  maxProtocols,
+  parseWords,
   promised,
   type XConnection,
 } from "./xConnection.ts";
@@ -37,6 +39,7 @@ const noIcon = 0;
  */
 const maxWindows = 256;
 const maxLoggedWindows = 64;
+const currentTime = 0;
 
 interface WindowManagerOptions {
   connection: XConnection;
@@ -47,6 +50,12 @@ interface WindowManagerOptions {
 export interface WindowManager {
   /** Returns whether the game has ever opened a window. */
   hasWindow(): boolean;
+  /**
+   * Asks every window to close, the topmost first, as a click on its close button does (WM_DELETE_WINDOW).
+   * Resolves to the number of windows that were asked; windows without that protocol are not. Waits for the
+   * display's replies, which a game can withhold, so callers need a deadline.
+   */
+  closeAll(): Promise<number>;
 }
 
 /**
@@ -177,7 +186,13 @@ export async function startWindowManager({
     fitScreen();
   });
   await manageExisting(connection, manage);
-  return { hasWindow: () => opened > 0 };
+  return {
+    hasWindow: () => opened > 0,
+    closeAll: async () => {
+      const asked = await Promise.all(stack.topDown().map((window) => askToClose(connection, atoms, window)));
+      return asked.filter((isAsked) => isAsked).length;
+    },
+  };
 }
 
 /**
@@ -222,6 +237,19 @@ async function announceManager(
   });
   await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Its reply means that the server has processed all of the above.
   return check;
+}
+
+/** Asks the window to close. Resolves to false for a window that is gone or does not support the request. */
+function askToClose({ client }: XConnection, atoms: Atoms, window: number): Promise<boolean> {
+  const { WM_PROTOCOLS, WM_DELETE_WINDOW } = atoms;
+  return new Promise((resolve) => {
+    client.GetProperty(0, window, WM_PROTOCOLS, atomType, 0, maxProtocols, (error, property) => {
+      const isSupported = !error && parseWords(property.data).includes(WM_DELETE_WINDOW);
+      if (isSupported)
+        client.SendClientMessage(window, window, WM_PROTOCOLS, 32, [WM_DELETE_WINDOW, currentTime], 0);
+      resolve(isSupported);
+    });
+  });
 }
 
 /** Returns whether the event reports a new size of the window. */

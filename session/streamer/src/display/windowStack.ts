@@ -5,6 +5,8 @@ export interface WindowStack {
   windows(): number[];
   /** Returns the topmost window; undefined when the stack is empty. */
   top(): number | undefined;
+  /** Returns the windows in stacking order, the topmost first. */
+  topDown(): number[];
   has(window: number): boolean;
   isDialog(window: number): boolean;
   /** Adds a window on top. A window that is already in the stack keeps its position. */
@@ -26,6 +28,7 @@ export function createWindowStack(): WindowStack {
     size: () => owners.size,
     windows: () => [...owners.keys()],
     top: () => order.at(-1),
+    topDown: () => [...order].reverse(),
     has: (window) => owners.has(window),
     isDialog: (window) => owners.get(window) !== undefined,
     add(window, owner) {

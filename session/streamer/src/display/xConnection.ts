@@ -74,6 +74,7 @@ const names = [
   "WM_TRANSIENT_FOR",
   "WM_PROTOCOLS",
   "WM_TAKE_FOCUS",
+  "WM_DELETE_WINDOW",
   "WM_HINTS",
 ] as const;
 
@@ -94,6 +95,9 @@ export async function internAtoms(client: Client): Promise<Atoms> {
 export const atomType = 4;
 export const cardinalType = 6;
 export const windowType = 33;
+
+/** Maximum number of protocols read per window; toolkits list three or four. */
+export const maxProtocols = 64;
 
 const replaceProperty = 0;
 

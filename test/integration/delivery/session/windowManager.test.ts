@@ -341,6 +341,22 @@ describe("the display under a hostile game", function () {
     for (const window of [owner, dialog, other]) game.DestroyWindow(window);
   });
 
+  it("asks all windows to close that support it, the topmost first", async () => {
+    const [protocols, deleteWindow] = [await atom("WM_PROTOCOLS"), await atom("WM_DELETE_WINDOW")];
+    const opened = [openWindow(), openWindow(), openWindow()];
+    for (const window of opened.slice(0, 2))
+      game.ChangeProperty(replaceProperty, window, protocols, atomType, 32, words(deleteWindow));
+    await awaitFocus(opened[2]!, "the last window");
+    expect(await windows.closeAll()).to.equal(2);
+    await settle();
+    const asked = events.filter(
+      ({ name, message_type: type, data }) =>
+        name === "ClientMessage" && type === protocols && data?.[0] === deleteWindow,
+    );
+    expect(asked.map(({ wid }) => wid)).to.deep.equal([opened[1], opened[0]]);
+    for (const window of opened) game.DestroyWindow(window);
+  });
+
   it("fills the screen in the size that a game gives it, and takes no client's word for another", async () => {
     const [small, claimed] = [
       { width: 320, height: 240 },
