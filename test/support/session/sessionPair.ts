@@ -266,7 +266,7 @@ const gameEnvironment = {
   PULSE_COOKIE: "/tmp/pulse-cookie",
   LIBGL_ALWAYS_SOFTWARE: "1",
   LP_NUM_THREADS: "1",
-  LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
+  LD_PRELOAD: "/usr/local/lib/joypod/shim.so",
   JOYPOD_GAMEPAD: "/run/session/pad0",
   SDL_JOYSTICK_DEVICE: "/run/session/pad0",
   GAME_GRACE_SECONDS: "3",

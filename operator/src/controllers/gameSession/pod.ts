@@ -293,7 +293,7 @@ const gameEnvironment = {
   GAME_REPORT_DIR: podPaths.gameReport,
   JOYPOD_GAMEPAD: gamepad,
   SDL_JOYSTICK_DEVICE: gamepad,
-  LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
+  LD_PRELOAD: "/usr/local/lib/joypod/shim.so",
 };
 
 /** The software renderer gets one thread. More threads would take CPU time from the encoder. */

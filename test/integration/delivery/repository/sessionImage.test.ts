@@ -18,7 +18,7 @@ describe("the session image's programs in C", () => {
   const supervisor = readdirSync(join(repositoryRoot, folder, "supervisor"))
     .map((name) => text(`${folder}/supervisor/${name}`))
     .join("\n");
-  const gamepad = text(`${folder}/gamepad/gamepad.c`);
+  const gamepad = text(`${folder}/shim/gamepad.c`);
   const capture = text(`${folder}/capture/displaysrc.c`);
   const readme = text(`${folder}/README.md`);
 

@@ -273,7 +273,7 @@ describe("buildPod", () => {
     });
   });
 
-  it("starts the launcher once the saves exist, with the engine's folder, the saves as home and the gamepad shim", () => {
+  it("starts the launcher once the saves exist, with the engine's folder, the saves as home and the shim", () => {
     const { game } = podOf();
     expect(game.args).to.deep.equal(["/game/run.sh"]);
     expect(environmentOf(game)).to.include({
@@ -283,7 +283,7 @@ describe("buildPod", () => {
       LIBGL_ALWAYS_SOFTWARE: "1",
       JOYPOD_GAMEPAD: "/run/session/pad0",
       SDL_JOYSTICK_DEVICE: "/run/session/pad0",
-      LD_PRELOAD: "/usr/local/lib/joypod/gamepad.so",
+      LD_PRELOAD: "/usr/local/lib/joypod/shim.so",
     });
     expect(game.resources).to.deep.equal({
       requests: { cpu: "500m", memory: "805306368" },

@@ -1,17 +1,17 @@
 /*
- * LD_PRELOAD shim: a gamepad for games in a container without /dev/input and without privileges.
+ * A gamepad for games in a container without /dev/input and without privileges.
  *
- * Opening the path in JOYPOD_GAMEPAD connects to the streamer's Unix socket at that path. The shim answers
- * evdev ioctls on it like a wired Xbox 360 pad, and read() returns the `struct input_event` records that the
+ * Opening the path in JOYPOD_GAMEPAD connects to the streamer's Unix socket at that path. It answers
+ * evdev ioctls like a wired Xbox 360 pad, and read() returns the `struct input_event` records that the
  * streamer writes. SDL 2 looks for the pad at SDL_JOYSTICK_DEVICE, so both variables name the same path.
  * Other input libraries scan /dev/input and find none.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include "gamepad.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/input.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MAX_FDS = 4096, STICK = 32767, TRIGGER = 255 };
+#include "descriptors.h"
+
+enum { STICK = 32767, TRIGGER = 255 };
 
 static const char name[] = "Microsoft X-Box 360 pad";
 static const struct input_id identity = {BUS_USB, 0x045e, 0x028e, 0x0114};
@@ -29,14 +31,12 @@ static const unsigned short buttons[] = {
 };
 static const unsigned short axes[] = {ABS_X, ABS_Y, ABS_Z, ABS_RX, ABS_RY, ABS_RZ, ABS_HAT0X, ABS_HAT0Y};
 
-static bool isPad[MAX_FDS]; /* by file descriptor */
-
-static bool isPadPath(const char *path) {
+bool isGamepadPath(const char *path) {
   const char *pad = getenv("JOYPOD_GAMEPAD");
   return path && pad && *pad && strcmp(path, pad) == 0;
 }
 
-static int connectPad(const char *path, int flags) {
+int openGamepad(const char *path, int flags) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) {
     errno = ENAMETOOLONG;
@@ -45,49 +45,17 @@ static int connectPad(const char *path, int flags) {
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  if (fd >= MAX_FDS || connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
+  if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
     close(fd);
     errno = ENODEV;
     return -1;
   }
   if (flags & O_NONBLOCK) fcntl(fd, F_SETFL, O_NONBLOCK);
-  isPad[fd] = true;
+  rememberDescriptor(fd, GAMEPAD, NULL, 0);
   return fd;
 }
 
-/* A game's build flags decide which of these names it calls. Each overrides the C library's. */
-#define OPEN_WITH_MODE(function)                                                                             \
-  int function(const char *path, int flags, ...) {                                                           \
-    static int (*real)(const char *, int, ...);                                                              \
-    if (isPadPath(path)) return connectPad(path, flags);                                                     \
-    if (!real) real = dlsym(RTLD_NEXT, #function);                                                           \
-    mode_t mode = 0;                                                                                         \
-    if (flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {                                                    \
-      va_list rest;                                                                                          \
-      va_start(rest, flags);                                                                                 \
-      mode = va_arg(rest, mode_t);                                                                           \
-      va_end(rest);                                                                                          \
-    }                                                                                                        \
-    return real(path, flags, mode);                                                                          \
-  }
-#define OPEN_WITHOUT_MODE(function)                                                                          \
-  int function(const char *path, int flags) {                                                                \
-    static int (*real)(const char *, int);                                                                   \
-    if (isPadPath(path)) return connectPad(path, flags);                                                     \
-    if (!real) real = dlsym(RTLD_NEXT, #function);                                                           \
-    return real(path, flags);                                                                                \
-  }
-OPEN_WITH_MODE(open)
-OPEN_WITH_MODE(open64)
-OPEN_WITHOUT_MODE(__open_2)
-OPEN_WITHOUT_MODE(__open64_2)
-
-int close(int fd) {
-  static int (*real)(int);
-  if (!real) real = dlsym(RTLD_NEXT, "close");
-  if (fd >= 0 && fd < MAX_FDS) isPad[fd] = false;
-  return real(fd);
-}
+bool isGamepad(int fd) { return stateOf(fd, GAMEPAD) != NULL; }
 
 /* Copies as much as fits and zeroes the rest, as the kernel does. Returns the number of bytes copied. */
 static int copyOut(void *to, size_t room, const void *from, size_t length) {
@@ -119,7 +87,7 @@ static int copyAxis(int axis, void *to) {
   return 0;
 }
 
-static int handleRequest(unsigned long request, void *to) {
+int controlGamepad(unsigned long request, void *to) {
   size_t room = _IOC_SIZE(request);
   unsigned number = _IOC_NR(request);
   static const int version = EV_VERSION;
@@ -143,15 +111,4 @@ static int handleRequest(unsigned long request, void *to) {
     return copyAxis((int)(number - _IOC_NR(EVIOCGABS(0))), to);
   errno = EINVAL; /* no force feedback, no key maps */
   return -1;
-}
-
-int ioctl(int fd, unsigned long request, ...) {
-  static int (*real)(int, unsigned long, ...);
-  va_list rest;
-  va_start(rest, request);
-  void *argument = va_arg(rest, void *);
-  va_end(rest);
-  if (fd >= 0 && fd < MAX_FDS && isPad[fd]) return handleRequest(request, argument);
-  if (!real) real = dlsym(RTLD_NEXT, "ioctl");
-  return real(fd, request, argument);
 }
