@@ -15,7 +15,7 @@ export interface TarEntrySpec {
   magic?: string;
   prefix?: string;
   /** Encoding of size and time. Default: octal digits. */
-  numbers?: "octal" | "spaces" | "base256";
+  numbers?: "octal" | "spaces" | "base256" | "empty";
   /** Encoding of the checksum. Default: six digits, NUL and a space. */
   checksum?: "usual" | "spaces" | "digits";
   /** Padding of the last block. Default: zeros. */
@@ -63,7 +63,8 @@ export function tarEntry({
   return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512, paddingByte)]);
 }
 
-function writeNumber(field: Buffer, value: number, way: "octal" | "spaces" | "base256"): void {
+function writeNumber(field: Buffer, value: number, way: "octal" | "spaces" | "base256" | "empty"): void {
+  if (way === "empty") return;
   if (way === "base256") {
     field.fill(value < 0 ? 0xff : 0);
     field.writeBigInt64BE(BigInt(value), field.length - 8);

@@ -19,7 +19,7 @@ export interface ArchiveBody {
 }
 
 /** The body with whether the client has been asked to send it. */
-interface OpenableBody extends ArchiveBody {
+export interface OpenableBody extends ArchiveBody {
   readonly isOpen: boolean;
 }
 

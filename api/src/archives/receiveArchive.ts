@@ -100,11 +100,14 @@ export async function receiveArchive({
  */
 export function toReceptionError(error: unknown, maxBytes: number): unknown {
   if (error instanceof ArchiveRefused) {
-    const details =
-      error.entry === undefined
-        ? {}
-        : { details: [{ path: error.entry.slice(0, 256), message: error.message }] };
-    return new DomainError("invalid_archive", { message: error.message, cause: error, ...details });
+    const details = error.refusals.flatMap(({ entry, message }) =>
+      entry === undefined ? [] : [{ path: entry.slice(0, 256), message }],
+    );
+    return new DomainError("invalid_archive", {
+      message: error.message,
+      cause: error,
+      ...(details.length === 0 ? {} : { details }),
+    });
   }
   if (error instanceof ArchiveTooLarge)
     return new DomainError("payload_too_large", {

@@ -39,7 +39,13 @@ import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
 import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
 import { clientGoneSignal } from "../http/body.ts";
-import { archiveBodyOf, archiveTooLarge, archiveTypes, countUpload } from "../archives/archiveBody.ts";
+import {
+  archiveBodyOf,
+  archiveTooLarge,
+  archiveTypes,
+  countUpload,
+  type OpenableBody,
+} from "../archives/archiveBody.ts";
 import { formatSha256Digest } from "../archives/contentDigest.ts";
 
 /** Dependencies of these routes. */
@@ -144,7 +150,8 @@ const upload = route({
     "The new archive replaces the old one immediately. Running sessions keep theirs. " +
     "An archive is sent as a whole: an interrupted upload cannot be resumed. " +
     "Each replica receives four archives of a partner at a time; further uploads wait up to some seconds. " +
-    "A failed upload changes nothing but counts against the rate limit, unless it is refused with `Retry-After` before it begins.",
+    "A failed upload changes nothing but counts against the rate limit, unless it is refused with `Retry-After` before it begins, " +
+    "or with `invalid_archive` and this happened less than three times as often as uploads are allowed.",
   innerLimits: ["upload"],
   headers: ["Content-Digest", "Repr-Digest", "If-Match"],
   rawBody: {
@@ -180,8 +187,7 @@ const upload = route({
         }),
       ({ sizeBytes }) => sizeBytes,
     ).catch(async (error: unknown) => {
-      // Nothing was read. A client that follows Retry-After must not run out of uploads.
-      if (!body.isOpen && error instanceof DomainError && error.retryAfterSeconds !== undefined)
+      if (error instanceof DomainError && (await isUncounted(error, body, deps, partner)))
         await refundRateLimit(ctx, "upload");
       throw error instanceof DomainError && error.code === "payload_too_large"
         ? archiveTooLarge(uploadMaxBytes)
@@ -255,6 +261,21 @@ export const partnerRoutes: readonly Route<GamesDeps>[] = [
   remove,
   restore,
 ];
+
+/** Returns whether a failed upload does not count against the partner's uploads. */
+async function isUncounted(
+  error: DomainError,
+  body: Pick<OpenableBody, "isOpen">,
+  { rateLimits }: GamesDeps,
+  partner: PartnerPrincipal,
+): Promise<boolean> {
+  // Nothing was read. A client that follows Retry-After must not run out of uploads.
+  if (!body.isOpen) return error.retryAfterSeconds !== undefined;
+  // A partner finds out by trying how to pack a game. The work is still bounded.
+  return (
+    error.code === "invalid_archive" && (await rateLimits.consume("refusedUpload", partner.id)).isAllowed
+  );
+}
 
 async function findGame(
   { postgres }: { postgres: Postgres },

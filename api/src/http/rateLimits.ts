@@ -44,6 +44,10 @@ export function policiesOf(config: RateLimitConfig) {
     pictureUpload: { points: partner.picturesPerHour, windowSeconds: 3600 },
     unknownKeys: minute(partner.unknownKeysPerIpPerMinute),
     upload: { points: config.partner.uploadsPerHour, windowSeconds: 3600 },
+    refusedUpload: {
+      points: partner.refusedUploadsFactor * config.partner.uploadsPerHour,
+      windowSeconds: 3600,
+    },
   } satisfies Record<string, RateLimitPolicy>;
 }
 

@@ -29,9 +29,14 @@ export interface TreeWriter extends ArchiveSink {
   abandon(): Promise<void>;
 }
 
+/** Bytes of a file, or a number of zeros that are left as a hole. */
+type Piece = Buffer | number;
+
 interface PendingFile {
   entry: ArchiveEntry;
-  pieces: Buffer[];
+  pieces: Piece[];
+  /** Where the next piece is written. */
+  position: number;
   /** The first bytes of the file, as far as they have arrived. */
   head: Buffer;
   handle: FileHandle | undefined;
@@ -86,6 +91,7 @@ export function createTreeWriter(
     current = {
       entry: taken,
       pieces: [],
+      position: 0,
       head: Buffer.alloc(0),
       handle: undefined,
       isComplete: false,
@@ -100,6 +106,12 @@ export function createTreeWriter(
     // Copied, because the pieces' memory is reused.
     if (current.head.length < headBytes)
       current.head = Buffer.concat([current.head, bytes.subarray(0, headBytes - current.head.length)]);
+  }
+
+  function hole(bytes: number): void {
+    if (current === undefined) return;
+    current.pieces.push(bytes);
+    if (current.head.length < headBytes) current.head = Buffer.alloc(headBytes);
   }
 
   function endEntry(): void {
@@ -126,7 +138,7 @@ export function createTreeWriter(
     return work.finally(() => writing.delete(work));
   }
 
-  async function write(file: PendingFile, pieces: Buffer[], isComplete: boolean): Promise<void> {
+  async function write(file: PendingFile, pieces: Piece[], isComplete: boolean): Promise<void> {
     const { entry } = file;
     const { path, isExecutable } = entry;
     const handle = (file.handle ??= await open(
@@ -136,10 +148,13 @@ export function createTreeWriter(
     ));
     openHandles.add(handle);
     for (const piece of pieces) {
-      await writeWhole(handle, piece);
-      onWritten?.(piece.length);
+      const bytes = typeof piece === "number" ? piece : piece.length;
+      if (typeof piece !== "number") await writeWhole(handle, piece, file.position);
+      file.position += bytes;
+      onWritten?.(bytes);
     }
     if (!isComplete) return;
+    if (typeof pieces.at(-1) === "number") await handle.truncate(entry.size);
     if (!isExecutable && isProgram(file.head)) await handle.chmod(style.executableMode);
     const time = Math.min(entry.mtimeSeconds, lastSecond);
     await handle.utimes(time, time);
@@ -167,12 +182,12 @@ export function createTreeWriter(
     await Promise.allSettled([...openHandles].map((handle) => handle.close()));
   }
 
-  return { entry, data, endEntry, flush, finish, abandon };
+  return { entry, data, hole, endEntry, flush, finish, abandon };
 }
 
-async function writeWhole(handle: FileHandle, piece: Buffer): Promise<void> {
-  let rest = piece;
-  while (rest.length > 0) rest = rest.subarray((await handle.write(rest)).bytesWritten);
+async function writeWhole(handle: FileHandle, piece: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < piece.length;)
+    done += (await handle.write(piece, done, piece.length - done, position + done)).bytesWritten;
 }
 
 /**

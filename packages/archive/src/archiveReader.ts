@@ -6,6 +6,8 @@ import { createTarReader } from "./tarReader.ts";
 export interface ArchiveSink {
   entry?(entry: ArchiveEntry): void;
   data?(bytes: Buffer): void;
+  /** The next bytes of the entry are zeros that the archive does not store. A sink with `data` needs it. */
+  hole?(bytes: number): void;
   endEntry?(): void;
 }
 
@@ -34,16 +36,25 @@ export function createArchiveReader(
 ): ArchiveReader {
   const inspector = createArchiveInspector(rules, packedTotal);
   let isPassed = false;
-  let written = 0;
+  let packed = 0;
+  /** Bytes of the archive, and of the holes in its files so far. */
+  let unpacked = 0;
   const tar = createTarReader({
     extended: (type, bytes) => inspector.extended(type, bytes),
     record: () => inspector.record(),
     entry(header) {
+      unpacked += Math.max(0, header.size - header.storedBytes);
+      inspector.progress(packed, unpacked);
       const entry = inspector.entry(header);
       isPassed = entry !== undefined;
       if (entry !== undefined) sink.entry?.(entry);
     },
-    data: (bytes) => sink.data?.(bytes),
+    data(bytes) {
+      if (isPassed) sink.data?.(bytes);
+    },
+    hole(bytes) {
+      if (isPassed) sink.hole?.(bytes);
+    },
     endEntry() {
       if (isPassed) sink.endEntry?.();
     },
@@ -52,14 +63,25 @@ export function createArchiveReader(
     get names() {
       return inspector.names;
     },
-    write(bytes, packedBytes) {
-      written += bytes.length;
-      inspector.progress(packedBytes, written);
-      tar.write(bytes);
-    },
-    finish() {
-      tar.finish();
-      return inspector.finish();
-    },
+    write: (bytes, packedBytes) =>
+      orRefuse(() => {
+        packed = packedBytes;
+        unpacked += bytes.length;
+        inspector.progress(packed, unpacked);
+        tar.write(bytes);
+      }),
+    finish: () =>
+      orRefuse(() => {
+        tar.finish();
+        return inspector.finish();
+      }),
   };
+
+  function orRefuse<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw inspector.errorFor(error);
+    }
+  }
 }

@@ -28,6 +28,11 @@ export interface ArchiveRules {
   names: "portable" | "posix";
   /** Whether `createHeaderBounds` limits headers that add neither a name nor file content. */
   headers: "bounded" | "unbounded";
+  /**
+   * `all`: the archive is read to its end to list every entry that violates a rule. `first`: the first one
+   * ends it.
+   */
+  refusals: "all" | "first";
   /** Name of a non-empty file that is required at the root. */
   launcher?: string | undefined;
   /** Name of a directory that is required at the root. */
@@ -39,7 +44,7 @@ export function gameArchiveRules(game: {
   launcher?: string | undefined;
   engineDir?: string | undefined;
 }): ArchiveRules {
-  return { limits: limits.archive, names: "portable", headers: "bounded", ...game };
+  return { limits: limits.archive, names: "portable", headers: "bounded", refusals: "all", ...game };
 }
 
 /**
@@ -51,6 +56,7 @@ export const acceptedArchiveRules: ArchiveRules = {
   limits: { ...limits.archive, pathsBytes: pathsBytesOf(limits.archive) },
   names: "portable",
   headers: "unbounded",
+  refusals: "first",
 };
 
 /**
@@ -68,6 +74,7 @@ export const saveArchiveRules: ArchiveRules = {
   },
   names: "posix",
   headers: "bounded",
+  refusals: "first",
 };
 
 /**
@@ -87,9 +94,21 @@ export class ArchiveRefused extends Error {
   readonly rule: string;
   /** Path of the entry as far as it could be read; undefined if the violation concerns the whole archive. */
   readonly entry: string | undefined;
+  /** The entry or the folder above it that violates the rule, once for all entries in that folder. */
+  readonly place: string | undefined;
+  /** All violations, as far as they are listed; otherwise only this one. */
+  readonly refusals: readonly ArchiveRefused[];
 
-  constructor(rule: string, options: { entry?: string | undefined; cause?: unknown } = {}) {
-    const { entry, cause } = options;
+  constructor(
+    rule: string,
+    options: {
+      entry?: string | undefined;
+      place?: string | undefined;
+      cause?: unknown;
+      refusals?: readonly ArchiveRefused[];
+    } = {},
+  ) {
+    const { entry, place, cause, refusals } = options;
     super(
       entry === undefined ? `The archive ${rule}.` : `The archive's entry ${quoteEntry(entry)} ${rule}.`,
       { cause },
@@ -97,7 +116,48 @@ export class ArchiveRefused extends Error {
     this.name = "ArchiveRefused";
     this.rule = rule;
     this.entry = entry;
+    this.place = place ?? entry;
+    this.refusals = refusals ?? [this];
   }
+}
+
+/** Number of violations that an error lists. */
+const listedRefusals = 20;
+/** Number of violations after which the rest of an archive is not read. */
+const maxRefusals = 1000;
+
+/** The violations of an archive that is read to its end. */
+export interface RefusalList {
+  /** Adds a violation, once per place. Throws all as one error when there are too many. */
+  add(refusal: ArchiveRefused): void;
+  /** Throws the violations so far as one error, if there are any. */
+  throwAny(): void;
+}
+
+export function createRefusalList(): RefusalList {
+  const known = new Set<string>();
+  const listed: ArchiveRefused[] = [];
+
+  function throwAny(): void {
+    const [first] = listed;
+    if (first === undefined) return;
+    if (known.size === 1) throw first;
+    const more = known.size - listed.length;
+    const rules = listed.map(({ place, rule }) =>
+      place === undefined ? rule : `${quoteEntry(place)} ${rule}`,
+    );
+    if (more > 0) rules.push(`and ${more} more${known.size > maxRefusals ? ", or even more" : ""}`);
+    throw new ArchiveRefused(`breaks the rules in several places: ${rules.join("; ")}`, { refusals: listed });
+  }
+
+  return {
+    add(refusal) {
+      known.add(`${refusal.place ?? ""}\0${refusal.rule}`);
+      if (known.size > listed.length && listed.length < listedRefusals) listed.push(refusal);
+      if (known.size > maxRefusals) throwAny();
+    },
+    throwAny,
+  };
 }
 
 /**

@@ -85,7 +85,8 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
     let added = 0;
     for (const [index, name] of components.entries()) {
       const isLast = index === components.length - 1;
-      const { node, isNew } = childOf(parent, name, !isLast || isDirectory, entry);
+      const place = components.slice(0, index + 1).join("/");
+      const { node, isNew } = childOf(parent, name, !isLast || isDirectory, { entry, place });
       added += isNew ? 1 : 0;
       if (isLast) list(node, isNew, isDirectory, entry);
       parent = node;
@@ -97,9 +98,9 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
     parent: TreeNode,
     name: string,
     isDirectory: boolean,
-    entry: string,
+    where: { entry: string; place: string },
   ): { node: TreeNode; isNew: boolean } {
-    if (!parent.isDirectory) throw new ArchiveRefused("is below a file", { entry });
+    if (!parent.isDirectory) throw new ArchiveRefused("is below a file", where);
     const kept = keptOf(name);
     const folded = foldOf(name);
     // Most names are equal to their folded form, and then share one string.
@@ -107,9 +108,7 @@ export function createEntryTree(names: ArchiveRules["names"]): EntryTree {
     const known = parent.children?.get(key);
     if (known !== undefined) {
       if (known.name !== kept)
-        throw new ArchiveRefused(`differs only by case from ${JSON.stringify(nameOf(known.name))}`, {
-          entry,
-        });
+        throw new ArchiveRefused(`differs only by case from ${JSON.stringify(nameOf(known.name))}`, where);
       return { node: known, isNew: false };
     }
     const node: TreeNode = { name: kept, isDirectory, isListed: false };

@@ -1,4 +1,5 @@
 import { ArchiveRefused } from "./archiveRules.ts";
+import { addSparseRecord, type SparseRecords } from "./sparse.ts";
 import { decodeUtf8 } from "./tarHeader.ts";
 
 /** The fields of the next entry that an extended header overrides. */
@@ -6,23 +7,24 @@ export interface PaxOverrides {
   path?: string;
   size?: number;
   mtimeSeconds?: number;
+  sparse?: SparseRecords;
 }
 
 /** Called before each record is read. May throw. */
 export type OnRecord = () => void;
 
-/**
- * Returns the overrides in an extended header. Throws ArchiveRefused for damaged records and sparse files.
- */
+/** Returns the overrides in an extended header. Throws ArchiveRefused for damaged records. */
 export function parsePaxRecords(body: Buffer, onRecord: OnRecord): PaxOverrides {
   const overrides: PaxOverrides = {};
   for (const [key, value] of records(body, onRecord)) {
     if (key === "path") overrides.path = decodeUtf8(value);
     else if (key === "size") overrides.size = wholeNumber(value.toString("latin1"));
     else if (key === "mtime") overrides.mtimeSeconds = seconds(value.toString("latin1"));
-    else if (key.startsWith("GNU.sparse"))
-      throw new ArchiveRefused("has a sparse file", { entry: overrides.path });
-    else if (key === "hdrcharset" && !value.toString("latin1").startsWith("ISO-IR 10646")) {
+    else if (key.startsWith("GNU.sparse.")) {
+      overrides.sparse ??= { map: [] };
+      if (key === "GNU.sparse.name") overrides.sparse.name = decodeUtf8(value);
+      else addSparseRecord(overrides.sparse, key, value.toString("latin1"));
+    } else if (key === "hdrcharset" && !isUtf8Charset(value.toString("latin1"))) {
       throw new ArchiveRefused("has names that are not declared as UTF-8");
     }
   }
@@ -39,6 +41,11 @@ export function checkGlobalPaxRecords(body: Buffer, onRecord: OnRecord): void {
       throw new ArchiveRefused(`has a global header that sets ${key}`);
     }
   }
+}
+
+/** bsdtar declares `BINARY` in the C locale. The names still have to be UTF-8. */
+function isUtf8Charset(charset: string): boolean {
+  return charset.startsWith("ISO-IR 10646") || charset === "BINARY";
 }
 
 /** Yields the records. Each is `<length> <key>=<value>\n`, with a length that includes itself. */

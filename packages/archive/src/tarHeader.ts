@@ -8,6 +8,8 @@ export interface RawTarHeader {
   mtimeSeconds: number;
   /** The type flag. NUL is returned as `0`. */
   type: string;
+  /** Whether it has GNU tar's magic instead of POSIX's. */
+  isGnu: boolean;
 }
 
 export const tarBlockBytes = 512;
@@ -31,7 +33,8 @@ export function parseTarHeader(block: Buffer): RawTarHeader {
   if (checksumOf(block) !== octal(block, 148, 8))
     throw new ArchiveRefused("is not a tar archive, or is damaged: a header's checksum is wrong");
   const magic = block.toString("latin1", 257, 265);
-  const isPosix = magic === "ustar\x0000";
+  // Some writers leave out the version, which says nothing.
+  const isPosix = magic.startsWith("ustar\0");
   if (!isPosix && magic !== "ustar  \0") throw new ArchiveRefused("is not a POSIX tar archive");
   const name = cString(block, 0, 100);
   // GNU tar stores times and offsets in the field where POSIX stores the name's prefix.
@@ -39,10 +42,11 @@ export function parseTarHeader(block: Buffer): RawTarHeader {
   const flag = block.toString("latin1", 156, 157);
   return {
     name: prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from("/"), name]),
-    size: number(block, 124, 12, "size"),
-    mode: number(block, 100, 8, "mode"),
+    size: numberField(block, 124, 12, "size"),
+    mode: numberField(block, 100, 8, "mode"),
     mtimeSeconds: time(block, 136, 12),
     type: flag === "\0" ? "0" : flag,
+    isGnu: !isPosix,
   };
 }
 
@@ -67,20 +71,29 @@ function cString(block: Buffer, start: number, length: number): Buffer {
   return Buffer.from(end < 0 ? field : field.subarray(0, end));
 }
 
-/** Parses octal digits, or GNU base-256 if the first bit is set. */
-function number(block: Buffer, start: number, length: number, what: string): number {
-  const value =
-    ((block[start] ?? 0) & 0x80) === 0 ? octal(block, start, length) : base256(block, start, length);
+/**
+ * Parses octal digits, or GNU base-256 if the first bit is set. An empty field is 0: .NET and Rust leave out
+ * the size and times of directories.
+ *
+ * @throws ArchiveRefused
+ */
+export function numberField(block: Buffer, start: number, length: number, what: string): number {
+  const value = parseNumber(block, start, length);
   if (value === undefined) throw new ArchiveRefused(`is damaged: a header's ${what} is not a number`);
   return value;
 }
 
+function parseNumber(block: Buffer, start: number, length: number): number | undefined {
+  if (((block[start] ?? 0) & 0x80) !== 0) return base256(block, start, length);
+  return isZeroBlock(block.subarray(start, start + length)) ? 0 : octal(block, start, length);
+}
+
 /**
- * Returns 0 for times before 1970, which GNU tar writes as negative base-256 numbers, because nothing depends
- * on them.
+ * Returns 0 for times before 1970, which writers encode in several ways, and for other times that are not
+ * numbers, because nothing depends on them.
  */
 function time(block: Buffer, start: number, length: number): number {
-  return block[start] === 0xff ? 0 : number(block, start, length, "time");
+  return parseNumber(block, start, length) ?? 0;
 }
 
 function octal(block: Buffer, start: number, length: number): number | undefined {

@@ -1,5 +1,13 @@
 import { ArchiveRefused } from "./archiveRules.ts";
 import { checkGlobalPaxRecords, parsePaxRecords, type PaxOverrides } from "./paxRecords.ts";
+import {
+  addOldSparseMap,
+  createSparseBody,
+  oldSparseSize,
+  toSparseFile,
+  type SparseBody,
+  type SparseFile,
+} from "./sparse.ts";
 import { decodeUtf8, isZeroBlock, parseTarHeader, tarBlockBytes, type RawTarHeader } from "./tarHeader.ts";
 
 /** An entry with its effective name and size. */
@@ -8,6 +16,8 @@ export interface TarEntry {
   /** Type flag: `0` for a file, `5` for a directory. The inspector rejects others. */
   type: string;
   size: number;
+  /** Bytes in the archive: fewer than `size` for a sparse file, apart from its map. */
+  storedBytes: number;
   mode: number;
   mtimeSeconds: number;
 }
@@ -26,6 +36,8 @@ export interface TarSink {
   record(): void;
   entry(entry: TarEntry): void;
   data(bytes: Buffer): void;
+  /** The next bytes of the entry are zeros that the archive does not store. */
+  hole(bytes: number): void;
   endEntry(): void;
 }
 
@@ -36,7 +48,8 @@ const maxTrailingBytes = 1024 * 1024;
 
 type Section =
   | { kind: "header" }
-  | { kind: "body" }
+  | { kind: "body"; sparse: SparseBody | undefined }
+  | { kind: "sparseMap"; raw: RawTarHeader; file: SparseFile & { map: number[] } }
   | { kind: "extended"; type: string; parts: Buffer[] }
   | { kind: "padding" }
   | { kind: "end" };
@@ -61,6 +74,11 @@ export function createTarReader(sink: TarSink): TarReader {
   let overrides: PaxOverrides = {};
   /** Types of the extended headers of the next entry. */
   let extended = "";
+  const sparseSink = {
+    data: (bytes: Buffer): void => sink.data(bytes),
+    hole: (bytes: number): void => sink.hole(bytes),
+    map: (bytes: number): void => sink.extended("S", bytes),
+  };
 
   function write(bytes: Buffer): void {
     let rest = bytes;
@@ -71,8 +89,10 @@ export function createTarReader(sink: TarSink): TarReader {
     switch (section.kind) {
       case "header":
         return readHeaderBytes(bytes);
+      case "sparseMap":
+        return readHeaderBytes(bytes);
       case "body":
-        return readBody(bytes);
+        return readBody(bytes, section);
       case "extended":
         return readExtended(bytes, section);
       case "padding":
@@ -88,7 +108,8 @@ export function createTarReader(sink: TarSink): TarReader {
     if (block.length === tarBlockBytes) {
       const whole = block;
       block = Buffer.alloc(0);
-      readHeader(whole);
+      if (section.kind === "sparseMap") continueSparseMap(whole, section);
+      else readHeader(whole);
     }
     return taken.length;
   }
@@ -102,7 +123,20 @@ export function createTarReader(sink: TarSink): TarReader {
     if (zeroBlocks > 0) throw new ArchiveRefused("continues after a block of zeros");
     const raw = parseTarHeader(header);
     if ("xgLK".includes(raw.type)) startExtended(raw);
-    else startEntry(raw);
+    else if (raw.type === "S" && raw.isGnu) startOldSparse(raw, header);
+    else startEntry(raw, overrides.sparse && toSparseFile(overrides.sparse));
+  }
+
+  /** GNU tar's old format, in which the map follows in the header and the blocks after it. */
+  function startOldSparse(raw: RawTarHeader, header: Buffer): void {
+    const file = { size: oldSparseSize(header), map: [] };
+    if (!addOldSparseMap(file.map, header, true)) startEntry({ ...raw, type: "0" }, file);
+    else section = { kind: "sparseMap", raw: { ...raw, type: "0" }, file };
+  }
+
+  function continueSparseMap(bytes: Buffer, { raw, file }: Section & { kind: "sparseMap" }): void {
+    sink.extended("S", tarBlockBytes);
+    if (!addOldSparseMap(file.map, bytes, false)) startEntry(raw, file);
   }
 
   function startExtended({ type, size }: RawTarHeader): void {
@@ -120,11 +154,13 @@ export function createTarReader(sink: TarSink): TarReader {
     if (size === 0) endExtended(type, Buffer.alloc(0));
   }
 
-  function startEntry(raw: RawTarHeader): void {
+  function startEntry(raw: RawTarHeader, file: SparseFile | undefined): void {
+    const storedBytes = overrides.size ?? raw.size;
     const entry = {
-      name: overrides.path ?? decodeUtf8(raw.name),
+      name: overrides.sparse?.name ?? overrides.path ?? decodeUtf8(raw.name),
       type: raw.type,
-      size: overrides.size ?? raw.size,
+      size: file?.size ?? storedBytes,
+      storedBytes,
       mode: raw.mode,
       mtimeSeconds: overrides.mtimeSeconds ?? raw.mtimeSeconds,
     };
@@ -132,9 +168,10 @@ export function createTarReader(sink: TarSink): TarReader {
     extended = "";
     sink.entry(entry);
     // The inspector let only files and directories pass, and directories have no bytes.
-    startBody(entry.size);
-    if (left === 0) endBody();
-    else section = { kind: "body" };
+    startBody(storedBytes);
+    const sparse = file && createSparseBody(file, entry.name, storedBytes, sparseSink);
+    section = { kind: "body", sparse };
+    if (left === 0) endBody(sparse);
   }
 
   function startBody(size: number): void {
@@ -142,15 +179,17 @@ export function createTarReader(sink: TarSink): TarReader {
     padding = (tarBlockBytes - (size % tarBlockBytes)) % tarBlockBytes;
   }
 
-  function readBody(bytes: Buffer): number {
+  function readBody(bytes: Buffer, { sparse }: Section & { kind: "body" }): number {
     const chunk = bytes.length <= left ? bytes : bytes.subarray(0, left);
-    sink.data(chunk);
+    if (sparse === undefined) sink.data(chunk);
+    else sparse.write(chunk);
     left -= chunk.length;
-    if (left === 0) endBody();
+    if (left === 0) endBody(sparse);
     return chunk.length;
   }
 
-  function endBody(): void {
+  function endBody(sparse: SparseBody | undefined): void {
+    sparse?.finish();
     sink.endEntry();
     section = { kind: padding === 0 ? "header" : "padding" };
   }

@@ -138,6 +138,8 @@ export const limits = {
   partner: {
     requestsPerMinute: 100,
     uploadsPerHour: 10,
+    /** Refused archives that do not count as uploads, as a multiple of the uploads per hour. */
+    refusedUploadsFactor: 3,
     picturesPerHour: 60,
     /** Requests with keys that do not exist or are no longer valid. */
     unknownKeysPerIpPerMinute: 30,

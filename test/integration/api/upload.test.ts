@@ -248,9 +248,15 @@ describe("PUT /api/partners/games/:slug/upload", function () {
   });
 
   it("allows ten uploads an hour per partner, including failed ones, whatever the key", async () => {
+    const archive = await anArchive();
+    const digest = `sha-256=:${Buffer.alloc(32).toString("base64")}:`;
     for (let count = 0; count < 10; count++)
-      expectErrorResponse(await fixture.upload(Buffer.from("no gzip")), 422, "invalid_archive");
-    const refused = await fixture.upload(await anArchive());
+      expectErrorResponse(
+        await fixture.upload(archive, { "content-digest": digest }),
+        400,
+        "checksum_mismatch",
+      );
+    const refused = await fixture.upload(archive);
     expectErrorResponse(refused, 429, "rate_limited");
     const { key, keyId, secretHash } = createPartnerKey();
     await fixture.api.deps.postgres.prisma.partnerKey.create({

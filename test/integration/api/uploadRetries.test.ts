@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { limits } from "#contracts/limits.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { anArchive } from "#test/support/fixtures/archives.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
@@ -26,9 +27,15 @@ describe("upload retries while another upload of the game is in progress", funct
     await fixture.uploaded(await anArchive());
   });
 
-  it("count against it if the archive is refused", async () => {
-    for (let count = 0; count < 2; count++)
-      expectErrorResponse(await fixture.upload(Buffer.from("no archive")), 422, "invalid_archive");
+  it("count against it only after several refused archives", async () => {
+    const refuse = async (left: number): Promise<void> => {
+      const response = await fixture.upload(Buffer.from("no archive"));
+      expectErrorResponse(response, 422, "invalid_archive");
+      expect(response.headers.get("ratelimit")).to.contain(`"upload";r=${left}`);
+    };
+    for (let count = 0; count < 2 * limits.partner.refusedUploadsFactor; count++) await refuse(2);
+    await refuse(1);
+    await refuse(0);
     expectErrorResponse(await fixture.upload(await anArchive()), 429, "rate_limited");
   });
 });

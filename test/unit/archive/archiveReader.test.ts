@@ -129,6 +129,12 @@ describe("createArchiveReader", () => {
     expect(times).to.deep.equal([0, 0]);
   });
 
+  it("reads empty numbers as 0, and refuses content without a size", () => {
+    expect(read(aTar([{ name: "a/", numbers: "empty" }, file("a/b")]))).to.deep.equal(["a", "a/b=x"]);
+    expect(read(aTar([{ ...file("a", ""), numbers: "empty" }]))).to.deep.equal(["a="]);
+    expect(rejectionOf(aTar([{ ...file("a"), numbers: "empty" }])).message).to.match(/checksum is wrong/);
+  });
+
   it("accepts the comment that git writes to a global header", () => {
     expect(read(aTar([paxHeader({ comment: "0123abcd" }, "g"), file("a")]))).to.deep.equal(["a=x"]);
   });
@@ -275,6 +281,40 @@ describe("createArchiveReader", () => {
       expect(error.entry).to.equal(entry);
     });
   }
+
+  it("lists all entries that break a rule, and a folder's spelling once", () => {
+    const error = rejectionOf(
+      aTar([
+        file("Data/a"),
+        file("data/b"),
+        { name: "link", type: "2", linkName: "/etc" },
+        file("data/c"),
+        file("README"),
+        file("readme"),
+        file("README"),
+      ]),
+    );
+    expect(error.message).to.equal(
+      "The archive breaks the rules in several places: " +
+        '"data" differs only by case from "Data"; ' +
+        '"link" is a symbolic link (tar --dereference stores what it points to); ' +
+        '"readme" differs only by case from "README"; "README" exists twice.',
+    );
+    expect(error.refusals.map(({ entry }) => entry)).to.deep.equal(["data/b", "link", "readme", "README"]);
+    const many = Array.from({ length: 300 }, (_, at) => [file(`a${at}`), file(`A${at}`)]).flat();
+    const { message, refusals } = rejectionOf(aTar(many));
+    expect(refusals).to.have.length(20);
+    expect(message).to.match(/"A19" differs only by case from "a19"; and 280 more\.$/);
+  });
+
+  it("stops after a thousand entries that break a rule, and names them before damage that follows", () => {
+    const link = (at: number): Buffer => tarEntry({ name: `${"l".repeat(50)}${at}`, type: "2" });
+    expect(rejectionOfFlood(repeated(300_000, link), rules).message).to.match(
+      /and 981 more, or even more\.$/,
+    );
+    const damaged = Buffer.concat([link(1), Buffer.alloc(512, "x")]);
+    expect(rejectionOf(damaged).message).to.match(/symbolic link/);
+  });
 
   it("rejects data that is not tar, is truncated, or continues after its end", () => {
     expect(rejectionOf(Buffer.alloc(2048, "a")).message).to.match(/checksum/);

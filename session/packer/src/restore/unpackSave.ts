@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { constants, createReadStream, closeSync, futimesSync, mkdirSync, openSync, writeSync } from "node:fs";
+import {
+  constants,
+  createReadStream,
+  closeSync,
+  ftruncateSync,
+  futimesSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { packerRestoreReasons } from "#contracts/crd/gameSessionReasons.ts";
@@ -121,6 +130,7 @@ function createTreeWriter(root: string): TreeWriter {
   const directories = new Set<string>();
   let file: number | undefined;
   let mtimeSeconds = 0;
+  let position = 0;
 
   function ensureDirectory(path: string): void {
     if (path === "" || directories.has(path)) return;
@@ -140,10 +150,16 @@ function createTreeWriter(root: string): TreeWriter {
       if (isDirectory) return;
       file = openSync(`${root}/${path}`, createNew, isExecutable ? 0o700 : 0o600);
       mtimeSeconds = time;
+      position = 0;
     },
     data(bytes) {
-      for (let rest = bytes; file !== undefined && rest.length > 0;)
-        rest = rest.subarray(writeSync(file, rest));
+      for (let done = 0; file !== undefined && done < bytes.length;)
+        done += writeSync(file, bytes, done, bytes.length - done, position + done);
+      position += bytes.length;
+    },
+    hole(bytes) {
+      position += bytes;
+      if (file !== undefined) ftruncateSync(file, position);
     },
     endEntry() {
       if (file !== undefined) futimesSync(file, mtimeSeconds, mtimeSeconds);
