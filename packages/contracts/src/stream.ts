@@ -136,6 +136,22 @@ export const PadInput = z.object({
 });
 /** Releases everything that is held, for example when the page loses focus. */
 export const ReleaseInput = z.object({ t: z.literal("release") });
+/** Longer lists of held keys are not sent. People have ten fingers. */
+export const maxHeldKeys = 24;
+/** After its first `held` message, a browser that holds something sends a message at least this often. */
+export const heldEveryMs = 500;
+/**
+ * Everything that the player holds: keys by `KeyboardEvent.code`, mouse buttons as the bits of
+ * `MouseEvent.buttons`. All other keys and buttons are released, and missing ones are pressed. A browser
+ * repeats it every `heldEveryMs`. If its messages stop for some seconds, everything is released.
+ */
+export const HeldInput = z.object({
+  t: z.literal("held"),
+  k: z.array(z.string().min(1).max(24)).max(maxHeldKeys),
+  b: z.int().min(0).max(31),
+});
+/** The state of Caps Lock and Num Lock on the player's keyboard; 1 is on. */
+export const LocksInput = z.object({ t: z.literal("locks"), caps: pressed, num: pressed });
 /** Answered immediately by `pong` with the same number. */
 export const PingInput = z.object({ t: z.literal("ping"), n: z.number() });
 
@@ -154,6 +170,8 @@ export const StreamInput = z.discriminatedUnion("t", [
   ButtonInput,
   WheelInput,
   PadInput,
+  HeldInput,
+  LocksInput,
   ReleaseInput,
   PingInput,
   QualityInput,
@@ -193,7 +211,7 @@ export const QualityNotice = z.object({
 });
 export const PongNotice = z.object({ t: z.literal("pong"), n: z.number() });
 /**
- * Everything held was released because the browser was silent for some seconds. The browser presses again
+ * Everything held was released because the browser sent nothing for some seconds. The browser presses again
  * what is still held.
  */
 export const ReleasedNotice = z.object({ t: z.literal("released") });

@@ -33,6 +33,22 @@ declare module "x11" {
     MotionNotify: 6;
     FakeInput(type: number, detail: number, time: number, window: number, x: number, y: number): void;
   }
+  export interface Xkb {
+    UseCoreKbd: 0x100;
+    ModMask: { Lock: 2; Mod2: 16 };
+    UseExtension(major: number, minor: number, callback: Callback<unknown>): void;
+    LatchLockState(
+      device: number,
+      affectedLocks: number,
+      locks: number,
+      lockGroup: boolean,
+      group: number,
+      affectedLatches: number,
+      latches: number,
+      latchGroup: boolean,
+      groupLatch: number,
+    ): void;
+  }
   export interface Client {
     /** Requests that the socket has not accepted yet. */
     pack_stream: { write_queue: readonly unknown[] };
@@ -40,6 +56,7 @@ declare module "x11" {
     on(event: "end", listener: () => void): void;
     on(event: "event", listener: (event: WindowEvent) => void): void;
     require(extension: "xtest", callback: Callback<XTest>): void;
+    require(extension: "xkb", callback: Callback<Xkb>): void;
     AllocID(): number;
     InternAtom(onlyIfExists: boolean, name: string, callback: Callback<number>): void;
     ChangeProperty(

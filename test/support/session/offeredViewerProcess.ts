@@ -31,6 +31,12 @@ const xtest = {
   MotionNotify: 6,
   FakeInput: nothing,
 } as const;
+const xkb = {
+  UseCoreKbd: 0x100,
+  ModMask: { Lock: 2, Mod2: 16 },
+  UseExtension: nothing,
+  LatchLockState: nothing,
+} as const;
 
 const media = createMediaSource({
   encoders,
@@ -43,7 +49,7 @@ const media = createMediaSource({
   clock,
 });
 const input = createInputRouter({
-  desktop: createDesktopInput({ xtest, root: 1, size: picture, isBehind: () => false }, () => picture),
+  desktop: createDesktopInput({ xtest, xkb, root: 1, size: picture, isBehind: () => false }, () => picture),
   gamepad: { set: nothing },
   clock,
 });

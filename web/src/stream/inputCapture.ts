@@ -1,4 +1,4 @@
-import type { StreamInput } from "#contracts/stream.ts";
+import { heldEveryMs, maxHeldKeys, type StreamInput } from "#contracts/stream.ts";
 import { GamepadCapture } from "./gamepadCapture.ts";
 import { KeyboardCapture, isMenuChord } from "./keyboardCapture.ts";
 import { pictureArea, type Size } from "./pictureArea.ts";
@@ -24,12 +24,26 @@ export interface InputCapture {
   stop(): void;
 }
 
+/** The parts that listeners need. */
+interface Capture {
+  surface: HTMLElement;
+  keyboard: KeyboardCapture;
+  pointer: PointerCapture;
+  wheel: WheelCapture;
+  onMenu: () => void;
+  /** Releases everything: it is unknown what the player holds from now on. */
+  releaseAll: () => void;
+  /** Ends with the capture. */
+  signal: AbortSignal;
+}
+
 /**
  * Sends all input on `surface` until it is stopped. Releases everything when the surface loses the focus or
  * the page is hidden.
  */
 export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): InputCapture {
   const stopped = new AbortController();
+  const { signal } = stopped;
   const keyboard = new KeyboardCapture(send, navigator.userAgent);
   const pointer = new PointerCapture(send, () => geometryOf(video, display()));
   const wheel = new WheelCapture(send, navigator.userAgent);
@@ -38,11 +52,19 @@ export function captureInput({ surface, video, send, display, onMenu }: InputCap
     for (const device of [keyboard, pointer, wheel, gamepad]) device.reset();
     send({ t: "release" });
   };
-  listenToKeyboard(surface, keyboard, onMenu, stopped.signal);
-  listenToPointer(surface, pointer, stopped.signal);
-  listenToWheel(surface, wheel, stopped.signal);
-  pollGamepads(gamepad, releaseAll, stopped.signal);
-  listenToFocusLoss(surface, releaseAll, stopped.signal);
+  const capture: Capture = { surface, keyboard, pointer, wheel, onMenu, releaseAll, signal };
+  listenToKeyboard(capture);
+  listenToPointer(capture);
+  listenToWheel(capture);
+  pollGamepads(gamepad, releaseAll, signal);
+  listenToFocus(capture, () => {
+    for (const device of [pointer, wheel, gamepad]) device.reset();
+    keyboard.suspend();
+    send({ t: "release" });
+  });
+  refuseDrops(signal);
+  repeatHeld(capture, send);
+  keyboard.pressAgain(); // The display may have other locks since an earlier page.
   return {
     pressAgain() {
       for (const device of [keyboard, pointer]) device.pressAgain();
@@ -60,46 +82,68 @@ function geometryOf(video: HTMLVideoElement, display: Size | undefined): Picture
   return { display: display ?? picture, area: pictureArea(video.getBoundingClientRect(), picture) };
 }
 
-function listenToKeyboard(
-  surface: HTMLElement,
-  keyboard: KeyboardCapture,
-  onMenu: () => void,
-  signal: AbortSignal,
-): void {
-  surface.addEventListener(
+/**
+ * Reads the keys of the whole page: those of the surface are the game's, and the others end what the game has
+ * as held.
+ */
+function listenToKeyboard({ surface, keyboard, onMenu, signal }: Capture): void {
+  const options = { capture: true, signal };
+  window.addEventListener(
     "keydown",
     (event) => {
+      if (!takesKey(surface, event)) {
+        keyboard.downOnPage(event);
+        return;
+      }
       event.preventDefault();
       if (isMenuChord(event)) onMenu();
       else keyboard.down(event);
     },
-    { signal },
+    options,
   );
-  surface.addEventListener(
+  window.addEventListener(
     "keyup",
     (event) => {
-      event.preventDefault();
+      if (isInside(surface, event)) event.preventDefault();
       keyboard.up(event);
     },
-    { signal },
+    options,
   );
 }
 
-function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: AbortSignal): void {
+function isInside(surface: HTMLElement, { target }: Event): boolean {
+  return target instanceof Node && surface.contains(target);
+}
+
+/**
+ * Returns whether a key is the game's. If the focus was lost with the element that had it, browsers send keys
+ * to the body; this gives it back to the surface, which fails while a dialog is open.
+ */
+function takesKey(surface: HTMLElement, event: KeyboardEvent): boolean {
+  if (isInside(surface, event)) return true;
+  if (event.target !== document.body && event.target !== document.documentElement) return false;
+  surface.focus({ preventScroll: true });
+  return document.activeElement === surface;
+}
+
+/** Reads the pointer on the surface, and the buttons and modifiers of its events on the rest of the page. */
+function listenToPointer({ surface, keyboard, pointer, signal }: Capture): void {
   const sample = (event: PointerEvent): void => {
-    if (event.isPrimary) pointer.sample(event, document.pointerLockElement === surface);
+    if (!event.isPrimary) return;
+    const isOnSurface = isInside(surface, event);
+    keyboard.compare(event, isOnSurface);
+    if (isOnSurface) pointer.sample(event, document.pointerLockElement === surface);
+    else pointer.sampleOnPage(event);
   };
+  for (const name of ["pointerdown", "pointermove", "pointerup"] as const)
+    window.addEventListener(name, sample, { capture: true, signal });
   surface.addEventListener(
     "pointerdown",
     (event) => {
-      // A drag continues outside of the surface.
-      if (document.pointerLockElement !== surface) surface.setPointerCapture(event.pointerId);
-      sample(event);
+      if (document.pointerLockElement !== surface) captureDrag(surface, event.pointerId);
     },
     { signal },
   );
-  for (const name of ["pointermove", "pointerup"] as const)
-    surface.addEventListener(name, sample, { signal });
   surface.addEventListener(
     "pointercancel",
     ({ isPrimary }) => {
@@ -116,19 +160,55 @@ function listenToPointer(surface: HTMLElement, pointer: PointerCapture, signal: 
     },
     { signal },
   );
-  surface.addEventListener("mouseup", (event) => event.preventDefault(), { signal }); // The back button of the mouse belongs to the game.
-  surface.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
+  // The back button of the mouse belongs to the game, and the middle button pastes nothing.
+  for (const name of ["mouseup", "auxclick", "contextmenu"] as const)
+    surface.addEventListener(name, (event) => event.preventDefault(), { signal });
 }
 
-function listenToWheel(surface: HTMLElement, wheel: WheelCapture, signal: AbortSignal): void {
-  surface.addEventListener(
+/** Lets a drag continue outside of the surface. Fails when the finger is already up. */
+function captureDrag(surface: HTMLElement, pointerId: number): void {
+  try {
+    surface.setPointerCapture(pointerId);
+  } catch {
+    // The pointer is gone, and its button with it.
+  }
+}
+
+/** Reads the wheel on the surface. With Control, which games use as a key, it does not zoom the page. */
+function listenToWheel({ surface, keyboard, wheel, signal }: Capture): void {
+  window.addEventListener(
     "wheel",
     (event) => {
-      event.preventDefault();
-      wheel.sample(event);
+      const isOnSurface = isInside(surface, event);
+      if (isOnSurface || event.ctrlKey) event.preventDefault();
+      if (isOnSurface) wheel.sample(event, keyboard.isHeld("ctrlKey"));
     },
-    { signal, passive: false },
+    { capture: true, passive: false, signal },
   );
+  // Safari's event for a pinch.
+  window.addEventListener("gesturestart", (event) => event.preventDefault(), { signal });
+}
+
+/** Refuses what is dragged onto the page: the browser would leave the game to open a dropped file. */
+function refuseDrops(signal: AbortSignal): void {
+  const refuse = (event: DragEvent): void => {
+    event.preventDefault();
+    if (event.dataTransfer !== null) event.dataTransfer.dropEffect = "none";
+  };
+  for (const name of ["dragover", "drop"] as const) window.addEventListener(name, refuse, { signal });
+  window.addEventListener("dragstart", (event) => event.preventDefault(), { signal });
+}
+
+/**
+ * Repeats what is held while the page has the focus. The streamer releases everything when this stops: a
+ * dialog of the browser stops the page, and the keys go up behind it.
+ */
+function repeatHeld({ keyboard, pointer, signal }: Capture, send: (message: StreamInput) => void): void {
+  const timer = setInterval(() => {
+    const codes = keyboard.heldCodes();
+    if (document.hasFocus() && codes.length <= maxHeldKeys) send({ t: "held", k: codes, b: pointer.buttons });
+  }, heldEveryMs);
+  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
 /**
@@ -148,9 +228,26 @@ function pollGamepads(gamepad: GamepadCapture, releaseAll: () => void, signal: A
   requestAnimationFrame(poll);
 }
 
-function listenToFocusLoss(surface: HTMLElement, releaseAll: () => void, signal: AbortSignal): void {
-  surface.addEventListener("blur", releaseAll, { signal });
+/**
+ * Releases everything when the page loses the focus, and calls `leaveSurface` when it moves from the surface
+ * to another part of the page.
+ */
+function listenToFocus(
+  { surface, keyboard, pointer, releaseAll, signal }: Capture,
+  leaveSurface: () => void,
+): void {
+  surface.addEventListener(
+    "blur",
+    () => {
+      if (document.hasFocus()) leaveSurface();
+      else releaseAll();
+    },
+    { signal },
+  );
+  surface.addEventListener("focus", () => keyboard.resume(), { signal });
   window.addEventListener("blur", releaseAll, { signal });
+  // The browser may ask whether to leave. The page does not see what happens meanwhile.
+  window.addEventListener("beforeunload", releaseAll, { signal });
   document.addEventListener(
     "visibilitychange",
     () => {
@@ -161,7 +258,8 @@ function listenToFocusLoss(surface: HTMLElement, releaseAll: () => void, signal:
   document.addEventListener(
     "pointerlockchange",
     () => {
-      if (document.pointerLockElement === null) releaseAll();
+      // A button may go up over another window then.
+      if (document.pointerLockElement === null) pointer.cancel();
     },
     { signal },
   );

@@ -57,7 +57,8 @@ function merge(first: StreamInput, second: StreamInput): StreamInput | undefined
   if (first.t === "wheel" && second.t === "wheel") return { t: "wheel", ...sum(first, second, maxNotches) };
   // Messages with different buttons are not merged: a button tapped between the two would be lost.
   if (first.t === "pad" && second.t === "pad" && first.b === second.b) return second;
-  if (first.t === "release" && second.t === "release") return second;
+  if ((first.t === "release" || first.t === "held" || first.t === "locks") && second.t === first.t)
+    return second;
   return undefined;
 }
 

@@ -38,6 +38,8 @@ export class PointerCapture {
   readonly #send: (message: StreamInput) => void;
   readonly #geometry: () => PictureGeometry;
   #buttons = 0;
+  /** The buttons that were pressed on the page's controls, and belong to them until they go up. */
+  #ofPage = 0;
   #restX = 0;
   #restY = 0;
   /** The last position that was sent; undefined if the game's pointer may be elsewhere. */
@@ -55,7 +57,22 @@ export class PointerCapture {
   sample(sample: PointerSample, isLocked: boolean): void {
     if (isLocked) this.#moveBy(sample);
     else this.#moveTo(sample);
-    this.#press(sample.buttons);
+    this.#ofPage &= sample.buttons;
+    this.#press(sample.buttons & ~this.#ofPage);
+  }
+
+  /**
+   * Reads the buttons of an event on the page's controls: those that are up there are up in the game, and
+   * those pressed there are not the game's.
+   */
+  sampleOnPage({ buttons }: Pick<PointerSample, "buttons">): void {
+    this.#ofPage = buttons & ~this.#buttons;
+    this.#press(buttons & this.#buttons);
+  }
+
+  /** The buttons that the game has as held, as in `MouseEvent.buttons`. */
+  get buttons(): number {
+    return this.#buttons;
   }
 
   /**
@@ -82,6 +99,7 @@ export class PointerCapture {
   /** Forgets the held buttons and the position after a `release` message. */
   reset(): void {
     this.#buttons = 0;
+    this.#ofPage = 0;
     this.#restX = 0;
     this.#restY = 0;
     this.#position = undefined;

@@ -1,4 +1,4 @@
-import x11, { type Callback, type Client, type Display, type WindowEvent, type XTest } from "x11";
+import x11, { type Callback, type Client, type Display, type WindowEvent, type Xkb, type XTest } from "x11";
 
 /** A client's connection to the display. */
 export interface XConnection {
@@ -8,6 +8,8 @@ export interface XConnection {
   size: { width: number; height: number };
   /** Injects input. */
   xtest: XTest;
+  /** Switches locks such as Caps Lock. */
+  xkb: Xkb;
   /**
    * Returns whether the display has stopped reading requests, so that more of them would only fill memory.
    */
@@ -17,7 +19,7 @@ export interface XConnection {
 /** Maximum number of queued requests. Another client can block the display forever with XGrabServer. */
 const maxQueuedRequests = 4_096;
 
-/** Connects to the display and loads the XTEST extension, which injects input. */
+/** Connects to the display and loads the extensions for input. */
 export async function connectDisplay(display: string, onLost: () => void): Promise<XConnection> {
   const opened = await promised<Display>((done) => x11.createClient({ display }, done));
   const { client } = opened;
@@ -28,11 +30,14 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
   if (screen === undefined) throw new Error(`Display ${display} has no screen.`);
   const { root, pixel_width: width, pixel_height: height } = screen;
   const xtest = await promised<XTest>((done) => client.require("xtest", done));
+  const xkb = await promised<Xkb>((done) => client.require("xkb", done));
+  await promised((done) => xkb.UseExtension(1, 0, done));
   return {
     client,
     root,
     size: { width, height },
     xtest,
+    xkb,
     isBehind: () => client.pack_stream.write_queue.length > maxQueuedRequests,
   };
 }

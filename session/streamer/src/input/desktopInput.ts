@@ -4,6 +4,8 @@ import { keyCodeOf } from "./keyCodes.ts";
 
 /** X buttons for `MouseEvent.button` 0 to 4. X buttons 4 to 7 belong to the wheel. */
 const buttonNumbers = [1, 2, 3, 8, 9];
+/** Bits of `MouseEvent.buttons` in the order of `MouseEvent.button`. */
+const buttonBits = [1, 4, 2, 8, 16];
 const wheelUp = 4;
 const wheelDown = 5;
 const wheelLeft = 6;
@@ -16,6 +18,10 @@ export interface DesktopInput {
   movePointerBy(x: number, y: number): void;
   button(button: number, isDown: boolean): void;
   wheel(x: number, y: number): void;
+  /** Holds exactly these keys and the buttons of these `MouseEvent.buttons`. */
+  hold(codes: readonly string[], buttons: number): void;
+  /** Switches Caps Lock and Num Lock on or off, without a key press that the game would see. */
+  setLocks(locks: { caps: boolean; num: boolean }): void;
   /** Releases everything that is held. */
   releaseAll(): void;
 }
@@ -26,10 +32,10 @@ export interface DesktopInput {
  * display in size.
  */
 export function createDesktopInput(
-  connection: Pick<XConnection, "xtest" | "root" | "size" | "isBehind">,
+  connection: Pick<XConnection, "xtest" | "xkb" | "root" | "size" | "isBehind">,
   picture: () => { width: number; height: number },
 ): DesktopInput {
-  const { xtest, root, isBehind } = connection;
+  const { xtest, xkb, root, isBehind } = connection;
   const heldKeys = new Set<number>();
   const heldButtons = new Set<number>();
   /** Returns whether the display accepts the input. */
@@ -61,6 +67,14 @@ export function createDesktopInput(
       pressButton(number, false);
     }
   };
+  const holdOnly = (
+    held: Set<number>,
+    wanted: ReadonlySet<number>,
+    press: (number: number, isDown: boolean) => void,
+  ) => {
+    for (const number of [...held]) if (!wanted.has(number)) press(number, false);
+    for (const number of wanted) if (!held.has(number)) press(number, true);
+  };
   return {
     key(code, isDown) {
       const keyCode = keyCodeOf(code);
@@ -88,6 +102,18 @@ export function createDesktopInput(
       turnWheel(x, wheelLeft, wheelRight);
       turnWheel(y, wheelUp, wheelDown);
     },
+    hold(codes, buttons) {
+      const keyCodes = codes.map(keyCodeOf).filter((keyCode) => keyCode !== undefined);
+      holdOnly(heldKeys, new Set(keyCodes), pressKey);
+      const wanted = buttonNumbers.filter((_number, button) => (buttons & (buttonBits[button] ?? 0)) !== 0);
+      holdOnly(heldButtons, new Set(wanted), pressButton);
+    },
+    setLocks({ caps, num }) {
+      if (isBehind()) return;
+      const { Lock, Mod2 } = xkb.ModMask;
+      const locked = (caps ? Lock : 0) | (num ? Mod2 : 0);
+      xkb.LatchLockState(xkb.UseCoreKbd, Lock | Mod2, locked, false, 0, 0, 0, false, 0);
+    },
     releaseAll() {
       for (const keyCode of [...heldKeys]) pressKey(keyCode, false);
       for (const number of [...heldButtons]) pressButton(number, false);
@@ -101,6 +127,7 @@ export function createDesktopInput(
  */
 function toPixel(position: number, size: number, share: number): number {
   const shown = Math.min(1, share);
-  const inDisplay = (position / pointerScale - (1 - shown) / 2) / shown;
-  return Math.round(Math.min(1, Math.max(0, inDisplay)) * (size - 1));
+  // Half a unit makes up for the rounding of the position, so that a pixel shown one to one is hit exactly.
+  const inDisplay = ((position + 0.5) / pointerScale - (1 - shown) / 2) / shown;
+  return Math.min(size - 1, Math.max(0, Math.floor(inDisplay * size)));
 }

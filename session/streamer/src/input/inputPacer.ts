@@ -40,10 +40,9 @@ export function createInputPacer({ apply, clock }: InputPacerOptions): InputPace
       }),
     );
   const applyNow = (input: GameInput) => {
-    for (const [name, isDown] of listSwitches(input)) {
+    for (const [name, isDown] of input.t === "held" ? listHeld(input, switches.keys()) : listSwitches(input))
       if ((switches.get(name)?.isDown ?? false) !== isDown)
         switches.set(name, { isDown, since: clock.monotonicMs() });
-    }
     apply(input);
   };
   const drain = () => {
@@ -72,6 +71,22 @@ export function createInputPacer({ apply, clock }: InputPacerOptions): InputPace
       switches.clear();
     },
   };
+}
+
+/**
+ * Returns the state of all keys and mouse buttons, known or held. It needs no pause: in a browser that works
+ * it repeats what the messages before it said.
+ */
+function listHeld(
+  { k, b }: Extract<GameInput, { t: "held" }>,
+  known: Iterable<string>,
+): [name: string, isDown: boolean][] {
+  const held = new Set([
+    ...k.map((code) => `key ${keyCodeOf(code)}`),
+    ...[1, 4, 2, 8, 16].flatMap((bit, button) => ((b & bit) === 0 ? [] : [`button ${button}`])),
+  ]);
+  const names = [...known].filter((name) => name.startsWith("key ") || name.startsWith("button "));
+  return [...new Set([...names, ...held])].map((name) => [name, held.has(name)]);
 }
 
 /** Returns the keys and buttons in a message by name, and whether they are down. */

@@ -1,4 +1,4 @@
-import type { Clock } from "#runtime/scheduling/clock.ts";
+import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import type { DesktopInput } from "./desktopInput.ts";
@@ -11,11 +11,19 @@ export interface InputRouterOptions {
   clock: Pick<Clock, "now" | "monotonicMs" | "setTimer">;
 }
 
-/** Handlers of messages that are not game input. */
+/**
+ * A browser that announced `held` messages and sends nothing for this long has stopped reading the keyboard,
+ * for example behind a dialog of the browser: releases may be lost.
+ */
+const heldTimeoutMs = 3_000;
+
+/** Handlers of messages that are not game input, and of what the player has to be told. */
 export interface ControlHandlers {
   pong: (n: number) => void;
   /** The player requests a different picture quality. */
   quality: (wish: QualityRequest) => void;
+  /** Everything was released, because the browser sends nothing any more. */
+  released: () => void;
 }
 
 /** Turns the player's messages into game input. */
@@ -34,8 +42,12 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
   let accepted = 0;
   let rejected = 0;
   let lastInputAt: number | null = null;
+  /** Runs while the browser has to send its held keys. */
+  let expiry: Timer | undefined;
 
   const releaseAll = () => {
+    expiry?.cancel();
+    expiry = undefined;
     pacer.reset();
     desktop.releaseAll();
     gamepad.set(restingGamepad);
@@ -60,7 +72,20 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
       case "pad":
         gamepad.set(readGamepad(input));
         break;
+      case "held":
+        desktop.hold(input.k, input.b);
+        break;
+      case "locks":
+        desktop.setLocks({ caps: input.caps === 1, num: input.num === 1 });
+        break;
     }
+  };
+  const expectNext = (released: () => void) => {
+    expiry?.cancel();
+    expiry = clock.setTimer(heldTimeoutMs, () => {
+      releaseAll();
+      released();
+    });
   };
   const pacer = createInputPacer({ apply, clock });
   return {
@@ -71,8 +96,8 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
         return;
       }
       accepted++;
-      if (input.t !== "ping" && input.t !== "release" && input.t !== "quality")
-        lastInputAt = clock.now().getTime();
+      if (isAction(input)) lastInputAt = clock.now().getTime();
+      if (input.t === "held" || expiry !== undefined) expectNext(control.released);
       switch (input.t) {
         case "ping":
           control.pong(input.n);
@@ -95,6 +120,11 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
     releaseAll,
     state: () => ({ accepted, rejected, lastInputAt }),
   };
+}
+
+/** Returns whether the player did something, as opposed to the page that repeats its state. */
+function isAction({ t }: StreamInput): boolean {
+  return t !== "ping" && t !== "release" && t !== "quality" && t !== "held" && t !== "locks";
 }
 
 function parseInput(message: string | Buffer | ArrayBuffer): StreamInput | undefined {

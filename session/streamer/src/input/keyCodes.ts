@@ -18,8 +18,9 @@ const rows: [first: number, codes: string][] = [
   [102, "Home ArrowUp PageUp ArrowLeft ArrowRight End ArrowDown PageDown Insert Delete"],
   [117, "NumpadEqual"],
   [119, "Pause"],
-  [121, "NumpadComma"],
+  [121, "NumpadComma Lang1 Lang2"],
   [124, "IntlYen MetaLeft MetaRight ContextMenu"],
+  [183, "F13 F14 F15 F16 F17 F18 F19 F20 F21 F22 F23 F24"],
 ];
 
 const keyCodes: ReadonlyMap<string, number> = new Map(

@@ -164,6 +164,7 @@ export function createViewers(options: ViewersOptions): Viewers {
         handleInput(message, {
           pong: (n) => reply({ t: "pong", n }),
           quality: (wish) => quality.request(wish),
+          released: () => reply({ t: "released" }),
         }),
       onRtcp: countRtcp,
       onMediaOpen: () => isCurrent() && play(viewer),

@@ -10,6 +10,7 @@ const keyPress = 2,
 
 describe("createDesktopInput", () => {
   let injected: number[][];
+  let locked: number[][];
   let isBehind: boolean;
   let connection: Parameters<typeof createDesktopInput>[0];
   let picture: { width: number; height: number };
@@ -17,6 +18,7 @@ describe("createDesktopInput", () => {
 
   beforeEach(() => {
     injected = [];
+    locked = [];
     isBehind = false;
     const xtest = {
       KeyPress: keyPress,
@@ -27,7 +29,13 @@ describe("createDesktopInput", () => {
       FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) =>
         void injected.push([type, detail, x, y]),
     } as const;
-    connection = { xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => isBehind };
+    const xkb = {
+      UseCoreKbd: 0x100,
+      ModMask: { Lock: 2, Mod2: 16 },
+      UseExtension: () => undefined,
+      LatchLockState: (...values: unknown[]) => void locked.push(values.slice(0, 3).map(Number)),
+    } as const;
+    connection = { xtest, xkb, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => isBehind };
     picture = { width: 1_280, height: 720 };
     desktop = createDesktopInput(connection, () => picture);
   });
@@ -66,6 +74,9 @@ describe("createDesktopInput", () => {
       ArrowUp: 111,
       Delete: 119,
       Pause: 127,
+      Lang1: 130,
+      F13: 191,
+      F24: 202,
       MetaLeft: 133,
     };
     for (const [code, keyCode] of Object.entries(expected)) expect(keyCodeOf(code), code).to.equal(keyCode);
@@ -80,6 +91,50 @@ describe("createDesktopInput", () => {
       [motion, 0, 1_279, 719],
       [motion, 1, -3, 4],
     ]);
+  });
+
+  it("hits the pixel under the pointer when the picture is shown one to one", () => {
+    for (let x = 0; x < 1_280; x++) desktop.movePointer(Math.round((x / 1_280) * 65_535), 0);
+    expect(injected.map(([, , x]) => x)).to.deep.equal(Array.from({ length: 1_280 }, (_, x) => x));
+  });
+
+  it("holds exactly the keys and buttons that the player holds", () => {
+    desktop.key("KeyW", true);
+    desktop.button(2, true);
+    injected.length = 0;
+    desktop.hold(["ShiftLeft", "LaunchMail"], 1 + 4);
+    expect(injected.map(([type, detail]) => [type, detail])).to.deep.equal([
+      [keyRelease, 25],
+      [keyPress, 50],
+      [buttonRelease, 3],
+      [buttonPress, 1],
+      [buttonPress, 2],
+    ]);
+    injected.length = 0;
+    desktop.hold(["ShiftLeft"], 1 + 4);
+    expect(injected).to.deep.equal([]);
+    desktop.hold([], 0);
+    expect(injected.map(([type]) => type)).to.deep.equal([keyRelease, buttonRelease, buttonRelease]);
+  });
+
+  it("presses a key whose press was dropped once the display accepts input again", () => {
+    isBehind = true;
+    desktop.key("KeyW", true);
+    isBehind = false;
+    desktop.hold(["KeyW"], 0);
+    expect(injected).to.deep.equal([[keyPress, 25, 0, 0]]);
+  });
+
+  it("switches Caps Lock and Num Lock without pressing a key", () => {
+    desktop.setLocks({ caps: true, num: false });
+    desktop.setLocks({ caps: false, num: true });
+    isBehind = true;
+    desktop.setLocks({ caps: false, num: false });
+    expect(locked).to.deep.equal([
+      [0x100, 18, 2],
+      [0x100, 18, 16],
+    ]);
+    expect(injected).to.deep.equal([]);
   });
 
   it("maps positions to a display that a game has resized, and borders to its edge", () => {

@@ -96,6 +96,25 @@ describe("createInputPacer", () => {
     ]);
   });
 
+  it("applies held keys in their order, and paces the presses that follow", () => {
+    const held = (...k: string[]) => pacer.push({ t: "held", k, b: 0 });
+    key("KeyW", true);
+    held("KeyW");
+    key("KeyW", false);
+    held();
+    held("KeyW");
+    key("KeyW", false);
+    pass(200);
+    expect(applied).to.deep.equal([
+      [0, "KeyW+"],
+      [0, "held"],
+      [50, "KeyW-"],
+      [50, "held"],
+      [50, "held"],
+      [100, "KeyW-"],
+    ]);
+  });
+
   it("applies everything immediately when the queue is full", () => {
     for (let count = 0; count < 40; count++) {
       key("KeyW", true);

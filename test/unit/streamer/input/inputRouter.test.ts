@@ -10,7 +10,10 @@ describe("createInputRouter", () => {
   let pad: GamepadState;
   let pongs: number[];
   let wishes: QualityRequest[];
+  let locks: number[];
+  let released: number;
   let now: number;
+  let timer: { ms: number; callback: () => void } | undefined;
   let router: InputRouter;
 
   beforeEach(() => {
@@ -18,7 +21,16 @@ describe("createInputRouter", () => {
     pongs = [];
     wishes = [];
     pad = new Map();
+    locks = [];
+    released = 0;
+    timer = undefined;
     now = 1_000;
+    const xkb = {
+      UseCoreKbd: 0x100,
+      ModMask: { Lock: 2, Mod2: 16 },
+      UseExtension: () => undefined,
+      LatchLockState: (_device: number, _affected: number, state: number) => void locks.push(state),
+    } as const;
     const xtest = {
       KeyPress: 2,
       KeyRelease: 3,
@@ -29,7 +41,7 @@ describe("createInputRouter", () => {
     } as const;
     router = createInputRouter({
       desktop: createDesktopInput(
-        { xtest, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false },
+        { xtest, xkb, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false },
         () => ({ width: 1_280, height: 720 }),
       ),
       gamepad: {
@@ -40,7 +52,14 @@ describe("createInputRouter", () => {
       clock: {
         now: () => new Date(now),
         monotonicMs: () => now,
-        setTimer: () => ({ cancel: () => undefined }),
+        setTimer: (ms, callback) => {
+          const set = (timer = { ms, callback });
+          return {
+            cancel: () => {
+              if (timer === set) timer = undefined;
+            },
+          };
+        },
       },
     });
   });
@@ -48,6 +67,7 @@ describe("createInputRouter", () => {
     router.handle(JSON.stringify(message), {
       pong: (n) => pongs.push(n),
       quality: (wish) => wishes.push(wish),
+      released: () => released++,
     });
 
   it("applies well-formed messages to desktop and gamepad", () => {
@@ -78,6 +98,7 @@ describe("createInputRouter", () => {
     router.handleWatching(JSON.stringify(wish), {
       pong: () => undefined,
       quality: () => expect.fail("a watcher changed the quality"),
+      released: () => undefined,
     });
     handle({ t: "quality", width: 640 });
     expect(wishes).to.deep.equal([wish]);
@@ -89,6 +110,7 @@ describe("createInputRouter", () => {
       router.handleWatching(JSON.stringify(message), {
         pong: (n) => pongs.push(n),
         quality: (wish) => wishes.push(wish),
+        released: () => undefined,
       });
     handle({ t: "key", c: "Space", d: 1 });
     watch({ t: "ping", n: 7 });
@@ -110,7 +132,8 @@ describe("createInputRouter", () => {
       `{"t":"key","c":"${"K".repeat(600)}","d":1}`,
       Buffer.from([1, 2, 3]),
     ];
-    for (const message of bad) router.handle(message, { pong: () => undefined, quality: () => undefined });
+    for (const message of bad)
+      router.handle(message, { pong: () => undefined, quality: () => undefined, released: () => undefined });
     expect(router.state()).to.deep.equal({ accepted: 0, rejected: bad.length, lastInputAt: null });
     expect(injected).to.deep.equal([]);
   });
@@ -131,6 +154,46 @@ describe("createInputRouter", () => {
     handle({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
     expect([...pad.values()].filter((value) => value !== 0)).to.deep.equal([]);
     expect(injected).to.deep.equal([[2, 25]]);
+  });
+
+  it("releases what a held message does not name, and presses what it names", () => {
+    handle({ t: "key", c: "KeyW", d: 1 });
+    handle({ t: "held", k: ["KeyA"], b: 1 });
+    expect(injected).to.deep.equal([
+      [2, 25],
+      [3, 25],
+      [2, 38],
+      [4, 1],
+    ]);
+    expect(router.state().lastInputAt, "of the key").to.equal(1_000);
+  });
+
+  it("releases everything three seconds after the last message of a browser that sends held messages", () => {
+    handle({ t: "key", c: "KeyW", d: 1 });
+    expect(timer, "before the first held message").to.equal(undefined);
+    handle({ t: "held", k: ["KeyW"], b: 0 });
+    const first = timer;
+    handle({ t: "ping", n: 1 });
+    expect(timer).to.include({ ms: 3_000 }).and.not.equal(first);
+    timer?.callback();
+    expect([injected.at(-1), released]).to.deep.equal([[3, 25], 1]);
+    handle({ t: "held", k: ["KeyW"], b: 0 });
+    expect(injected.at(-1)).to.deep.equal([2, 25]);
+  });
+
+  it("expects no held messages after a release, which a browser sends when it loses the focus", () => {
+    handle({ t: "held", k: ["KeyW"], b: 0 });
+    handle({ t: "release" });
+    expect(timer).to.equal(undefined);
+    handle({ t: "ping", n: 1 });
+    expect(timer).to.equal(undefined);
+  });
+
+  it("switches the locks in the order of the messages, which is no action of the player", () => {
+    handle({ t: "locks", caps: 1, num: 0 });
+    handle({ t: "locks", caps: 0, num: 1 });
+    expect(locks).to.deep.equal([2, 16]);
+    expect(router.state()).to.deep.equal({ accepted: 2, rejected: 0, lastInputAt: null });
   });
 
   it("discards a queued tap when everything is released", () => {

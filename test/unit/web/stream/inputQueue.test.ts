@@ -46,6 +46,15 @@ describe("InputQueue", () => {
     ]);
   });
 
+  it("keeps only the last of several held states", () => {
+    const held = (...k: string[]): StreamInput => ({ t: "held", k, b: 0 });
+    expect(drain(queueOf([held("KeyW"), held(), key("KeyA", 1), held("KeyA")]))).to.deep.equal([
+      held(),
+      key("KeyA", 1),
+      held("KeyA"),
+    ]);
+  });
+
   it("does not move a click to another position", () => {
     const messages: StreamInput[] = [
       { t: "move", x: 1, y: 1 },

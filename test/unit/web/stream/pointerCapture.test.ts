@@ -54,6 +54,27 @@ describe("PointerCapture", () => {
     ]);
   });
 
+  it("releases a button that goes up on the page's controls", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(0, 0, 3), false);
+    pointer.sampleOnPage({ buttons: 2 });
+    expect(pointer.buttons).to.equal(2);
+    expect(sent.slice(3)).to.deep.equal([{ t: "btn", b: 0, d: 0 }]);
+  });
+
+  it("does not press a button that was pressed on the page's controls and dragged into the picture", () => {
+    const { pointer, sent } = capture();
+    pointer.sampleOnPage({ buttons: 1 });
+    pointer.sample(at(0, 0, 1), false);
+    pointer.sample(at(0, 0, 3), false);
+    pointer.sample(at(0, 0, 2), false);
+    pointer.sample(at(0, 0, 3), false);
+    expect(sent.slice(1)).to.deep.equal([
+      { t: "btn", b: 2, d: 1 },
+      { t: "btn", b: 0, d: 1 },
+    ]);
+  });
+
   it("sends every button by its number", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(0, 0, 31), false);

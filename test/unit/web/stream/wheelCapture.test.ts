@@ -7,11 +7,11 @@ const [onLinux, onMac] = [
   "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)",
 ];
 
-function sentFor(samples: Partial<WheelSample>[], userAgent = onLinux): StreamInput[] {
+function sentFor(samples: Partial<WheelSample>[], userAgent = onLinux, isControlHeld = false): StreamInput[] {
   const sent: StreamInput[] = [];
   const wheel = new WheelCapture((message) => void sent.push(message), userAgent);
   for (const sample of samples)
-    wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ctrlKey: false, ...sample });
+    wheel.sample({ deltaX: 0, deltaY: 0, deltaMode: 0, ctrlKey: false, ...sample }, isControlHeld);
   return sent;
 }
 
@@ -43,6 +43,43 @@ describe("WheelCapture", () => {
     const part = { deltaY: -2, wheelDeltaY: 120, ctrlKey: true };
     expect(sentFor(Array.from({ length: 49 }, () => part))).to.deep.equal([]);
     expect(sentFor(Array.from({ length: 50 }, () => part))).to.deep.equal([{ t: "wheel", x: 0, y: -1 }]);
+  });
+
+  it("counts notches with a Control key that is held, at any zoom", () => {
+    const zoomedIn = { deltaY: 66.7, wheelDeltaY: -120, ctrlKey: true };
+    expect(sentFor([zoomedIn, zoomedIn], onLinux, true)).to.deep.equal([
+      { t: "wheel", x: 0, y: 1 },
+      { t: "wheel", x: 0, y: 1 },
+    ]);
+  });
+
+  it("turns a wheel down that Chromium turns sideways because Shift is down", () => {
+    const shiftKey = true;
+    expect(
+      sentFor([
+        { deltaX: 100, wheelDeltaX: -120, shiftKey },
+        { deltaY: 100, shiftKey },
+      ]),
+    ).to.deep.equal([
+      { t: "wheel", x: 0, y: 1 },
+      { t: "wheel", x: 0, y: 1 },
+    ]);
+  });
+
+  it("adds up the fine steps of a wheel, whatever distance the system scrolls", () => {
+    const part = { deltaY: 3.3, wheelDeltaY: -15 };
+    expect(sentFor(Array.from({ length: 7 }, () => part))).to.deep.equal([]);
+    expect(sentFor(Array.from({ length: 8 }, () => part))).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
+  });
+
+  it("learns the system's lines per notch, which Firefox reports", () => {
+    for (const lines of [1, 3, 6, 20]) {
+      const turns = [lines, lines, 2 * lines, -lines].map((deltaY) => ({ deltaY, deltaMode: 1 }));
+      expect(
+        sentFor(turns).map((message) => message.t === "wheel" && message.y),
+        `${lines} lines`,
+      ).to.deep.equal([1, 1, 2, -1]);
+    }
   });
 
   it("measures by distance on macOS, where legacy fields of touchpads look like notches", () => {
