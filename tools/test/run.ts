@@ -6,7 +6,7 @@
 // because a busy machine fails them. What depends on the machine's speed is in `make bench`.
 //
 //   1. programs and images, and at the same time lint, types, short checks and unit tests
-//   2. integration: the lanes api, cluster and, one after the other, delivery and web
+//   2. integration, three lanes at a time: api, cluster, web, session and delivery
 //   3. players (pages that play, connection tests) and streamer (its other tests, devices, reconnects)
 //   4. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test) and end-to-end tests on it
 //
@@ -15,6 +15,7 @@
 // program. ONLY=checks,unit,integration,e2e limits the run to these parts.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import PQueue from "p-queue";
 import {
   endRunningChecks,
   RetryBudget,
@@ -26,7 +27,15 @@ import {
   type TestsOptions,
 } from "./check.ts";
 
-type Tier = "unit" | `integration:${"api" | "cluster" | "delivery" | "web" | "players" | "streamer"}` | "e2e";
+/** Lanes of integration tests that can share the machine with two others, longest first. */
+const sharedLanes = [
+  "integration:api",
+  "integration:cluster",
+  "integration:web",
+  "integration:session",
+  "integration:delivery",
+] as const;
+type Tier = "unit" | (typeof sharedLanes)[number] | "integration:players" | "integration:streamer" | "e2e";
 
 const root = join(import.meta.dirname, "../..");
 const results = join(root, "test-results");
@@ -101,13 +110,11 @@ async function runChecks(): Promise<void> {
 }
 
 async function runIntegration(): Promise<void> {
-  const clusterTests = inBackground(mochaCheck("integration:cluster", { timeoutMinutes: 40 }));
-  const deliveryTests = inBackground(mochaCheck("integration:delivery", { timeoutMinutes: 40 }));
-  const webTests = inBackground(mochaCheck("integration:web", { timeoutMinutes: 40 }), deliveryTests.ended);
-  await tests("integration:api", 40);
-  await clusterTests.end();
-  await deliveryTests.end();
-  await webTests.end();
+  const queue = new PQueue({ concurrency: 3 });
+  const lanes = sharedLanes.map((lane) =>
+    inBackground(mochaCheck(lane, { timeoutMinutes: 40 }), (run) => queue.add(run)),
+  );
+  for (const lane of lanes) await lane.end();
   const streamer = inBackground(mochaCheck("integration:streamer", { timeoutMinutes: 20 }));
   await tests("integration:players", 20);
   await streamer.end();
@@ -150,18 +157,17 @@ async function tests(tier: Tier, timeoutMinutes: number, env: NodeJS.ProcessEnv 
   report(await runTests(mochaCheck(tier, { timeoutMinutes, env })));
 }
 
-/** Starts a check once `after` has resolved. `end` waits for it and prints its output and result. */
+/** Starts a check when `schedule` runs it. `end` waits for it and prints its output and result. */
 function inBackground(
   options: CheckOptions | TestsOptions,
-  after: Promise<unknown> = Promise.resolve(),
-): { ended: Promise<CheckResult>; end: () => Promise<void> } {
+  schedule: (run: () => Promise<CheckResult>) => Promise<CheckResult> = (run) => run(),
+): { end: () => Promise<void> } {
   const logFile = join(results, `${options.name.replaceAll(/\W/g, "-")}.log`);
   rmSync(logFile, { force: true });
-  const ended = after.then(() =>
+  const ended = schedule(() =>
     "summaryFile" in options ? runTests({ ...options, logFile }) : runCheck({ ...options, logFile }),
   );
   return {
-    ended,
     end: async () => {
       announce(`${options.name} (ran in the background)`);
       const result = await ended;
