@@ -27,20 +27,11 @@ struct act {
 };
 
 static const struct act acts[] = {
-    {"sockets", actSockets, false},
-    {"tricks", actTricks, false},
-    {"report", actReport, true},
-    {"deep", actDeep, true},
-    {"names", actNames, true},
-    {"links", actLinks, true},
-    {"odd", actOdd, true},
-    {"moving", actMoving, true},
-    {"fill", actFill, true},
-    {"swap", actSwap, true},
-    {"forkbomb", actForkbomb, false},
-    {"spin", actSpin, false},
-    {"memory", actMemory, true},
-    {"shm", actShm, true},
+    {"sockets", actSockets, false}, {"tricks", actTricks, false}, {"emulations", actEmulations, false},
+    {"report", actReport, true},    {"deep", actDeep, true},      {"names", actNames, true},
+    {"links", actLinks, true},      {"odd", actOdd, true},        {"moving", actMoving, true},
+    {"fill", actFill, true},        {"swap", actSwap, true},      {"forkbomb", actForkbomb, false},
+    {"spin", actSpin, false},       {"memory", actMemory, true},  {"shm", actShm, true},
     {"output", actOutput, false},
 };
 

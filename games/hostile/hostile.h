@@ -36,6 +36,7 @@ void tryInChild(const char *name, trial *try, const char *argument);
 /* The acts by source file. */
 void actSockets(void);
 void actTricks(void);
+void actEmulations(void);
 void tryPulseAudio(void);
 void actReport(void);
 void actDeep(void), actNames(void), actLinks(void), actOdd(void);

@@ -4,7 +4,7 @@ install gcc libc6-dev linux-libc-dev
 mkdir -p "$tree/engine"
 gcc -O2 -Wall -Wextra -Werror -o "$tree/engine/hostile" "$recipe"/*.c -ldl -lrt -lpthread
 strip "$tree/engine/hostile"
-for act in sockets tricks report deep names links odd moving fill swap forkbomb spin memory shm output; do
+for act in sockets tricks emulations report deep names links odd moving fill swap forkbomb spin memory shm output; do
   writeLauncher "$act.sh" <<LAUNCHER
 #!/bin/sh
 exec "\$ENGINE_DIR/hostile" $act

@@ -15,8 +15,7 @@ struct descriptor {
 /* 4 MiB of which only the pages of descriptors in use take memory. */
 static struct descriptor descriptors[MAX_DESCRIPTORS];
 
-/* Returns a socket's inode number, or 0. Leaves errno alone. */
-static uint64_t inodeOf(int fd) {
+uint64_t inodeOf(int fd) {
   int before = errno;
   struct stat s;
   uint64_t inode = fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode) ? s.st_ino : 0;
@@ -36,6 +35,14 @@ void rememberDescriptor(int fd, enum emulation emulation, const void *state, siz
   memset(entry->state, 0, sizeof entry->state);
   if (size > 0) memcpy(entry->state, state, size);
   atomic_store(&entry->emulation, emulation);
+}
+
+bool isRemembered(uint64_t inode, enum emulation emulation) {
+  for (int fd = 0; fd < MAX_DESCRIPTORS; fd++)
+    if (atomic_load(&descriptors[fd].emulation) == emulation && descriptors[fd].inode == inode &&
+        inodeOf(fd) == inode)
+      return true;
+  return false;
 }
 
 void copyDescriptor(int from, int to) {

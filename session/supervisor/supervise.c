@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #include "terminationReport.h"
+#include "bypassingPrograms.h"
 #include "cgroup.h"
 #include "clock.h"
 #include "gameEnvironment.h"
@@ -108,6 +109,7 @@ static void watch(struct game *game) {
     if (game->hasEnded && !stopping) return;
     if (now >= nextReport) {
       writeTerminationReport(NULL, 0);
+      reportBypassingPrograms();
       nextReport = now + REPORT_EVERY_MS;
     }
     long wait = isReaping ? 0 : nextReport - now;
@@ -183,5 +185,6 @@ int main(int argc, char **argv) {
   bool forced = !isGroupEmpty(&game);
   killGroup(&game);
   drainOutput();
+  reportBypassingPrograms();
   return reportEnd(game.status, forced, oomKillsBefore);
 }

@@ -53,10 +53,13 @@ static const struct deniedCall deniedCalls[] = {
     {SCMP_SYS(add_key), EPERM},
     {SCMP_SYS(request_key), EPERM},
     {SCMP_SYS(fanotify_init), EPERM},
-    /* Fail as if they were used up: engines then poll instead, and read in threads. */
-    {SCMP_SYS(inotify_init), EMFILE},
-    {SCMP_SYS(inotify_init1), EMFILE},
-    {SCMP_SYS(io_setup), EAGAIN},
+    /* Fail as on a kernel that was built without them: engines then poll instead, and read in threads. An
+     * errno that means that they are used up would end many. The shim emulates inotify. */
+    {SCMP_SYS(inotify_init), ENOSYS},
+    {SCMP_SYS(inotify_init1), ENOSYS},
+    {SCMP_SYS(io_setup), ENOSYS},
+    {SCMP_SYS(mq_open), ENOSYS},
+    {SCMP_SYS(mq_unlink), ENOSYS},
     /* Namespaces, in which a process would gain privileges. clone3's flags are behind a pointer; libc
      * falls back to clone. */
     {SCMP_SYS(unshare), EPERM},

@@ -30,9 +30,10 @@ describe("a hostile game in its pod", () => {
   const launch = hostileSessionsOfSuite();
   let internet: FakeInternet | undefined;
   let tricks: string;
+  let emulations: string;
 
   before(async () => {
-    ({ tricks } = await publishHostile("tricks"));
+    ({ tricks, emulations } = await publishHostile("tricks", "emulations"));
     internet = await FakeInternet.start();
   });
 
@@ -63,13 +64,30 @@ describe("a hostile game in its pod", () => {
     expect((await session.finish()).status?.failure, "failure").to.equal(undefined);
   });
 
+  it("reaches nothing by what is emulated for it", async () => {
+    const session = await launch(emulations);
+    await session.begin();
+    const told = await session.tells("emulations: done", 120_000);
+    const reached = [...told].filter(([name]) => /^emulated (tcp|udp) /.test(name));
+    expect(reached).to.have.length(6);
+    for (const [name, result] of reached) expect(result, name).to.equal("ENETUNREACH");
+    expect(told.get("emulated streamer"), "the streamer's port on the pod's loopback").to.equal(
+      "ECONNREFUSED",
+    );
+    for (const name of ["stream", "datagram", "events", "watch"])
+      expect(told.get(`emulated ${name} is`), name).to.equal("unix");
+    expect(told.get("emulated ports")).to.match(/^\d{3,5}, E(ADDRINUSE|MFILE|NOBUFS)$/);
+    expect(told.get("emulated ports again")).to.equal("allowed");
+    expect((await session.finish()).status?.failure, "failure").to.equal(undefined);
+  });
+
   it("reaches no other processes, no privileged system calls, no files of the pod and no modules of the sound server", async () => {
     const session = await launch(tricks);
     await session.begin();
     const told = await session.tells("tricks: done", 60_000);
     for (const name of filtered) expect(told.get(name), name).to.equal("EPERM");
     for (const name of absent) expect(told.get(name), name).to.equal("EINVAL");
-    expect(told.get("io_setup"), "as if the node had no room for another").to.equal("EAGAIN");
+    expect(told.get("io_setup"), "as on a kernel without it").to.equal("ENOSYS");
     const others = [...told].filter(([name]) =>
       /^(open|write|user namespace|network namespace|mount)/.test(name),
     );

@@ -12,6 +12,7 @@ const run = promisify(execFile);
 export type HostileAct =
   | "sockets"
   | "tricks"
+  | "emulations"
   | "report"
   | "deep"
   | "names"

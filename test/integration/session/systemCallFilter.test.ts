@@ -4,8 +4,7 @@ import { expect } from "chai";
 import { compileFilterExport } from "#test/support/session/compileC.ts";
 import { runFilter, readPacketFilter } from "#test/support/session/packetFilter.ts";
 
-const { EPERM, EAFNOSUPPORT, EAGAIN, EINVAL, EMFILE } = constants.errno;
-const ENOSYS = constants.errno.ENOSYS;
+const { EPERM, EAFNOSUPPORT, EINVAL, ENOSYS } = constants.errno;
 const x86 = 0xc000_003e;
 const i386 = 0x4000_0003;
 const x32Bit = 0x4000_0000;
@@ -50,6 +49,7 @@ const abis = [
     seccomp: 317,
     prctl: 157,
     inotify: [253, 294],
+    messageQueues: [240, 241],
     ioSetup: 206,
     refused: {
       ptrace: 101,
@@ -88,6 +88,7 @@ const abis = [
     seccomp: 354,
     prctl: 172,
     inotify: [291, 332],
+    messageQueues: [277, 278],
     ioSetup: 245,
     refused: {
       ptrace: 26,
@@ -127,6 +128,7 @@ const abis = [
     seccomp: 277,
     prctl: 167,
     inotify: [26],
+    messageQueues: [180, 181],
     ioSetup: 0,
     refused: {
       ptrace: 117,
@@ -160,6 +162,7 @@ const abis = [
     seccomp: 383,
     prctl: 172,
     inotify: [316, 360],
+    messageQueues: [274, 275],
     ioSetup: 243,
     refused: {
       ptrace: 26,
@@ -203,6 +206,7 @@ describe("the supervisor's filter of system calls", function () {
     prctl,
     ordinary,
     inotify,
+    messageQueues,
     ioSetup,
     refused,
   } of abis) {
@@ -214,8 +218,9 @@ describe("the supervisor's filter of system calls", function () {
             runFilter(program, { architecture, number, arguments: values });
           for (const [call, number] of Object.entries({ ...shared, ...refused }))
             expect(verdict(number), call).to.equal(EPERM);
-          for (const number of inotify) expect(verdict(number)).to.equal(EMFILE);
-          expect(verdict(ioSetup, 1, 4096), "io_setup").to.equal(EAGAIN);
+          for (const number of inotify) expect(verdict(number)).to.equal(ENOSYS);
+          for (const number of messageQueues) expect(verdict(number)).to.equal(ENOSYS);
+          expect(verdict(ioSetup, 1, 4096), "io_setup").to.equal(ENOSYS);
           for (const [call, number] of Object.entries(ordinary))
             expect(verdict(number, 2, 3, 4), call).to.equal("allowed");
           expect(verdict(435), "clone3").to.equal(ENOSYS);

@@ -6,7 +6,9 @@ import { promisify } from "node:util";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
 
 const run = promisify(execFile);
+let shim: Promise<string> | undefined;
 const root = fileURLToPath(new URL("../../..", import.meta.url));
+const shimFolder = join(root, "session/shim");
 const supervisorFolder = join(root, "session/supervisor");
 const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
 const install =
@@ -14,10 +16,21 @@ const install =
 
 /** Compiles the supervisor as in its image. Returns the path of the program, which any user may run. */
 export async function compileSupervisor(): Promise<string> {
-  const sources = (await readdir(supervisorFolder))
-    .filter((name) => name.endsWith(".c"))
-    .map((name) => join(supervisorFolder, name));
-  return compile("supervise", ["-static", ...sources, "-lseccomp"]);
+  return compile("supervise", ["-static", ...(await sourcesIn(supervisorFolder)), "-lseccomp"]);
+}
+
+/** Compiles the shim as in its image, once for all tests. Returns its path, for `LD_PRELOAD`. */
+export function compileShim(): Promise<string> {
+  return (shim ??= buildShim());
+}
+
+async function buildShim(): Promise<string> {
+  return compile("shim.so", ["-fPIC", "-shared", "-fvisibility=hidden", ...(await sourcesIn(shimFolder))]);
+}
+
+/** Compiles the hostile game, linked dynamically like most games. */
+export async function compileHostile(): Promise<string> {
+  return compile("hostile", await sourcesIn(join(root, "games/hostile")));
 }
 
 /** Compiles the program that prints the supervisor's filter. */
@@ -35,8 +48,13 @@ export function compileShutdown(): Promise<string> {
 }
 
 /** Compiles a program of one source file in this folder. */
-export function compileProbe(name: string): Promise<string> {
-  return compile(name, ["-static", join(root, "test/support/session", `${name}.c`)]);
+export function compileProbe(name: string, linking: "static" | "dynamic" = "static"): Promise<string> {
+  const options = linking === "static" ? ["-static"] : [];
+  return compile(name, [...options, join(root, "test/support/session", `${name}.c`)]);
+}
+
+async function sourcesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith(".c")).map((name) => join(folder, name));
 }
 
 async function compile(name: string, args: string[]): Promise<string> {

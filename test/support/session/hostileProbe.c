@@ -169,6 +169,7 @@ static void tryCalls(pid_t supervisor) {
   report("open_by_handle_at", syscall(SYS_open_by_handle_at, AT_FDCWD, room, 0));
   report("clone3", syscall(SYS_clone3, room, 0));
   reportFd("inotify_init", inotify_init1(IN_CLOEXEC));
+  reportFd("mq_open", (int)syscall(SYS_mq_open, "hostile", O_RDWR | O_CREAT, 0600, NULL));
   unsigned long requests = 0;
   report("io_setup", syscall(SYS_io_setup, 1, &requests));
   pid_t child = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);

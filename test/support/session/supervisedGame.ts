@@ -51,6 +51,7 @@ export async function superviseGame(
       DISPLAY: `:${number}`,
       RUN_DIR: folder,
       GAME_REPORT_DIR: reports,
+      JOYPOD_LOOPBACK: join(folder, "loopback"),
       ...environment,
     },
     stdio: ["ignore", log.writing, log.writing],

@@ -19,6 +19,9 @@ describe("the session image's programs in C", () => {
     .map((name) => text(`${folder}/supervisor/${name}`))
     .join("\n");
   const gamepad = text(`${folder}/shim/gamepad.c`);
+  const shim = readdirSync(join(repositoryRoot, folder, "shim"))
+    .map((name) => text(`${folder}/shim/${name}`))
+    .join("\n");
   const capture = text(`${folder}/capture/displaysrc.c`);
   const readme = text(`${folder}/README.md`);
 
@@ -28,8 +31,11 @@ describe("the session image's programs in C", () => {
       .split("\n")
       .filter((line) => line.startsWith("| `"));
     const documented = rows.flatMap((row) => matches(row.split("|")[1] ?? "", /`([A-Z0-9_]+)`/g));
-    const read = [...matches(supervisor, /environmentOr\("(\w+)"/g), ...matches(gamepad, /getenv\("(\w+)"/g)];
-    expect(read).to.have.lengthOf(8);
+    const read = [
+      ...matches(supervisor, /environmentOr\("(\w+)"/g),
+      ...matches(shim, /getenv\("(JOYPOD_\w+)"/g),
+    ];
+    expect(read).to.have.lengthOf(9);
     expect(documented).to.include.members(read);
   });
 
