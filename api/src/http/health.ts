@@ -12,7 +12,7 @@ import type { Postgres } from "../stores/postgres.ts";
 import { pingDatabase } from "../stores/queryable.ts";
 import { pingRedis, type RedisConnection, redisSentence } from "../stores/redis.ts";
 import { messageOf } from "#runtime/errors.ts";
-import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
+import { untilAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 
 /** The stores that the API needs. */
 export interface Readiness {
@@ -184,7 +184,7 @@ export class StoreCheck {
     const request = (this.#request ??= ask().finally(() => (this.#request = undefined)));
     try {
       await withDeadline({ clock, ms: checkTimeoutMs, what: "A health check" }, (signal) =>
-        orAborted(request, signal),
+        untilAborted(request, signal),
       );
       if (this.#loggedReason !== undefined)
         logger.info({ former: this.#loggedReason }, "A store is available again.");

@@ -4,7 +4,7 @@ import { isFinished } from "#contracts/crd/sessionState.ts";
 import { ObjectCache } from "#kube/cache/cache.ts";
 import { Reflector } from "#kube/cache/reflector.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
-import { slept, type Clock } from "#runtime/scheduling/clock.ts";
+import { sleepUntilAborted, type Clock } from "#runtime/scheduling/clock.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { ageText, table } from "../output.ts";
 import { failureText, phaseOf } from "./sessionState.ts";
@@ -71,7 +71,7 @@ export async function watchSessions(
       const text = sessionTable(cache.list(), now());
       if (withoutAges(text) !== withoutAges(shown)) print(`${now().toISOString()}\n${text}\n`);
       shown = text;
-      if (!(await slept(clock, 1_000, signal))) return;
+      if (!(await sleepUntilAborted(clock, 1_000, signal))) return;
     }
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -12,7 +12,7 @@ import { limits, mebibyte } from "#contracts/limits.ts";
 import type { ConditionUpdate } from "#kube/api/conditions.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
-import { type Clock, slept } from "#runtime/scheduling/clock.ts";
+import { type Clock, sleepUntilAborted } from "#runtime/scheduling/clock.ts";
 import { DeadlineExceeded, withTimeout } from "#runtime/scheduling/deadline.ts";
 import { readDiskSpace, shortageOf } from "../cache/space.ts";
 import { describeUnwritableRoot } from "../disk/files.ts";
@@ -74,7 +74,7 @@ export class NodeChecks {
   }
 
   async #run(): Promise<void> {
-    while (await slept(this.#options.clock, this.#options.intervalMs, this.#stopping.signal))
+    while (await sleepUntilAborted(this.#options.clock, this.#options.intervalMs, this.#stopping.signal))
       await this.#look();
   }
 

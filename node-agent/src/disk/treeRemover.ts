@@ -4,7 +4,7 @@ import { mkdir, readdir, rename } from "node:fs/promises";
 import { systemErrorCode } from "#runtime/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { backOffMs } from "#runtime/scheduling/backOff.ts";
-import { type Clock, slept } from "#runtime/scheduling/clock.ts";
+import { type Clock, sleepUntilAborted } from "#runtime/scheduling/clock.ts";
 
 /** Options of the remover. */
 interface TreeRemoverOptions {
@@ -109,7 +109,7 @@ export class TreeRemover {
       failures += 1;
       if (failures > 1)
         logger.warn({ trash, failures }, "A removed folder could not be deleted. It is retried.");
-      await slept(clock, backOffMs(backOff, failures, random), signal);
+      await sleepUntilAborted(clock, backOffMs(backOff, failures, random), signal);
     }
   }
 }

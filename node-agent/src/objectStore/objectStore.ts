@@ -10,7 +10,7 @@ import { connect, type NetConnectOpts, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Client } from "minio";
-import { orAborted } from "#runtime/scheduling/deadline.ts";
+import { untilAborted } from "#runtime/scheduling/deadline.ts";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
 import { StoreErrorResponse } from "#s3/objectStoreFailure.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
@@ -98,7 +98,7 @@ export function createObjectStore({
       urlLifetimeSeconds,
       options.query,
     );
-    const target = await orAborted(signing, options.signal).catch((error: unknown) => {
+    const target = await untilAborted(signing, options.signal).catch((error: unknown) => {
       options.signal.throwIfAborted();
       throw new ObjectStoreError("Unreachable", "There are no credentials for the object store.", error);
     });

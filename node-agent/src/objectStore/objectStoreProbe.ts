@@ -1,4 +1,4 @@
-import { slept, systemClock, type Clock } from "#runtime/scheduling/clock.ts";
+import { sleepUntilAborted, systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import { withDeadline } from "#runtime/scheduling/deadline.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { objectStoreSentence } from "#s3/objectStoreFailure.ts";
@@ -53,7 +53,7 @@ export class ObjectStoreProbe {
 
   async #run(): Promise<void> {
     do await this.#look();
-    while (await slept(this.#options.clock, intervalMs, this.#stopping.signal));
+    while (await sleepUntilAborted(this.#options.clock, intervalMs, this.#stopping.signal));
   }
 
   async #look(): Promise<void> {

@@ -12,7 +12,7 @@ import type { KubeTransport } from "#kube/client/transport.ts";
 import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
-import { orAborted } from "#runtime/scheduling/deadline.ts";
+import { untilAborted } from "#runtime/scheduling/deadline.ts";
 import type { DrainConfig } from "./config.ts";
 
 /** Dependencies of drainRelease. */
@@ -54,7 +54,7 @@ export async function drainRelease(deps: DrainDeps): Promise<void> {
   }
   await refuseNewSessions(transport, config.sessionsNamespace);
   try {
-    await orAborted(endAll(deps), deps.signal);
+    await untilAborted(endAll(deps), deps.signal);
   } finally {
     // Also after a failure, because a release that is kept must accept sessions.
     await allowNewSessions(transport, config.sessionsNamespace);

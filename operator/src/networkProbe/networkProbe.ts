@@ -1,6 +1,6 @@
 import { labels } from "#contracts/crd/names.ts";
 import type { Node, Pod } from "#kube/api/builtin.ts";
-import { slept, type Clock } from "#runtime/scheduling/clock.ts";
+import { sleepUntilAborted, type Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Stored } from "#kube/api/object.ts";
 import type { ResourceClient } from "#kube/client/resourceClient.ts";
@@ -99,7 +99,7 @@ export class NetworkProbe implements Source {
     do {
       isEnforced = await this.#round(config, signal);
       if (!signal.aborted) this.#conclude(isEnforced);
-    } while (await slept(clock, isEnforced === undefined ? pace.retryMs : pace.repeatMs, signal));
+    } while (await sleepUntilAborted(clock, isEnforced === undefined ? pace.retryMs : pace.repeatMs, signal));
   }
 
   #conclude(isEnforced: boolean | undefined): void {
@@ -171,7 +171,7 @@ export class NetworkProbe implements Source {
       pod.status?.phase !== "Failed" &&
       clock.monotonicMs() < endMs
     ) {
-      if (!(await slept(clock, pace.lookMs, signal))) return undefined;
+      if (!(await sleepUntilAborted(clock, pace.lookMs, signal))) return undefined;
       pod = await pods.find(metadata, { signal });
     }
     return pod && outcomeOf(pod);

@@ -66,7 +66,7 @@ export function checkObjectStore(env: ObjectStoreVariables, context: z.core.$Ref
     }
   }
   if (env.S3_CA_FILE !== undefined && env.S3_ENDPOINT.startsWith("http:"))
-    refuse("S3_CA_FILE", "is set, and S3_ENDPOINT asks for no TLS: begin that with https://");
+    refuse("S3_CA_FILE", "is set, and S3_ENDPOINT does not use TLS: it must begin with https://");
 }
 
 /** Returns the settings of the object store. */

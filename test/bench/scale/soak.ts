@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { slept, systemClock } from "#runtime/scheduling/clock.ts";
+import { sleepUntilAborted, systemClock } from "#runtime/scheduling/clock.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { InvariantWatch } from "#test/support/invariants/invariantWatch.ts";
 import { countRow, median, type BenchRow } from "../row.ts";
@@ -90,7 +90,7 @@ async function playOn(
   while (!over.aborted) {
     const hasPlayed = await playOne(send, gameSlug, over).catch(() => false);
     if (hasPlayed) lives++;
-    else await slept(systemClock, 300, over);
+    else await sleepUntilAborted(systemClock, 300, over);
   }
   return lives;
 }
@@ -102,7 +102,7 @@ async function playOne(
 ): Promise<boolean> {
   const { sessionId } = await send("POST", "/api/game/launch", { gameSlug });
   for (;;) {
-    if (!(await slept(systemClock, 300, over))) return false;
+    if (!(await sleepUntilAborted(systemClock, 300, over))) return false;
     const { status } = await send("GET", `/api/game/session-status?sessionId=${String(sessionId)}`);
     if (status === "running") break;
     if (status !== "starting") return false;
@@ -146,7 +146,7 @@ async function makeFaults(
     ]),
   ];
   let next = 0;
-  while (await slept(systemClock, faultEveryMs, over)) {
+  while (await sleepUntilAborted(systemClock, faultEveryMs, over)) {
     const [name, make] = faults[next++ % faults.length] ?? ["none", () => Promise.resolve()];
     await make();
     counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -170,8 +170,8 @@ async function sample(
       samples.get(name)?.collectedBytes.push(await collectedRssBytes(pid, inspectPort));
   };
   await collect(); // What inspects has descriptors of its own: it is there from the beginning.
-  const collecting = slept(systemClock, (minutes * 60_000) / 4, over).then(collect);
-  while (await slept(systemClock, sampleEveryMs, over)) {
+  const collecting = sleepUntilAborted(systemClock, (minutes * 60_000) / 4, over).then(collect);
+  while (await sleepUntilAborted(systemClock, sampleEveryMs, over)) {
     for (const program of programs) {
       const known = samples.get(program.name);
       if (known === undefined) continue;

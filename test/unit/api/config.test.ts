@@ -280,7 +280,7 @@ describe("certificate authorities of stores", () => {
       ).to.throw("DATABASE_CA_FILE");
     }
     expect(() => readConfig({ ...environment, REDIS_CA_FILE: file })).to.throw("must begin with rediss://");
-    expect(() => readConfig({ ...environment, S3_CA_FILE: file })).to.throw("begin that with https://");
+    expect(() => readConfig({ ...environment, S3_CA_FILE: file })).to.throw("it must begin with https://");
   });
 
   it("are rejected if their file is missing or contains no certificate", () => {

@@ -1,6 +1,6 @@
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
-import { withDeadline, orAborted } from "#runtime/scheduling/deadline.ts";
+import { withDeadline, untilAborted } from "#runtime/scheduling/deadline.ts";
 import { unavailable } from "../../errors.ts";
 
 /**
@@ -77,9 +77,11 @@ export class LaunchQueue {
     this.#waiting++;
     try {
       const deadline = { clock: this.#clock, ms: launchPatienceMs, what: "Waiting for earlier launches" };
-      return await withDeadline(deadline, (signal) => orAborted(previous, signal)).catch((cause: unknown) => {
-        throw tooManyLaunches(cause);
-      });
+      return await withDeadline(deadline, (signal) => untilAborted(previous, signal)).catch(
+        (cause: unknown) => {
+          throw tooManyLaunches(cause);
+        },
+      );
     } finally {
       this.#waiting--;
     }

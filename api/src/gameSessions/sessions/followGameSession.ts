@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { limits } from "#contracts/limits.ts";
-import { slept } from "#runtime/scheduling/clock.ts";
+import { sleepUntilAborted } from "#runtime/scheduling/clock.ts";
 import { hasEnded } from "#contracts/crd/sessionState.ts";
 import { presentGameSession } from "./present.ts";
 import type { UserPrincipal } from "../../auth/requireUser.ts";
@@ -96,7 +96,7 @@ async function keepOpen(
 ): Promise<void> {
   const { authSessions, clock, config } = deps;
   const endMs = clock.monotonicMs() + limits.gameSession.eventStreamSeconds * 1000;
-  while (await slept(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {
+  while (await sleepUntilAborted(clock, config.gameSession.eventHeartbeatSeconds * 1000, signal)) {
     // If the check fails, the stream stays open: the sign-in was valid a moment ago, and the stream shows
     // only this session.
     const isSignedIn = await authSessions.admit(user.authSessionId, user.id, []).then(

@@ -3,7 +3,7 @@ import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { publicStatusOf } from "#contracts/crd/sessionState.ts";
 import { jittered } from "#runtime/scheduling/backOff.ts";
-import { slept, type Clock } from "#runtime/scheduling/clock.ts";
+import { sleepUntilAborted, type Clock } from "#runtime/scheduling/clock.ts";
 import { hasFinalizer } from "#kube/controllers/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import type { Change } from "#kube/cache/cache.ts";
@@ -137,7 +137,7 @@ export class GameSessionEvents {
       once: true,
     });
     const reread = async (): Promise<void> => {
-      while (await slept(clock, jittered(rereadMs, Math.random), controller.signal))
+      while (await sleepUntilAborted(clock, jittered(rereadMs, Math.random), controller.signal))
         this.#read(this.#feeds.keys());
     };
     void reread();

@@ -1,6 +1,6 @@
 import type { StreamerStatus } from "#contracts/stream.ts";
 import { type Pod, isTerminal } from "#kube/api/builtin.ts";
-import { type Clock, slept } from "#runtime/scheduling/clock.ts";
+import { type Clock, sleepUntilAborted } from "#runtime/scheduling/clock.ts";
 import { isDeleting } from "#kube/controllers/finalizers.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { keyOf, type Stored } from "#kube/api/object.ts";
@@ -94,7 +94,7 @@ export class Streams implements Source {
     }
     const current = this.#asking.get(uid);
     if (current && isReady(pod))
-      void slept(this.#deps.clock, patienceMs, current.signal).then(() => this.#leave(uid));
+      void sleepUntilAborted(this.#deps.clock, patienceMs, current.signal).then(() => this.#leave(uid));
     // A pod that is already ready was reported to an earlier operator.
     if (current || isReady(pod) || this.#playable.has(uid)) return;
     const asking = new AbortController();
@@ -136,7 +136,7 @@ export class Streams implements Source {
         if (!signal.aborted) logger.debug({ err: error, podIp }, "A starting streamer does not respond yet.");
       }
       pauseMs = Math.min(pauseMs * pauses.growth, pauses.longestMs);
-    } while (await slept(clock, pauseMs, signal));
+    } while (await sleepUntilAborted(clock, pauseMs, signal));
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { type BackOff, backOffMs, jittered } from "#runtime/scheduling/backOff.ts";
-import { type Clock, slept, systemClock } from "#runtime/scheduling/clock.ts";
-import { DeadlineExceeded, orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
+import { type Clock, sleepUntilAborted, systemClock } from "#runtime/scheduling/clock.ts";
+import { DeadlineExceeded, untilAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 import { isMalformedResponse, isGone, isTransient, isVersionTooLarge, KubeError } from "../api/errors.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
 import { type KubeObject, isOlderVersion } from "../api/object.ts";
@@ -122,7 +122,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** Resolves once the cache has been filled. Rejects when the signal is aborted first. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    await (signal ? orAborted(this.#synced.promise, signal) : this.#synced.promise);
+    await (signal ? untilAborted(this.#synced.promise, signal) : this.#synced.promise);
   }
 
   /** Starts listing and watching. Starting twice has no effect. */
@@ -317,7 +317,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       { err: error, waitMs: Math.round(waitMs), failures: this.#failures },
       "A watch broke and will be retried.",
     );
-    await slept(this.#clock, waitMs, signal);
+    await sleepUntilAborted(this.#clock, waitMs, signal);
   }
 
   /** Schedules a new list. A pending reset is kept. */

@@ -1,7 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Dispatcher } from "undici";
 import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
-import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
+import { untilAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 import { Authentication } from "./authentication.ts";
 import { KubeError } from "../api/errors.ts";
 import { readLines, readText } from "./lines.ts";
@@ -188,7 +188,7 @@ export class KubeTransport {
     let status: number | undefined;
     try {
       // A request that waits for a connection does not react to its signal until it has one.
-      const response = await orAborted(
+      const response = await untilAborted(
         dispatcher.request({
           origin: originOf(this.#authentication.server),
           path: pathOf(this.#authentication.server, request),

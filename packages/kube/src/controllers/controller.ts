@@ -1,9 +1,9 @@
 import { type BackOff } from "#runtime/scheduling/backOff.ts";
-import { type Clock, slept, systemClock } from "#runtime/scheduling/clock.ts";
+import { type Clock, sleepUntilAborted, systemClock } from "#runtime/scheduling/clock.ts";
 import { type Logger } from "#runtime/logger.ts";
 import type { Source } from "../cache/source.ts";
 import { WorkQueue, type WorkQueueMetrics } from "./workQueue.ts";
-import { orAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
+import { untilAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 
 /** The result of a reconcile: an optional delay after which the key is reconciled again. */
 export interface ReconcileResult {
@@ -148,7 +148,7 @@ export class Controller {
         signal: this.#cutting.signal,
       };
       const result = await withDeadline(deadline, (signal) =>
-        orAborted(this.#hold(key, { signal, logger }), signal),
+        untilAborted(this.#hold(key, { signal, logger }), signal),
       );
       this.#queue.forget(key);
       if (result?.requeueAfterMs !== undefined) this.enqueueAfter(key, result.requeueAfterMs);
@@ -177,7 +177,7 @@ export class Controller {
 
   async #resync(): Promise<void> {
     const { signal } = this.#stopping;
-    while (await slept(this.#clock, this.#resyncIntervalMs, signal)) this.#enqueueAll();
+    while (await sleepUntilAborted(this.#clock, this.#resyncIntervalMs, signal)) this.#enqueueAll();
   }
 
   #enqueueAll(): void {

@@ -1,6 +1,6 @@
 import { type Lease, leases } from "../api/builtin.ts";
 import { jittered } from "#runtime/scheduling/backOff.ts";
-import { type Clock, slept, systemClock } from "#runtime/scheduling/clock.ts";
+import { type Clock, sleepUntilAborted, systemClock } from "#runtime/scheduling/clock.ts";
 import { toApiMicroTime, type Stored } from "../api/object.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../api/errors.ts";
 import { type Logger, silentLogger } from "#runtime/logger.ts";
@@ -123,7 +123,13 @@ export class LeaderElector {
     for (;;) {
       await this.#tryOnce(signal);
       if (this.#hasLost()) return;
-      if (!(await slept(this.#clock, this.#isLeader ? this.#retryPeriodMs : this.#lookAgainInMs(), signal)))
+      if (
+        !(await sleepUntilAborted(
+          this.#clock,
+          this.#isLeader ? this.#retryPeriodMs : this.#lookAgainInMs(),
+          signal,
+        ))
+      )
         return;
       // If this process was frozen, another one may lead by now. It must then stop leading without waiting
       // for its next request.

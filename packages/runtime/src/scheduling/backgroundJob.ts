@@ -1,5 +1,5 @@
 import { jittered } from "./backOff.ts";
-import { slept, type Clock } from "./clock.ts";
+import { sleepUntilAborted, type Clock } from "./clock.ts";
 import type { Logger } from "../logger.ts";
 
 /** Work outside of requests. */
@@ -36,7 +36,7 @@ export async function repeat(
       if (!signal.aborted)
         logger.warn({ err: error, job: name }, "A background job failed and will be retried.");
     }
-  } while (await slept(clock, jittered(periodMs, Math.random, jitter), signal));
+  } while (await sleepUntilAborted(clock, jittered(periodMs, Math.random, jitter), signal));
 }
 
 /** Repeats work between start and stop. */

@@ -37,7 +37,7 @@ export const systemClock: Clock = {
 };
 
 /** Sleeps like Clock.sleep, but returns false if the signal is aborted first. */
-export async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+export async function sleepUntilAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);
     return true;

@@ -33,7 +33,7 @@ export async function withDeadline<T>(
 /**
  * Returns the result of work that may ignore its signal; throws the signal's reason as soon as it is aborted.
  */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
   if (signal.aborted) onAbort();

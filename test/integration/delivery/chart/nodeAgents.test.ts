@@ -140,7 +140,7 @@ describe("the chart's policies for node agents", function () {
     contentType: "application/merge-patch+json",
     body,
   });
-  const ownLease = "a node agent renews only the Lease of its node";
+  const ownLease = "a node agent may renew only the Lease of its node";
   const renewal = {
     spec: { holderIdentity: node, renewTime: "2030-01-01T00:00:00.000000Z", leaseDurationSeconds: 35 },
   };
@@ -176,7 +176,7 @@ describe("the chart's policies for node agents", function () {
   it("let it renew the Lease of its node, and change nothing else of it", async () => {
     await createLease(node, heartbeatLabelsOf({ name: "" }));
     expect(await errorOf(merge(leasePath(node), renewal))).to.equal(undefined);
-    const onlyRenewal = "of its Lease a node agent writes only when it was renewed";
+    const onlyRenewal = "a node agent must not change the metadata of its Lease";
     for (const metadata of [
       { labels: { a: "b" } },
       { annotations: { a: "b" } },
@@ -236,7 +236,7 @@ describe("the chart's policies for node agents", function () {
     ];
     for (const write of writes)
       expect(await errorOf(write), `${write.method} ${write.path}`).to.contain(
-        "a node agent writes only status",
+        "a node agent may write only the status",
       );
   });
 
@@ -263,14 +263,14 @@ describe("the chart's policies for node agents", function () {
     ];
     for (const write of writes)
       expect(await errorOf(write), `${write.method} ${write.path}`).to.contain(
-        "a node agent writes nothing of a GameCache",
+        "a node agent must not write a GameCache",
       );
   });
 
   for (const [field, value] of Object.entries(othersOfNode)) {
     it(`prevent it from changing status.${field} of its GameNode`, async () => {
       expect(await errorOf(apply(nodePath(node), { ...ofNode, [field]: value }))).to.contain(
-        `a node agent does not write status.${field}`,
+        `a node agent must not write status.${field}`,
       );
     });
   }
@@ -279,14 +279,14 @@ describe("the chart's policies for node agents", function () {
     it(`prevent it from changing status.${field} of its GameSessions`, async () => {
       expect(
         await errorOf(apply(namespaced("gamesessions/gs-here"), { ...ofSession, [field]: value })),
-      ).to.contain(`a node agent does not write status.${field}`);
+      ).to.contain(`a node agent must not write status.${field}`);
     });
   }
 
   it("prevent it from removing others' fields", async () => {
     expect(
       await errorOf(merge(`${namespaced("gamesessions/gs-here")}/status`, { status: { nodeName: null } })),
-    ).to.contain("does not write status.nodeName");
+    ).to.contain("must not write status.nodeName");
   });
 
   it("prevent it from adding, changing and removing others' conditions", async () => {
@@ -294,19 +294,19 @@ describe("the chart's policies for node agents", function () {
     const writes: [KubeRequest, string][] = [
       [
         apply(nodePath(node), { conditions: [aCondition("Ready")] }),
-        "writes only StoreReachable, DiskPressure, SessionsSetAside",
+        "may write only the conditions StoreReachable, DiskPressure, SessionsSetAside",
       ],
       [
         apply(session, { conditions: [aCondition("Ready")] }),
-        "writes only ContentReady, SaveRestored, SavePersisted",
+        "may write only the conditions ContentReady, SaveRestored, SavePersisted",
       ],
       [
         apply(session, { conditions: [aCondition("Scheduled", { status: "False" })] }),
-        "writes only ContentReady, SaveRestored, SavePersisted",
+        "may write only the conditions ContentReady, SaveRestored, SavePersisted",
       ],
       [
         merge(`${session}/status`, { status: { conditions: [] } }),
-        "writes only ContentReady, SaveRestored, SavePersisted",
+        "may write only the conditions ContentReady, SaveRestored, SavePersisted",
       ],
     ];
     for (const [write, message] of writes)
@@ -358,7 +358,7 @@ describe("the chart's policies for node agents", function () {
       ];
       for (const write of writes)
         expect(await chart.errorOf(upgraded, write), JSON.stringify(write.body)).to.contain(
-          "of the conditions, a node agent writes only",
+          "a node agent may write only the conditions",
         );
     }
   });

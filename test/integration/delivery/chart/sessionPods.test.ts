@@ -46,14 +46,14 @@ const otherVolume = (source: object): Changes => ({ "spec.volumes.8": { name: "o
 
 /** What each rule's message says, and pods that it refuses, by what was changed of the operator's. */
 const refused: Record<string, Changes[]> = {
-  "takes only UDP 20000 to 20999": [
+  "only UDP host ports 20000 to 20999": [
     { [`${game}.ports.0.hostPort`]: 22 },
     { [`${game}.ports.0.hostPort`]: 19_999 },
     { [`${game}.ports.0.hostPort`]: 21_000 },
     { [`${game}.ports.0.protocol`]: "TCP" },
     { [`${streamer}.ports.0.hostPort`]: 8080 },
   ],
-  "no volumes but emptyDir and hostPath": [
+  "only emptyDir and hostPath volumes": [
     otherVolume({ secret: { secretName: "joypod-s3" } }),
     {
       ...otherVolume({
@@ -65,7 +65,7 @@ const refused: Record<string, Changes[]> = {
     otherVolume({ csi: { driver: "example.com" } }),
     otherVolume({ image: { reference: "joypod/game" } }),
   ],
-  "mounts only game content and its own session folder": [
+  "mount only game content and its own session folder": [
     otherVolume({ hostPath: { path: "/etc" } }),
     otherVolume({ hostPath: { path: "/var/lib/joypod" } }),
     otherVolume({ hostPath: { path: "/var/lib/joypod/v1/sessions/gs-other" } }),
@@ -73,11 +73,11 @@ const refused: Record<string, Changes[]> = {
     otherVolume({ hostPath: { path: `${contentPath}/engine` } }),
     otherVolume({ hostPath: { path: `/mnt${contentPath}` } }),
   ],
-  "mounts game content read-only": [
+  "mount game content read-only": [
     { [`${game}.volumeMounts.4.readOnly`]: false },
     { [`${streamer}.volumeMounts.6`]: { name: "game", mountPath: "/game" } },
   ],
-  "mounts are not propagated": [
+  "must not propagate mounts": [
     { [`${game}.volumeMounts.4.mountPropagation`]: "HostToContainer" },
     { [`${streamer}.volumeMounts.1.mountPropagation`]: "HostToContainer" },
   ],
@@ -85,7 +85,7 @@ const refused: Record<string, Changes[]> = {
   "(hostPID)": [{ "spec.hostPID": true }],
   "(hostIPC)": [{ "spec.hostIPC": true }],
   "(shareProcessNamespace)": [{ "spec.shareProcessNamespace": true }],
-  "no service account token": [
+  "not get a service account token": [
     { "spec.automountServiceAccountToken": true },
     { "spec.automountServiceAccountToken": undefined },
   ],
@@ -93,7 +93,7 @@ const refused: Record<string, Changes[]> = {
     { "spec.securityContext.runAsNonRoot": false },
     { "spec.securityContext": undefined },
   ],
-  "container does not set runAsNonRoot to false": [
+  "must not set runAsNonRoot to false": [
     { [`${game}.securityContext.runAsNonRoot`]: false },
     { [`${streamer}.securityContext.runAsNonRoot`]: false },
   ],
@@ -108,33 +108,33 @@ const refused: Record<string, Changes[]> = {
     { "spec.securityContext.supplementalGroups": [10_001, 0] },
     { [`${game}.securityContext.runAsGroup`]: 0 },
   ],
-  "is not privileged": [
+  "must not be privileged": [
     {
       [`${game}.securityContext.privileged`]: true,
       [`${game}.securityContext.allowPrivilegeEscalation`]: true,
     },
   ],
-  "gains no privileges": [
+  "must not gain privileges": [
     { [`${game}.securityContext.allowPrivilegeEscalation`]: true },
     { [`${streamer}.securityContext.allowPrivilegeEscalation`]: undefined },
   ],
-  "drops all capabilities": [
+  "must drop all capabilities": [
     { [`${game}.securityContext.capabilities.drop`]: ["NET_RAW"] },
     { [`${streamer}.securityContext.capabilities`]: undefined },
   ],
-  "adds no capabilities": [
+  "must not add capabilities": [
     { [`${game}.securityContext.capabilities.add`]: ["NET_BIND_SERVICE"] },
     { [`${streamer}.securityContext.capabilities.add`]: ["SYS_ADMIN"] },
   ],
-  "pod's seccomp profile is RuntimeDefault": [
+  "seccomp profile of a session pod must be RuntimeDefault": [
     { "spec.securityContext.seccompProfile.type": "Unconfined" },
     { "spec.securityContext.seccompProfile": undefined },
   ],
-  "no seccomp profile but RuntimeDefault": [
+  "seccomp profile of a session pod's container must be RuntimeDefault": [
     { [`${game}.securityContext.seccompProfile`]: { type: "Unconfined" } },
     { [`${streamer}.securityContext.seccompProfile`]: { type: "Localhost", localhostProfile: "loose.json" } },
   ],
-  "AppArmor profile is not Unconfined": [
+  "AppArmor profile of a session pod must not be Unconfined": [
     { "spec.securityContext.appArmorProfile": { type: "Unconfined" } },
     { [`${game}.securityContext.appArmorProfile`]: { type: "Unconfined" } },
     { "metadata.annotations": { "container.apparmor.security.beta.kubernetes.io/game": "unconfined" } },
@@ -315,7 +315,7 @@ describe("the chart's policies for session pods", function () {
     it(`reject, also for the operator, with: ${message}`, async () => {
       for (const changes of cases) {
         expect(await chart.errorOf(operator, createPod(sessionPod(changes))), JSON.stringify(changes))
-          .to.match(/denied request: (of|a session pod)/)
+          .to.match(/denied request: (a|the) /)
           .and.contain(message);
       }
     });
@@ -359,7 +359,7 @@ describe("the chart's policies for session pods", function () {
     const body = { spec: { ephemeralContainers: [{ name: "debugger", image: "joypod/game:0.1.0" }] } };
     for (const transport of [operator, chart.server.admin]) {
       expect(await chart.errorOf(transport, patchPod("/gs-former/ephemeralcontainers", body))).to.contain(
-        "a session pod gets no ephemeral containers",
+        "a session pod must not get ephemeral containers",
       );
     }
   });
