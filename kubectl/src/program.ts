@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { gameNodes } from "#contracts/crd/gameNode.ts";
 import { gameCaches } from "#contracts/crd/gameCache.ts";
 import { gameSessions } from "#contracts/crd/gameSession.ts";
+import { objectName } from "#contracts/crd/schema.ts";
 import { leases } from "#kube/api/builtin.ts";
 import type { KubeObject, Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
@@ -13,7 +14,8 @@ import { observe } from "./cluster/observe.ts";
 import type { Environment, WithInstallation } from "./environment.ts";
 import { cacheTable, gameTable, nodeTable } from "./tables.ts";
 import { addMaintenanceCommands } from "./maintenanceCommands.ts";
-import { findEvidence, presentSession } from "./session/sessionStory.ts";
+import { readGameOutput } from "./session/gameOutput.ts";
+import { findEvidence, hasGameFailed, presentSession } from "./session/sessionStory.ts";
 import { launchSteps } from "./session/launchMoments.ts";
 import { sessionTable, watchSessions } from "./session/sessionTable.ts";
 import { stopSessions } from "./session/stopSessions.ts";
@@ -178,19 +180,32 @@ function addSessionCommands(
   withOutput(
     program
       .command("session")
-      .description("Show a session: the steps of its launch, its conditions and its events.")
+      .description(
+        "Show a session: the steps of its launch, its conditions and its events. If its game failed, also the end of its output.",
+      )
       .argument("<name>"),
-  ).action((name: string, { output }: OutputOptions, command: Command) =>
-    withInstallation(command, async (installation) => {
-      const evidence = await findEvidence(installation, name);
-      const { session, events } = evidence;
-      print(
-        output === "json"
-          ? JSON.stringify({ session, steps: launchSteps(evidence), events }, null, 2)
-          : presentSession(evidence),
-      );
-    }),
-  );
+  )
+    .option("--log", "print only the end of the game's output, also when the session is gone")
+    .action((name: string, { output, log }: OutputOptions & { log?: true }, command: Command) =>
+      withInstallation(command, async (installation) => {
+        if (log === true) {
+          const read = await readGameOutput(installation, toObjectName(name));
+          if ("problem" in read) throw new AdminError(read.problem, exitCodes.notFound);
+          print(output === "json" ? JSON.stringify({ log: read.text }) : read.text.trimEnd());
+          return;
+        }
+        const evidence = await findEvidence(installation, name);
+        const { session, events } = evidence;
+        print(
+          output === "json"
+            ? JSON.stringify({ session, steps: launchSteps(evidence), events }, null, 2)
+            : presentSession(
+                evidence,
+                hasGameFailed(session) ? await readGameOutput(installation, name) : undefined,
+              ),
+        );
+      }),
+    );
   program
     .command("stop")
     .description("Stop sessions gracefully. Each save is stored first.")
@@ -222,6 +237,13 @@ async function inSessions<T extends KubeObject>(
   type: ResourceType<T>,
 ): Promise<Stored<T>[]> {
   return (await new ResourceClient(transport, type).listAll({ namespace: sessionsNamespace })).items;
+}
+
+/** Returns a name that is safe in paths and arguments. */
+function toObjectName(text: string): string {
+  const { data } = objectName.safeParse(text);
+  if (data === undefined) throw new AdminError(`${text} is not the name of a session.`, exitCodes.usage);
+  return data;
 }
 
 function toSeconds(text: string): number {

@@ -267,6 +267,7 @@ export class Agent {
         objectStore: this.#objectStore,
         bucket,
         turns,
+        storedOutputs: new Set(),
         gameCaches: clients.gameCaches,
         gameNode: () => this.#gameNode(),
         events: this.#events,

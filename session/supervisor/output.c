@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "outputTail.h"
 
 enum {
   SUSTAINED_BYTES_PER_MS = 64,
@@ -51,6 +52,7 @@ void logLine(const char *format, ...) {
   vsnprintf(line + start, sizeof line - start - 1, format, rest);
   va_end(rest);
   strcat(line, "\n");
+  keepOutput(line, (long)strlen(line));
   writeWithin(STDERR_FILENO, line, (long)strlen(line), DRAIN_WAIT_MS);
 }
 
@@ -103,6 +105,7 @@ static long forward(long withinMs) {
     source = -1;
   }
   if (length <= 0) return 0;
+  keepOutput(text, length);
   refill(nowMs());
   long written = writeWithin(STDOUT_FILENO, text, countAffordable(text, length), withinMs);
   spend(text, written);

@@ -1,35 +1,23 @@
 #define _GNU_SOURCE
 #include "terminationReport.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cgroup.h"
 #include "clock.h"
 #include "output.h"
+#include "outputTail.h"
+#include "reportFile.h"
 
 #define FILE_NAME "game.json"
 
-static char path[256], draft[256];
+static struct reportFile file;
 static long startedMs;
 
 void openTerminationReport(const char *directory) {
-  snprintf(path, sizeof path, "%s/%s", directory, FILE_NAME);
-  snprintf(draft, sizeof draft, "%s/%s.new", directory, FILE_NAME);
+  nameReportFile(&file, directory, FILE_NAME);
+  openOutputTail(directory);
   startedMs = nowMs();
-}
-
-/* Writes only to a file that it creates, so a FIFO or link that the game left there is neither waited for
- * nor followed. */
-static bool writeNew(const char *text, int length) {
-  unlink(draft);
-  int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
-  if (fd < 0) return false;
-  bool whole = write(fd, text, length) == length;
-  close(fd);
-  return whole;
 }
 
 void writeTerminationReport(const char *reason, int exitCode) {
@@ -43,6 +31,7 @@ void writeTerminationReport(const char *reason, int exitCode) {
       text, sizeof text,
       "{\"state\":%s,\"cpuSeconds\":%.3f,\"peakMemoryBytes\":%lld,\"oomKills\":%lld,\"wallSeconds\":%.3f}",
       end, used.cpuSeconds, used.peakMemoryBytes, used.oomKills, (nowMs() - startedMs) / 1000.0);
-  if (writeNew(text, length)) rename(draft, path); /* readers never see a partial report */
+  writeOutputTail(); /* first: who reads that the game has ended finds its output */
+  replaceReportFile(&file, &(struct iovec){text, length}, 1);
   if (reason) logLine("game ended %s", text);
 }

@@ -80,9 +80,10 @@ describe("the end of a session", () => {
   it("is shown as a crash when the game crashes", async () => {
     const { game, userId } = await playing(1);
     await game.pressKey("KeyX");
-    await game.seesEnd("The game stopped unexpectedly");
+    await game.seesEnd("The game ended with an error");
     const { status } = await finished(userId);
     expect(status?.failure?.message).to.contain("exited with code 3");
+    expect(status?.exit).to.deep.equal({ code: 3 });
   });
 
   it("follows when keepalives stop, and the save is stored", async () => {

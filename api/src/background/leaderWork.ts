@@ -4,6 +4,7 @@ import { repeat, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts
 import { listUnrecordedGameSessions } from "../gameSessions/recording/lifecycleQueries.ts";
 import { Recorder } from "../gameSessions/recording/recorder.ts";
 import { freePlayers, refusedSlotMaxMs, releaseSlots } from "../gameSessions/recording/releaseSlots.ts";
+import { sweepRunOutputs } from "../gameSessions/recording/runOutputs.ts";
 import { relayGameSessions } from "../gameSessions/recording/relay.ts";
 import { sweepIdle, sweepOverlong } from "../gameSessions/sessions/stopIdleSessions.ts";
 import { sweepVersions } from "../games/sweepVersions.ts";
@@ -25,7 +26,7 @@ export interface LeaderWorkOptions {
   election?: { leaseDurationMs: number; renewDeadlineMs: number; retryPeriodMs: number };
 }
 
-const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000 };
+const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000, outputs: 3_600_000 };
 
 /**
  * The background work of the leading replica: recording, relaying, sweeping. The election only avoids
@@ -92,7 +93,7 @@ export class LeaderWork implements BackgroundJob {
     ];
     try {
       await recorder.start(signal);
-      const { relay, idle, active, remains } = this.#intervals;
+      const { relay, idle, active, remains, outputs } = this.#intervals;
       const { clock, logger } = deps;
       const repeated = (name: string, periodMs: number, work: () => Promise<void>): Promise<void> =>
         repeat({ name, periodMs, jitter: 0.5, clock, logger, work }, signal);
@@ -111,6 +112,7 @@ export class LeaderWork implements BackgroundJob {
         repeated("versions", remains, () => sweepVersions(deps, refused)),
         repeated("pictures", remains, () => sweepPictures(deps, refused)),
         repeated("saves", remains, () => sweepSaves(deps, undefined, refused)),
+        repeated("outputs", outputs, () => sweepRunOutputs(deps)),
         repeated("save checks", remains, () => scrubSaves(deps, signal)),
         repeated("unreadable saves", remains, () => reportUnreadableSaves(deps)),
         repeated("idempotency keys", remains, () => sweepIdempotencyKeys(deps)),

@@ -22,6 +22,7 @@ import { addAuditCommand } from "./auditCommand.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { addPartnerCommands } from "./partnerCommands.ts";
 import { addSaveCommands } from "./saveCommands.ts";
+import { addSessionCommands } from "./sessionCommands.ts";
 import { addUserCommands } from "./userCommands.ts";
 
 const json = ["--json", "print one JSON object"] as const;
@@ -143,6 +144,7 @@ function createProgram(environment: CliEnvironment): Command {
   addUserCommands(command, program, environment);
   addPartnerCommands(command, program, environment);
   addSaveCommands(command, program, environment);
+  addSessionCommands(command, program, environment);
   addAuditCommand(command, program, environment);
   return program;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Transform, type Readable } from "node:stream";
 import { withTimeout } from "#runtime/scheduling/deadline.ts";
 import { unavailable } from "../errors.ts";
-import type { ObjectStore } from "../stores/objectStore.ts";
+import { isObjectMissing, type ObjectStore } from "../stores/objectStore.ts";
 import { readDigest } from "./saveObjectStore.ts";
 import type { SavedObject } from "./saveVersionQueries.ts";
 
@@ -34,7 +34,7 @@ export async function openSave(
     return await withTimeout(opening, timeoutMs, "Opening a save");
   } catch (cause) {
     late.abort();
-    if (isMissing(cause)) return undefined;
+    if (isObjectMissing(cause)) return undefined;
     throw unavailable("The save store is temporarily unavailable. Try again in a moment.", cause);
   }
 }
@@ -96,12 +96,4 @@ async function isWhole(
 ): Promise<boolean> {
   const read = await readDigest(stream, bytes, pace && ((piece) => pace(piece.length)));
   return read?.bytes === bytes && read.sha256 === sha256;
-}
-
-/**
- * Only S3's own error code counts. For a 404 without one, for example from a proxy, the client reports
- * NotFound.
- */
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "NoSuchKey";
 }

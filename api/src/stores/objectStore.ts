@@ -97,3 +97,11 @@ export async function callObjectStore<T>(request: Promise<T>, ms: number, what: 
     throw unavailable("The archive store is temporarily unavailable. Try again in a moment.", cause);
   }
 }
+
+/**
+ * Returns whether the object store's error says that the object does not exist. Only S3's own error code
+ * counts. For a 404 without one, for example from a proxy, the client reports NotFound.
+ */
+export function isObjectMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "NoSuchKey";
+}

@@ -1,4 +1,4 @@
-import { type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
+import { type GameSession, type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, pods, type Event } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
@@ -6,11 +6,13 @@ import { AdminError, exitCodes } from "../adminError.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { timeOfEvent, readPodLog } from "../cluster/observe.ts";
 import { bytesText, table } from "../output.ts";
+import type { GameOutput } from "./gameOutput.ts";
 import { launchSteps, type SessionEvidence, type Moment, type LaunchStep } from "./launchMoments.ts";
 import { failureText, phaseOf } from "./sessionState.ts";
 
 const logLines = 2_000;
 const eventsShown = 30;
+const outputLinesShown = 40;
 
 /**
  * Reads a session with its pod, events and log.
@@ -37,7 +39,7 @@ export async function findEvidence(
 }
 
 /** Returns the text of `kubectl joypod session`. */
-export function presentSession(evidence: SessionEvidence): string {
+export function presentSession(evidence: SessionEvidence, output?: GameOutput): string {
   const { session } = evidence;
   const { metadata, spec, status } = session;
   const facts: readonly Fact[] = [
@@ -56,7 +58,21 @@ export function presentSession(evidence: SessionEvidence): string {
     `Launch:\n${waterfall(launchSteps(evidence))}\n${timingNote}`,
     `Conditions:\n${conditionTable(evidence)}`,
     `Events:\n${eventTable(evidence.events)}`,
+    ...(output === undefined ? [] : [presentOutput(output)]),
   ].join("\n\n");
+}
+
+function presentOutput(output: GameOutput): string {
+  if ("problem" in output) return `Game output: not available. ${output.problem}`;
+  const lines = output.text.trimEnd().split("\n");
+  const shown = lines.slice(-outputLinesShown);
+  const note = lines.length > shown.length ? `, last ${shown.length} lines; add --log for all` : "";
+  return `Game output (untrusted${note}):\n${shown.join("\n")}`;
+}
+
+/** Returns whether the game failed, so that its output may say why. */
+export function hasGameFailed({ status }: GameSession): boolean {
+  return status?.failure !== undefined && status.exit !== undefined;
 }
 
 /** A line of the summary. Lines without text are left out. */
@@ -79,13 +95,14 @@ function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: Ga
 }
 
 function endFacts(
-  { stoppingAt, stopReason, finishedAt, save, usage }: GameSessionStatus,
+  { stoppingAt, stopReason, finishedAt, exit, save, usage }: GameSessionStatus,
   failure: string | undefined,
 ): Fact[] {
   return [
     ["Stopping", stoppingAt && `${stoppingAt} (${stopReason ?? "?"})`],
     ["Finished", finishedAt],
     ["Failure", failure],
+    ["Exit", exit && `code ${exit.code}${exit.signal === undefined ? "" : ` (${exit.signal})`}`],
     [
       "Save",
       save && `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "final" : "not final"}`,

@@ -1,3 +1,5 @@
+import { constants } from "node:os";
+import type { GameExit } from "#contracts/crd/gameSession.ts";
 import { labels } from "#contracts/crd/names.ts";
 import {
   parseGameTermination,
@@ -9,6 +11,14 @@ import { containerNames } from "#contracts/nodeLayout.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
+
+/** A container's exit code after signal N is this plus N; a shell passes on such a code of its child. */
+const signalBase = 128;
+const signalNames: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.signals)
+    .toReversed() // Aliases such as SIGIOT come after the usual name.
+    .map(([name, number]) => [number, name]),
+);
 
 /** Returns whether the pod was created for a session. */
 export function isSessionPod(pod: Pod): boolean {
@@ -114,6 +124,17 @@ export function gameTerminationReport(pod: Pod): GameTermination | undefined {
     if (report) return report;
   }
   return undefined;
+}
+
+/**
+ * Returns the exit code of the game's container, or else the one that the game claims. Undefined if neither
+ * is known.
+ */
+export function gameExitOf(pod: Pod): GameExit | undefined {
+  const code = gameTerminated(pod)?.exitCode ?? gameTerminationReport(pod)?.exitCode ?? undefined;
+  if (code === undefined || code < 0 || code > 255) return undefined;
+  const signal = code > signalBase ? signalNames.get(code - signalBase) : undefined;
+  return { code, ...(signal === undefined ? {} : { signal }) };
 }
 
 /**

@@ -208,6 +208,8 @@ export const limits = {
     /** Uploads and downloads per player. */
     transfersPerHour: 60,
   },
+  /** The end of a game's output, which is kept in the object store after its session. */
+  run: { keptDays: 7, kept: 20_000 },
   node: {
     heartbeatSeconds: 10,
     /** A node whose agent has been silent for this long accepts no new sessions. */

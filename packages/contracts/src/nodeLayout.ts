@@ -39,10 +39,20 @@ export const spoolNames = {
   report: "packed/restored.json",
   /** The latest pack. */
   manifest: "packed/manifest.json",
+  /** The end of the game's output, written when the game has ended. */
+  output: "packed/output.log",
 } as const;
 
 /** Maximum number of bytes to read from an order, report or manifest. */
 export const spoolFileBytes = 16 * 1024;
+
+/**
+ * Name of the file with the end of the game's output, next to the game's termination report. It is also only
+ * a claim, and may contain anything: show it with `printableText`.
+ */
+export const gameOutputFile = "output.log";
+/** Maximum size of that file. The supervisor has the same number. */
+export const gameOutputBytes = 64 * 1024;
 
 /** Returns the file name of a pack in the packer's directory. */
 export function packedArchiveName({ attempt, sequence }: { attempt: number; sequence: number }): string {

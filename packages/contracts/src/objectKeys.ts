@@ -11,6 +11,14 @@ export function pictureKey(gameId: string, pictureId: string): string {
   return `pictures/${gameId}/${pictureId}`;
 }
 
+/** Prefix of the keys of what is kept of ended sessions. */
+export const runsPrefix = "runs/";
+
+/** Returns the object-store key of the end of a game's output, packed by gzip. */
+export function runOutputKey(gameSession: string): string {
+  return `${runsPrefix}${gameSession}.log.gz`;
+}
+
 /** The parts of a save's key. */
 export interface SaveName {
   generation: number;

@@ -1,4 +1,5 @@
 import { limits } from "#contracts/limits.ts";
+import { gameOutputFile } from "#contracts/nodeLayout.ts";
 import type { Environment } from "#runtime/program/readEnvironment.ts";
 
 /** Configuration of the packer in a session's pod. */
@@ -9,6 +10,8 @@ export interface PackerConfig {
   spool: string;
   /** UID of the GameSession. */
   uid: string;
+  /** File with the end of the game's output. */
+  output: string;
   /** How soon a changed save of ordinary size is spooled, in milliseconds. */
   spoolMs: number;
 }
@@ -25,6 +28,7 @@ export function readConfig(environment: Environment): PackerConfig {
     saveVolume: reader.path("SAVE_VOLUME"),
     spool: reader.path("SPOOL_DIR"),
     uid: reader.uid("SESSION_UID"),
+    output: `${reader.path("GAME_REPORT_DIR", "/run/game")}/${gameOutputFile}`,
     spoolMs: 1000 * reader.seconds("SPOOL_SECONDS", limits.save.spoolSeconds),
   };
   reader.finish();
@@ -39,7 +43,7 @@ function createReader(environment: Environment) {
     return value;
   };
   return {
-    path: (name: string) => check(name, /^\/[^\0]*[^/\0]$/, "an absolute path"),
+    path: (name: string, fallback?: string) => check(name, /^\/[^\0]*[^/\0]$/, "an absolute path", fallback),
     uid: (name: string) => check(name, /^[^\0]{1,64}$/, "a uid of at most 64 characters"),
     seconds: (name: string, fallback: number) =>
       Number(check(name, /^[1-9][0-9]{0,3}$/, "a whole number from 1 to 9999", String(fallback))),

@@ -7,6 +7,7 @@ import { nextScanDelayMs } from "./scanInterval.ts";
 import { isRestored, restorePaths, type RestorePaths } from "./restore/saveDirectory.ts";
 import { finishRestore, restoreSave, type Restored } from "./restore/restoreSave.ts";
 import { SaveError } from "./errors.ts";
+import { keepOutput } from "./spool/keepOutput.ts";
 import { readManifest, readReport, readSaveRequest, openSpool } from "./spool/spool.ts";
 import { awaitOrder } from "./spool/restoreOrder.ts";
 
@@ -35,6 +36,7 @@ export async function runPacker(options: PackerOptions): Promise<void> {
     readRequest: () => readSaveRequest(paths.spool, config.uid),
   });
   await packUntil(ended, packer, config.spoolMs);
+  keepOutput(config.output, config.spool, logger); // Before the last pack, after which the agent may finish.
   await packer.finish();
 }
 

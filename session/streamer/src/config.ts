@@ -98,7 +98,8 @@ export interface SavesConfig {
 }
 
 function readSaves(env: z.infer<typeof Variables>): SavesConfig | undefined {
-  const { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE, PACK_DEADLINE_SECONDS } = env;
+  const { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, GAME_REPORT_DIR, NODE_COMPILE_CACHE, PACK_DEADLINE_SECONDS } =
+    env;
   if (SAVE_VOLUME === undefined && SPOOL_DIR === undefined && SESSION_UID === undefined) return undefined;
   if (SAVE_VOLUME === undefined || SPOOL_DIR === undefined || SESSION_UID === undefined) {
     throw new Error(
@@ -107,7 +108,7 @@ function readSaves(env: z.infer<typeof Variables>): SavesConfig | undefined {
   }
   return {
     paths: { saveVolume: SAVE_VOLUME, spool: SPOOL_DIR, uid: SESSION_UID },
-    environment: { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, NODE_COMPILE_CACHE },
+    environment: { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, GAME_REPORT_DIR, NODE_COMPILE_CACHE },
     packDeadlineMs: PACK_DEADLINE_SECONDS * 1_000,
   };
 }

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "chai";
+import { gameOutputBytes, gameOutputFile } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import type { SupervisedGame } from "#test/support/session/supervisedGame.ts";
 import { supervisedLaunches } from "#test/support/session/supervisedLaunches.ts";
@@ -34,6 +36,29 @@ describe("the output of a supervised game", function () {
     const [, dropped] = /prints too much: (\d+) bytes were dropped/.exec(output()) ?? [];
     expect(Number(dropped)).to.be.greaterThan(90_000_000);
     expect(await account()).to.include({ state: "ended", reason: "exited", exitCode: 0 });
+  });
+
+  it("is kept at its end, next to the termination report, however much it was", async () => {
+    const { exit, account, reports } = await play(
+      "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last; exit 3",
+    );
+    expect(await exit()).to.equal(3);
+    expect(await account()).to.include({ state: "ended", exitCode: 3 });
+    const kept = readFileSync(join(reports, gameOutputFile), "latin1");
+    expect(kept).to.have.length(gameOutputBytes);
+    expect(kept).to.match(/^x{60000,}\nlast\nsupervise: the game prints too much: .*\n$/);
+  });
+
+  it("is kept while the game runs, from its start if it is short", async () => {
+    const { reports } = await play("echo one; echo two >&2; exec sleep 60");
+    const kept = (): string => {
+      try {
+        return readFileSync(join(reports, gameOutputFile), "utf8");
+      } catch {
+        return ""; // Not written yet.
+      }
+    };
+    await eventually(() => kept() === "one\ntwo\n", { what: "the kept output" });
   });
 
   it("is limited by lines as well as by bytes", async () => {

@@ -8,7 +8,7 @@ import { Icon } from "../components/Icon.tsx";
 import { LaunchConflict } from "../launch/LaunchProblems.tsx";
 import type { SlotChoice } from "../launch/playPath.ts";
 import { useLaunch } from "../launch/useLaunch.ts";
-import { describeEnd } from "./endMessage.ts";
+import { describeEnd, describeGameError } from "./endMessage.ts";
 import { ExitLinks } from "./PlayFrame.tsx";
 
 /** Shows why the session ended, what it used, and what the player can do next. */
@@ -26,6 +26,7 @@ export function SessionEnded({
 }) {
   const { t } = useTranslation(["play", "common"]);
   const { title, text } = describeEnd(session);
+  const details = describeGameError(session);
   const heading = useRef<HTMLHeadingElement>(null);
   // The element that had the focus, the game or the stop button, is gone.
   useEffect(() => {
@@ -40,6 +41,13 @@ export function SessionEnded({
       <p className="lead" role={session.status === "error" ? "alert" : "status"}>
         {text}
       </p>
+      {details !== undefined && (
+        <p>
+          {t("ended.gameError.report")}
+          <br />
+          <code data-testid="game-error">{details}</code>
+        </p>
+      )}
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
       <div className="actions">
         {gameSlug !== undefined && (

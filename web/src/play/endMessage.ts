@@ -1,13 +1,21 @@
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { t } from "../i18n.ts";
 
-type EndedGameSession = Pick<GameSessionStatusResponse, "status" | "endReason" | "message" | "saveNotice">;
+type EndedGameSession = Pick<
+  GameSessionStatusResponse,
+  "status" | "endReason" | "message" | "saveNotice" | "gameError"
+>;
 
 /** Returns why a session ended, as a title and a sentence for the player. */
-export function describeEnd({ status, endReason, message, saveNotice }: EndedGameSession): {
+export function describeEnd({ status, endReason, message, saveNotice, gameError }: EndedGameSession): {
   title: string;
   text: string;
 } {
+  if (gameError !== undefined)
+    return {
+      title: t("play:ended.gameError.title"),
+      text: [message, saveNotice].filter((part) => part !== undefined).join(" "),
+    };
   if (status === "error")
     return { title: t("play:ended.error.title"), text: message ?? t("play:ended.error.text") };
   const saved = saveNotice ?? t("play:ended.saved");
@@ -30,4 +38,23 @@ export function describeEnd({ status, endReason, message, saveNotice }: EndedGam
     default:
       return { title: t("play:ended.other.title"), text: saveNotice ?? message ?? saved };
   }
+}
+
+/** Returns what a player can tell the developer about the game's failure; undefined if it did not fail. */
+export function describeGameError({
+  sessionId,
+  gameTitle,
+  startedAt,
+  gameError,
+}: Pick<GameSessionStatusResponse, "sessionId" | "gameTitle" | "startedAt" | "gameError">):
+  | string
+  | undefined {
+  if (gameError === undefined) return undefined;
+  const { exitCode, signal } = gameError;
+  const code = signal === undefined ? String(exitCode) : `${String(exitCode)} (${signal})`;
+  return [
+    gameTitle,
+    ...(exitCode === undefined ? [] : [t("play:ended.gameError.exitCode", { code })]),
+    t("play:ended.gameError.session", { sessionId, startedAt }),
+  ].join(", ");
 }

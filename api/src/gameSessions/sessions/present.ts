@@ -1,4 +1,5 @@
-import { type GameSession, isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
+import { type GameExit, type GameSession, isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
+import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type {
   GameSessionsResponse,
   GameSessionStatusResponse,
@@ -70,14 +71,43 @@ const publicStopTexts: Record<StopReason, PublicStopText> = {
   },
 };
 
+/** Messages for failures of the game itself, by failure reason. A new launch may fail in the same way. */
+const gameFailureTexts: ReadonlyMap<string, PublicStopText["messages"]> = new Map([
+  [
+    failureReasons.gameCrashed,
+    {
+      starting:
+        "The game ended with an error while it was starting. This is an error of the game, and will probably happen again. Your saves are unchanged.",
+      running:
+        "The game ended with an error. This is an error of the game, and may happen again. Your progress up to its last save is kept.",
+    },
+  ],
+  [
+    failureReasons.gameEndedEarly,
+    {
+      starting:
+        "The game closed before its first picture. This is an error of the game, and will probably happen again. Your saves are unchanged.",
+      running: "The game closed before its first picture.",
+    },
+  ],
+  [
+    failureReasons.outOfMemory,
+    {
+      starting:
+        "The game needed more memory than it had. It gets more at its next start, if the site allows it.",
+      running:
+        "The game needed more memory than it had. It gets more at its next start, if the site allows it. Your progress up to its last save is kept.",
+    },
+  ],
+]);
+
 const unreadableMessage =
   "The save of this slot is missing or damaged. Restore the previous version on the game's page.";
 
 /** A session's end as presented to the player. */
-interface PublicEnd {
+type PublicEnd = Pick<GameSessionStatusResponse, "message" | "gameError"> & {
   endReason: GameSessionEndReason;
-  message?: string;
-}
+};
 
 /** Path prefix of session streams. */
 export const streamPath = "/api/stream";
@@ -117,6 +147,7 @@ export function presentGameSession(
           stopReason,
           wasReady(row, gameSession),
           row.failureReason ?? gameSession?.status?.failure?.reason,
+          gameSession?.status?.exit,
         )),
     ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
     ...presentSaveNotice(row, gameSession, isGoingOn),
@@ -212,11 +243,24 @@ export function publicEndOf(
   stopReason: string | null,
   wasReady: boolean,
   failureReason: string | null = null,
+  exit?: GameExit,
 ): PublicEnd | undefined {
   const reason = StopReason.safeParse(stopReason).data;
   if (reason === undefined) return undefined;
-  const { endReason, messages } = publicStopTexts[reason];
+  const { endReason, messages: usualMessages } = publicStopTexts[reason];
+  const gameMessages = gameFailureTexts.get(failureReason ?? "");
+  const messages = gameMessages ?? usualMessages;
   const isSaveBad = !wasReady && failureReason !== null && isUnreadableSaveReason(failureReason);
   const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
-  return { endReason, ...(message === undefined ? {} : { message }) };
+  return {
+    endReason,
+    ...(message === undefined ? {} : { message }),
+    ...(gameMessages === undefined
+      ? {}
+      : { gameError: exit === undefined ? {} : { exitCode: exit.code, ...definedSignal(exit) } }),
+  };
+}
+
+function definedSignal({ signal }: GameExit): { signal?: string } {
+  return signal === undefined ? {} : { signal };
 }

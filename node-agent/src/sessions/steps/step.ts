@@ -35,6 +35,8 @@ export interface SessionDeps {
   reporter: SessionReporter;
   events: EventSink;
   turns: TransferTurns;
+  /** Uids of the sessions whose output is stored. */
+  storedOutputs: Set<string>;
   saveIntervalMs: number;
   onSaveStored: (outcome: "stored" | "unchanged" | "failed") => void;
   /** Called for each session folder that is set aside, with the reason. */

@@ -15,6 +15,7 @@ import {
   type Step,
   type StepContext,
 } from "./step.ts";
+import { storeOutput } from "./storeOutput.ts";
 import { isStored, storePack } from "./storeSave.ts";
 
 /** Stores the last pack, and reports the session's final save. */
@@ -156,7 +157,8 @@ const goodReasons: ReadonlySet<string> = new Set([
 ]);
 
 /** Reports the outcome of the last save, and removes the folder if the session is finished. */
-export const settle: Step = async ({ deps, session, record, signal }) => {
+export const settle: Step = async (context) => {
+  const { deps, session, record, signal } = context;
   const { outcome, stored } = record;
   if (outcome === undefined) return undefined;
   const isNews = await deps.reporter.report(
@@ -172,6 +174,8 @@ export const settle: Step = async ({ deps, session, record, signal }) => {
       action: "Store",
       note: outcome.message,
     });
+  // After the report, because a stop waits for that.
+  await storeOutput(context);
   if (isFinished(session)) await giveUp(deps, record);
   return deps.files.isUnwritten(record.gameSession) ? { requeueAfterMs: retryMs } : undefined;
 };
@@ -202,6 +206,7 @@ export async function giveUp(
   deps.cache.release(gameSession);
   deps.reporter.forget(uid);
   deps.readFailures.forget(gameSession);
+  deps.storedOutputs.delete(uid);
   deps.watcher.leave(keyOfRef({ name: gameSession, namespace }));
   if (outcome?.reason === saveReasons.spoolUnreadable)
     deps.onKept(await deps.files.keep(gameSession, isNameTaken), new Error(outcome.message));

@@ -15,6 +15,7 @@ import { findCondition } from "#kube/api/conditions.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { deadlinesOf, isPast } from "./deadlines.ts";
 import {
+  gameExitOf,
   gameTerminationReport,
   gameTerminated,
   isEvicted,
@@ -148,18 +149,16 @@ function vanishedPodCause({ session, pod }: SessionWorld): StopCause | undefined
 function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   const ended = gameTerminated(pod);
   const report = gameTerminationReport(pod);
-  const exitCode = ended?.exitCode ?? report?.exitCode ?? -1;
+  const exit = gameExitOf(pod);
+  const exitCode = exit?.code ?? -1;
   if (ended?.reason === "OOMKilled" || isOutOfMemory(report, exitCode)) {
     return failed(failureReasons.outOfMemory, "The game exceeded its memory limit and was killed.");
   }
   const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);
   if (fault !== undefined) return failed(failureReasons.streamerFailed, `The streamer failed: ${fault}.`);
   if (exitCode !== 0) {
-    const how =
-      report?.reason?.startsWith("signal-") === true
-        ? `was ended by ${report.reason}`
-        : `exited with code ${exitCode}`;
-    return failed(failureReasons.gameCrashed, `The game ${how}.`);
+    const signal = exit?.signal === undefined ? "" : ` (${exit.signal})`;
+    return failed(failureReasons.gameCrashed, `The game exited with code ${exitCode}${signal}.`);
   }
   if (session.status?.readyAt !== undefined) return { stopReason: stopReasons.gameExited };
   return {

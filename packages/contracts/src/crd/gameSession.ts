@@ -101,6 +101,18 @@ export const SessionStream = z
   .describe("Renderer, encoder and format of the stream when the session became ready.");
 export type SessionStream = z.infer<typeof SessionStream>;
 
+export const GameExit = z
+  .strictObject({
+    code: z.int().min(0).max(255).describe("Exit code of the game's launcher; 128 + N after signal N."),
+    signal: z
+      .string()
+      .max(16)
+      .optional()
+      .describe("Name of the signal that the code stands for, for example SIGSEGV."),
+  })
+  .describe("How the game ended. Absent if it was asked to end or is unknown.");
+export type GameExit = z.infer<typeof GameExit>;
+
 export const GameSessionStatus = z
   .strictObject({
     observedGeneration: observedGeneration.optional(),
@@ -145,6 +157,7 @@ export const GameSessionStatus = z
     finishedAt: timestamp.optional().describe("Time at which the session finished."),
     stopReason: StopReason.optional().describe("Reason why the session ended or is ending."),
     usage: SessionUsage.optional().describe("Resource usage of the session, set when it has ended."),
+    exit: GameExit.optional(),
     save: StoredSave.optional().describe("Latest stored save of the session."),
     failure: z
       .strictObject({

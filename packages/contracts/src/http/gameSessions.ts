@@ -107,6 +107,22 @@ export const GameSessionStatusResponse = z
       description:
         "A message for the player, if the session ended without their request or before it was playable.",
     }),
+    gameError: z
+      .object({
+        exitCode: z
+          .int()
+          .optional()
+          .meta({ description: "128 + N after signal N.", examples: [139] }),
+        signal: z
+          .string()
+          .optional()
+          .meta({ examples: ["SIGSEGV"] }),
+      })
+      .optional()
+      .meta({
+        description:
+          "If the game itself failed, so that another launch may fail in the same way. How it ended is known for some minutes after the end.",
+      }),
     saveNotice: z.string().optional().meta({
       description:
         "A message for the player, if the newest progress cannot be saved, or a requested save has nothing to store.",

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
 import { untilAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 import { Authentication } from "./authentication.ts";
 import { KubeError } from "../api/errors.ts";
+import { execInPod, type PodCommand } from "./podExec.ts";
 import { readLines, readText } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
 import { responseError, transportError, retryDelayMs } from "./responseError.ts";
@@ -146,6 +147,14 @@ export class KubeTransport {
       signal?.removeEventListener("abort", onAbort);
       stream.abort();
     }
+  }
+
+  /**
+   * Runs a command in a container and returns its standard output. It is not retried. Throws KubeError or the
+   * signal's reason.
+   */
+  async exec(command: PodCommand): Promise<Buffer> {
+    return execInPod(this.#authentication.server, await this.#authentication.credentials(), command);
   }
 
   /** Closes all connections permanently. Running and later requests and watches fail. */

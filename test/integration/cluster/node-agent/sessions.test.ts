@@ -14,11 +14,20 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
 import { limits } from "#contracts/limits.ts";
-import { contentDirectory, sessionDirectory, sessionUserId } from "#contracts/nodeLayout.ts";
+import {
+  contentDirectory,
+  gameOutputBytes,
+  sessionDirectory,
+  sessionUserId,
+  spoolNames,
+} from "#contracts/nodeLayout.ts";
+import { runOutputKey } from "#contracts/objectKeys.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
+import { messageOf } from "#runtime/errors.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { JumpClock } from "#test/support/clocks/jumpClock.ts";
 import { beforeEachWithNodeAgent, type NodeAgentFixture } from "#test/support/fixtures/nodeAgentFixture.ts";
@@ -43,6 +52,22 @@ describe("Node agent (sessions)", function () {
       .trim()
       .split("\n")
       .sort();
+
+  it("stores the end of the game's output, at most 64 KiB and nothing but a file", async () => {
+    await fixture.startAgent();
+    const [long, linked] = [await aRunningSession(), await aRunningSession()];
+    writeFileSync(`${fixture.folder(long)}/${spoolNames.output}`, "a line\n".repeat(100_000));
+    symlinkSync("/etc/passwd", `${fixture.folder(linked)}/${spoolNames.output}`);
+    for (const name of [long, linked]) {
+      await fixture.endGame(name);
+      await fixture.finish(name);
+      await eventually(() => !existsSync(fixture.folder(name)), { what: "the folder to be removed" });
+    }
+    const stored = gunzipSync(await fixture.readObject(runOutputKey(long)));
+    expect(stored.toString()).to.equal("a line\n".repeat(100_000).slice(0, gameOutputBytes));
+    const missing = await fixture.readObject(runOutputKey(linked)).catch(messageOf);
+    expect(missing).to.equal("The specified key does not exist.");
+  });
 
   it("serves a session from its placement to the removal of its directory", async () => {
     await fixture.startAgent();

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { packedArchiveName, sessionUserId } from "#contracts/nodeLayout.ts";
+import { gameOutputBytes, packedArchiveName, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import {
   archivesIn,
@@ -47,6 +47,26 @@ describe("the packer packing saves", () => {
     expect(final).to.equal(true);
     expect(fixture.content(save!)).to.deep.equal({});
   });
+
+  const outputs: [what: string, prepare: (path: string) => void, kept: number | undefined][] = [
+    ["its end", (path) => writeFileSync(path, "x".repeat(100)), 100],
+    ["no more than the maximum", (path) => writeFileSync(path, Buffer.alloc(1_000_000)), gameOutputBytes],
+    ["nothing if it is a link", (path) => symlinkSync("/etc/passwd", path), undefined],
+    ["nothing if it is a FIFO", (path) => void execFileSync("mkfifo", [path]), undefined],
+    ["nothing if it is a directory", (path) => mkdirSync(path), undefined],
+    ["nothing if there is none", () => undefined, undefined],
+  ];
+  for (const [what, prepare, kept] of outputs) {
+    it(`keeps of the game's output ${what}`, async () => {
+      open({ spoolSeconds: 1000 });
+      const run = await fixture.play();
+      prepare(fixture.output);
+      expect(await run.finish()).to.equal(0);
+      const path = fixture.spooled(spoolNames.output);
+      expect(existsSync(path) ? statSync(path).size : undefined).to.equal(kept);
+      expect(fixture.manifest()!.final).to.equal(true);
+    });
+  }
 
   it("packs the last writes before the end, and does so at SIGTERM too", async () => {
     open({ spoolSeconds: 1000 });

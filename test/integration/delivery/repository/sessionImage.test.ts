@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { podPaths, socketNames } from "#contracts/nodeLayout.ts";
+import { gameOutputBytes, gameOutputFile, podPaths, socketNames } from "#contracts/nodeLayout.ts";
 import { stickScale, triggerScale } from "#contracts/stream.ts";
 import { GameEndReason, gameReportFile } from "#contracts/termination.ts";
 import { readConfig } from "#streamer/config.ts";
@@ -51,6 +51,8 @@ describe("the session image's programs in C", () => {
     expect(supervisor).to.include(`"%s/${socketNames.sound}", environmentOr("RUN_DIR", "${podPaths.run}")`);
     expect(supervisor).to.include(`environmentOr("GAME_REPORT_DIR", "${podPaths.gameReport}")`);
     expect(supervisor).to.include(`#define FILE_NAME "${gameReportFile}"`);
+    expect(supervisor).to.include(`#define FILE_NAME "${gameOutputFile}"`);
+    expect(supervisor).to.include(`TAIL_BYTES = ${gameOutputBytes / 1024} * 1024`);
   });
 
   it("exit with the codes in README.md", () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
-import { describeEnd } from "#web/play/endMessage.ts";
+import { describeEnd, describeGameError } from "#web/play/endMessage.ts";
 
 describe("describeEnd", () => {
   it("returns a different title for every reason", () => {
@@ -31,5 +31,26 @@ describe("describeEnd", () => {
         describeEnd({ status: "stopped", endReason, message: "Something else.", saveNotice }).text,
     );
     for (const text of texts) expect(text).to.contain(saveNotice).and.not.contain("is saved");
+  });
+
+  it("says that the game failed, however the session ended", () => {
+    const end = { status: "error", message: "The game ended with an error.", gameError: {} } as const;
+    expect(describeEnd(end)).to.deep.equal({
+      title: "The game ended with an error",
+      text: "The game ended with an error.",
+    });
+  });
+});
+
+describe("describeGameError", () => {
+  const session = { sessionId: "gs-1", gameTitle: "Drift", startedAt: "2026-11-29T10:00:00.000Z" };
+
+  it("returns what a player can tell the developer", () => {
+    expect(describeGameError({ ...session, gameError: { exitCode: 139, signal: "SIGSEGV" } })).to.equal(
+      "Drift, exit code 139 (SIGSEGV), session gs-1, started 2026-11-29T10:00:00.000Z",
+    );
+    expect(describeGameError({ ...session, gameError: { exitCode: 3 } })).to.contain("exit code 3,");
+    expect(describeGameError({ ...session, gameError: {} })).to.not.contain("exit code");
+    expect(describeGameError(session)).to.be.undefined;
   });
 });

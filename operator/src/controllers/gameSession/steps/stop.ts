@@ -16,6 +16,7 @@ import { isOwnedBy, type Stored } from "#kube/api/object.ts";
 import { parseQuantity } from "#kube/api/quantity.ts";
 import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import {
+  gameExitOf,
   gameTerminated,
   gameTerminationReport,
   hasGameRun,
@@ -143,6 +144,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   delete status.podIp; // Another session's pod may get this address.
   if (cause?.failure) status.failure ??= cause.failure;
   if (usage) status.usage = usage;
+  noteExit(status, pod);
   const reason = status.failure?.reason ?? status.stopReason;
   const message = status.failure?.message ?? "The session ended normally.";
   for (const type of ["PodReady", "StreamReady"] as const)
@@ -157,6 +159,12 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   countEnd({ world, draft }, reason, status.failure !== undefined);
   return "wait";
 };
+
+/** Records how the game of a failed session ended, if that is known. */
+function noteExit(status: StepContext["draft"]["status"], pod: Pod | undefined): void {
+  const exit = pod && gameExitOf(pod);
+  if (exit && status.failure) status.exit = exit;
+}
 
 function countEnd(
   { world, draft }: Pick<StepContext, "world" | "draft">,

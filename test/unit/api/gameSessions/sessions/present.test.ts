@@ -83,6 +83,19 @@ describe("publicEndOf", () => {
     expect(publicEndOf("Failed", false)!.message).not.to.equal(publicEndOf("Failed", true)!.message);
   });
 
+  it("distinguishes a failure of the game itself, with how it ended", () => {
+    for (const reason of ["GameCrashed", "GameEndedEarly", "OutOfMemory"])
+      for (const wasReady of [true, false]) {
+        const end = publicEndOf("Failed", wasReady, reason, { code: 139, signal: "SIGSEGV" })!;
+        expect(end.gameError).to.deep.equal({ exitCode: 139, signal: "SIGSEGV" });
+        expect(end.message)
+          .to.match(/^The game /)
+          .and.not.contain("Try again");
+      }
+    expect(publicEndOf("Failed", true, "GameCrashed")!.gameError).to.deep.equal({});
+    expect(publicEndOf("Failed", true, "StreamerFailed", { code: 1 })!.gameError).to.be.undefined;
+  });
+
   it("says what to do about a save that could not be restored", () => {
     for (const reason of ["ChecksumMismatch", "SaveMissing"])
       expect(publicEndOf("Failed", false, reason)!.message).to.contain("Restore the previous version");
