@@ -158,6 +158,8 @@ const Variables = z
     GAME_NETWORK: z.enum(["none", "internet"]).default("none"),
     INTERNET_NAMESERVERS: addressList(3),
     PROBE_IMAGE: z.string().trim().default(""),
+    GAME_TMP_SIZE: byteQuantity("256Mi"),
+    GAME_SHARED_MEMORY_SIZE: byteQuantity("256Mi"),
     STREAMER_CPU: quantity("250m"),
     STREAMER_MEMORY: quantity("256Mi"),
     STREAMER_MEMORY_LIMIT: byteQuantity("1Gi"),
@@ -269,6 +271,8 @@ export function readConfig(environment: Environment) {
         memory: env.STREAMER_MEMORY,
         memoryLimitBytes: env.STREAMER_MEMORY_LIMIT,
       },
+      /** Sizes of the game's memory volumes, which count towards its memory. */
+      game: { tmpBytes: env.GAME_TMP_SIZE, sharedMemoryBytes: env.GAME_SHARED_MEMORY_SIZE },
       startBitrateKbps: env.START_BITRATE_KBPS,
       /** Nameservers of sessions with internet access, because their games cannot reach the cluster's DNS. */
       nameservers: env.INTERNET_NAMESERVERS,

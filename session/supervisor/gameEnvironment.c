@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_VARIABLES = 32, MAX_LINE = 512 };
 
@@ -22,4 +23,20 @@ void loadGameEnvironment(const char *folder) {
     setenv(line, line + name + 1, 1);
   }
   fclose(file);
+}
+
+void removeClusterVariables(void) {
+  static const char prefix[] = "KUBERNETES_";
+  char name[MAX_LINE];
+  for (char **variable = environ; *variable;) {
+    size_t length = strcspn(*variable, "=");
+    if (strncmp(*variable, prefix, strlen(prefix)) != 0 || length >= sizeof name) {
+      variable++;
+      continue;
+    }
+    memcpy(name, *variable, length);
+    name[length] = '\0';
+    unsetenv(name); /* moves the rest of the list up, so the next variable is in the same place */
+  }
+  unsetenv("HOSTNAME");
 }

@@ -5,4 +5,8 @@
  * the file. Call it when display and sound exist: the streamer writes the file before. */
 void loadGameEnvironment(const char *folder);
 
+/* Removes the variables that the kubelet and the container runtime add for the cluster: KUBERNETES_* and
+ * HOSTNAME. */
+void removeClusterVariables(void);
+
 #endif

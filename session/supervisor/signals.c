@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "sessionBus.h"
 
 static int signals = -1;
 
@@ -21,9 +22,12 @@ void blockSignals(sigset_t *before) {
 }
 
 int nextSignal(long waitMs) {
-  struct pollfd p[] = {{.fd = signals, .events = POLLIN}, {.fd = outputToRead(), .events = POLLIN}};
-  if (poll(p, 2, waitMs < 0 ? 0 : (int)waitMs) <= 0) return 0;
+  struct pollfd p[] = {{.fd = signals, .events = POLLIN},
+                       {.fd = outputToRead(), .events = POLLIN},
+                       {.fd = busToStart(), .events = POLLIN}};
+  if (poll(p, 3, waitMs < 0 ? 0 : (int)waitMs) <= 0) return 0;
   if (p[1].revents) forwardOutput();
+  if (p[2].revents) startSessionBus();
   if (!p[0].revents) return 0;
   struct signalfd_siginfo info;
   if (read(signals, &info, sizeof info) != sizeof info) return 0;

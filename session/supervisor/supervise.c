@@ -7,7 +7,8 @@
  * limited rate, forwards SIGTERM to the group, and kills the rest of it GAME_GRACE_SECONDS later.
  *
  * Environment: DISPLAY, RUN_DIR (/run/session), GAME_REPORT_DIR (/run/game), GAME_NETWORK (none, or
- * "internet"), GAME_GRACE_SECONDS (3), AWAIT_DIRECTORY (none: start without waiting for saves).
+ * "internet"), GAME_GRACE_SECONDS (3), AWAIT_DIRECTORY (none: start without waiting for saves),
+ * XDG_RUNTIME_DIR (none: no folder of that kind), JOYPOD_MACHINE_ID (random).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include "gameProcess.h"
 #include "output.h"
 #include "resourceLimits.h"
+#include "runtimeFolder.h"
 #include "signals.h"
 #include "systemCallFilter.h"
 
@@ -172,6 +174,8 @@ int main(int argc, char **argv) {
   if (!waitUntil(hasDisplay, DISPLAY_WAIT_MS)) return giveUp("no-display", EXIT_NO_DISPLAY);
   if (!waitUntil(hasSaves, DIRECTORY_WAIT_MS)) return giveUp("exited", EXIT_NO_DIRECTORY);
   loadGameEnvironment(environmentOr("RUN_DIR", "/run/session"));
+  removeClusterVariables();
+  prepareRuntimeFolder(environmentOr("XDG_RUNTIME_DIR", NULL), environmentOr("JOYPOD_MACHINE_ID", NULL));
   long long oomKillsBefore = readUsage().oomKills;
   writeTerminationReport(NULL, 0);
   if (waitForStop(0))

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { podPaths } from "#contracts/nodeLayout.ts";
 import { StreamerStatus } from "#contracts/stream.ts";
 import {
   parseGameTermination,
@@ -9,6 +10,8 @@ import {
   type GameTermination,
   type StreamerTermination,
 } from "#contracts/termination.ts";
+import { readConfig } from "#operator/config.ts";
+import { gameEnvironment, softwareRendering } from "#operator/controllers/gameSession/pod.ts";
 import { freePort, freeUdpPort } from "../processes/childProgram.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { removeContainer, type SessionImages } from "./containers.ts";
@@ -18,6 +21,7 @@ import { temporaryFolder } from "../processes/temporaryFolder.ts";
 const run = promisify(execFile);
 /** User and group of both containers. */
 const player = 10_001;
+const { game: memory } = readConfig({ STREAMER_IMAGE: "streamer", GAME_IMAGE: "game" }).sessionPod;
 let nextDisplay = 0;
 
 /** For `streamerEnv` of tests that do not measure the frame rate: halves the processor time. */
@@ -125,8 +129,10 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
     "--ipc",
     `container:${names.streamer}`,
     ...(options.gameMemory ? ["--memory", options.gameMemory] : []),
-    "--tmpfs",
-    "/tmp:mode=1777",
+    ...[
+      `/tmp:mode=1777,size=${memory.tmpBytes}`,
+      `/dev/shm:mode=1777,size=${memory.sharedMemoryBytes}`,
+    ].flatMap((mount) => ["--tmpfs", mount]),
     "--volume",
     `${folder}/x11:/tmp/.X11-unix:ro`,
     "--volume",
@@ -136,8 +142,8 @@ export async function startSessionPair(options: SessionPairOptions): Promise<Ses
     "--volume",
     `${folder}/game:/game:ro`,
     "--volume",
-    `${options.saves ?? `${folder}/saves`}:/saves`,
-    ...environment({ ...gameEnvironment, DISPLAY: display, ...options.gameEnv }),
+    `${options.saves ?? `${folder}/saves`}:${podPaths.saves}`,
+    ...environment({ ...gameEnvironment, ...softwareRendering, DISPLAY: display, ...options.gameEnv }),
     options.images.game,
     `/game/${"archive" in options.game ? options.game.launcher : "game.sh"}`,
   );
@@ -255,22 +261,6 @@ const restrictions = [
 function networkOf({ network }: Pick<SessionPairOptions, "network">): string[] {
   return ["--network", network === undefined ? "host" : `ns:/run/netns/${network.namespace}`];
 }
-
-const gameEnvironment = {
-  PULSE_SERVER: "unix:/run/session/pulse.sock",
-  SDL_AUDIODRIVER: "pulseaudio",
-  HOME: "/saves",
-  RENPY_PATH_TO_SAVES: "/saves/renpy",
-  XDG_RUNTIME_DIR: "/tmp",
-  XDG_CACHE_HOME: "/tmp/cache",
-  PULSE_COOKIE: "/tmp/pulse-cookie",
-  LIBGL_ALWAYS_SOFTWARE: "1",
-  LP_NUM_THREADS: "1",
-  LD_PRELOAD: "/usr/local/lib/joypod/shim.so",
-  JOYPOD_GAMEPAD: "/run/session/pad0",
-  SDL_JOYSTICK_DEVICE: "/run/session/pad0",
-  GAME_GRACE_SECONDS: "3",
-};
 
 function environment(variables: Record<string, string>): string[] {
   return Object.entries(variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]);

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
 import { fromStreamSpec, type StreamSpec } from "#contracts/crd/streamSpec.ts";
@@ -36,6 +37,7 @@ const volumeNames = {
   gameReport: "game-report",
   streamerTmp: "streamer-tmp",
   gameTmp: "game-tmp",
+  gameSharedMemory: "game-shm",
   game: "game",
 } as const;
 
@@ -86,6 +88,8 @@ export function buildPod(
     },
     spec: {
       restartPolicy: "Never",
+      // The same in every session: programs that find another machine's name in a saved lock do not start.
+      hostname: "joypod",
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       ...pullSecretsOf(config),
@@ -137,7 +141,7 @@ function tolerations(config: SessionPodConfig): NonNullable<PodSpec["tolerations
  */
 function volumes(
   { metadata, spec }: GameSession,
-  { nodeRoot }: SessionPodConfig,
+  { nodeRoot, game }: SessionPodConfig,
 ): NonNullable<PodSpec["volumes"]> {
   // With type Directory, a path that the node agent has not prepared fails the pod instead of being created.
   const onNode = (name: string, path: string) => ({ name, hostPath: { path, type: "Directory" } });
@@ -146,7 +150,8 @@ function volumes(
     inMemory(volumeNames.run, "16Mi"),
     inMemory(volumeNames.gameReport, "1Mi"),
     inMemory(volumeNames.streamerTmp, "128Mi"),
-    inMemory(volumeNames.gameTmp, "256Mi"),
+    inMemory(volumeNames.gameTmp, String(game.tmpBytes)),
+    inMemory(volumeNames.gameSharedMemory, String(game.sharedMemoryBytes)),
     inMemory(volumeNames.saves, String(spec.saveVolumeBytes)),
     onNode(volumeNames.game, contentDirectory(nodeRoot, spec.contentDigest)),
     onNode(volumeNames.spool, sessionDirectory(nodeRoot, metadata.name)),
@@ -252,6 +257,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
     ports: [{ name: "media", containerPort: mediaPort, hostPort: mediaPort, protocol: "UDP" }],
     env: plain({
       ...gameEnvironment,
+      JOYPOD_MACHINE_ID: machineIdOf(spec),
       ENGINE_DIR: `${podPaths.game}/${spec.engineDir}`,
       ...(spec.profile === "Software" ? softwareRendering : {}),
       // Tells the supervisor to let the game open IP sockets.
@@ -272,23 +278,36 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       { name: volumeNames.gameTmp, mountPath: "/tmp" },
       { name: volumeNames.game, mountPath: podPaths.game, readOnly: true },
       { name: volumeNames.saves, mountPath: podPaths.session },
+      // The runtime's has 64 MiB, which the streamer would share.
+      { name: volumeNames.gameSharedMemory, mountPath: "/dev/shm" },
     ],
   };
 }
 
-const gameEnvironment = {
+/** Written by the supervisor. Everything there is the player's alone. */
+const runtimeFolder = "/tmp/runtime";
+const cacheFolder = "/tmp/cache";
+
+/**
+ * Variables of every game. None selects a driver: libraries find display, sound and gamepad themselves.
+ */
+export const gameEnvironment = {
   DISPLAY: display,
   PULSE_SERVER: `unix:${podPaths.run}/${socketNames.sound}`,
-  SDL_AUDIODRIVER: "pulseaudio",
   HOME: podPaths.saves,
   // The supervisor starts the game when this directory exists. The packer creates it, complete, with one
   // rename.
   AWAIT_DIRECTORY: podPaths.saves,
   RENPY_PATH_TO_SAVES: `${podPaths.saves}/renpy`,
-  XDG_RUNTIME_DIR: "/tmp",
-  // Shader caches and the sound server's cookie must not end up in the saves.
-  XDG_CACHE_HOME: "/tmp/cache",
-  PULSE_COOKIE: "/tmp/pulse-cookie",
+  XDG_RUNTIME_DIR: runtimeFolder,
+  // Caches, unpacked libraries of single-file programs and cookies must not end up in the saves.
+  XDG_CACHE_HOME: cacheFolder,
+  CUDA_CACHE_PATH: `${cacheFolder}/cuda`,
+  DOTNET_BUNDLE_EXTRACT_BASE_DIR: `${cacheFolder}/dotnet`,
+  PULSE_COOKIE: `${runtimeFolder}/pulse-cookie`,
+  ICEAUTHORITY: `${runtimeFolder}/ICEauthority`,
+  // Java's windows otherwise wait for decorations that this window manager never draws.
+  _JAVA_AWT_WM_NONREPARENTING: "1",
   RUN_DIR: podPaths.run,
   GAME_REPORT_DIR: podPaths.gameReport,
   JOYPOD_GAMEPAD: gamepad,
@@ -296,8 +315,19 @@ const gameEnvironment = {
   LD_PRELOAD: "/usr/local/lib/joypod/shim.so",
 };
 
+/**
+ * Returns the content of the game's /etc/machine-id. It stays the same for one player of one game, because
+ * engines encrypt settings with it, and tells nothing about other players or games.
+ */
+function machineIdOf({ userId, gameCacheRef }: GameSession["spec"]): string {
+  return createHash("sha256")
+    .update(JSON.stringify(["machine-id", userId, gameCacheRef.name]))
+    .digest("hex")
+    .slice(0, 32);
+}
+
 /** The software renderer gets one thread. More threads would take CPU time from the encoder. */
-const softwareRendering = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
+export const softwareRendering = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
 
 function plain(values: Record<string, string | number>): EnvVar[] {
   return Object.entries(values).map(([name, value]) => ({ name, value: String(value) }));

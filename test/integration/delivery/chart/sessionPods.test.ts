@@ -42,7 +42,7 @@ type Changes = Record<string, unknown>;
 
 const streamer = "spec.initContainers.0";
 const game = "spec.containers.0";
-const otherVolume = (source: object): Changes => ({ "spec.volumes.8": { name: "other", ...source } });
+const otherVolume = (source: object): Changes => ({ "spec.volumes.9": { name: "other", ...source } });
 
 /** What each rule's message says, and pods that it refuses, by what was changed of the operator's. */
 const refused: Record<string, Changes[]> = {

@@ -118,12 +118,49 @@ describe("buildPod", () => {
     const writable = (game.volumeMounts ?? [])
       .filter(({ readOnly }) => readOnly !== true)
       .map(({ name }) => name);
-    expect(writable).to.include.members(["saves", "game-tmp"]);
+    expect(writable).to.include.members(["saves", "game-tmp", "game-shm"]);
     for (const name of writable) {
       const volume = spec.volumes?.find((candidate) => candidate.name === name);
       expect(volume?.emptyDir, name).to.have.all.keys("medium", "sizeLimit");
       expect(volume?.emptyDir, name).to.include({ medium: "Memory" });
     }
+  });
+
+  it("gives the game a /tmp and a /dev/shm of the configured sizes, within its memory", () => {
+    const sizeAt = ({ spec, game }: ReturnType<typeof podOf>, path: string) => {
+      const mount = game.volumeMounts?.find(({ mountPath }) => mountPath === path);
+      return spec.volumes?.find(({ name }) => name === mount?.name)?.emptyDir?.sizeLimit;
+    };
+    const usual = podOf();
+    expect([sizeAt(usual, "/tmp"), sizeAt(usual, "/dev/shm")]).to.deep.equal(["268435456", "268435456"]);
+    const chosen = podOf(aGameSession(), { GAME_TMP_SIZE: "1Gi", GAME_SHARED_MEMORY_SIZE: "512Mi" });
+    expect([sizeAt(chosen, "/tmp"), sizeAt(chosen, "/dev/shm")]).to.deep.equal(["1073741824", "536870912"]);
+    expect(chosen.game.resources).to.deep.equal(usual.game.resources);
+    expect(() => readConfig({ ...images, GAME_TMP_SIZE: "much" })).to.throw("GAME_TMP_SIZE");
+  });
+
+  it("selects no driver, and keeps runtime files and caches out of the saves", () => {
+    const variables = environmentOf(podOf().game);
+    expect(variables).to.not.have.any.keys("SDL_AUDIODRIVER", "SDL_VIDEODRIVER", "ALSOFT_DRIVERS");
+    for (const name of [
+      "XDG_RUNTIME_DIR",
+      "XDG_CACHE_HOME",
+      "PULSE_COOKIE",
+      "DOTNET_BUNDLE_EXTRACT_BASE_DIR",
+    ])
+      expect(variables[name], name).to.match(/^\/tmp\/[a-z]/);
+    expect(variables).to.include({ _JAVA_AWT_WM_NONREPARENTING: "1" });
+  });
+
+  it("gives a player the same machine in every session of one game, and another in other games", () => {
+    const machine = (spec: Partial<GameSession["spec"]>) =>
+      environmentOf(podOf(aGameSession({ spec })).game)["JOYPOD_MACHINE_ID"];
+    const first = machine({ userId: "one" });
+    expect(first).to.match(/^[0-9a-f]{32}$/);
+    expect(machine({ userId: "one", profile: "Gpu" })).to.equal(first);
+    expect(machine({ userId: "two" })).to.not.equal(first);
+    expect(machine({ userId: "one", gameCacheRef: { name: "other" } })).to.not.equal(first);
+    expect(podOf().spec).to.include({ hostname: "joypod" });
   });
 
   it("pins the pod by affinity, so that the scheduler accounts for it, and keeps it on an unreachable node", () => {
