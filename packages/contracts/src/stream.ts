@@ -109,8 +109,16 @@ const trigger = z.int().min(0).max(triggerScale);
 
 /** A key is pressed (1) or released (0), identified by `KeyboardEvent.code`. Unknown codes are ignored. */
 export const KeyInput = z.object({ t: z.literal("key"), c: z.string().min(1).max(24), d: pressed });
-/** The pointer is at this position in the picture. */
-export const MoveInput = z.object({ t: z.literal("move"), x: pointerCoordinate, y: pointerCoordinate });
+/**
+ * The pointer is at this position in the picture. With `e` it came there from somewhere else: it entered the
+ * picture, or was unlocked. A game that turns its view by the pointer's movement then does not turn it.
+ */
+export const MoveInput = z.object({
+  t: z.literal("move"),
+  x: pointerCoordinate,
+  y: pointerCoordinate,
+  e: z.literal(1).optional(),
+});
 /** The pointer moved by this many pixels of the game (pointer lock). */
 export const RelativeInput = z.object({ t: z.literal("rel"), x: pointerDistance, y: pointerDistance });
 /**
@@ -210,6 +218,8 @@ export const QualityNotice = z.object({
   maximum: QualityMaximum,
 });
 export const PongNotice = z.object({ t: z.literal("pong"), n: z.number() });
+/** Whether the game hides its pointer. Sent after `hello` and after each change. */
+export const PointerNotice = z.object({ t: z.literal("pointer"), hidden: z.boolean() });
 /**
  * Everything held was released because the browser sent nothing for some seconds. The browser presses again
  * what is still held.
@@ -232,6 +242,7 @@ export const StreamNotice = z.discriminatedUnion("t", [
   RateNotice,
   QualityNotice,
   PongNotice,
+  PointerNotice,
   ReleasedNotice,
   TakenOverNotice,
   EndedNotice,

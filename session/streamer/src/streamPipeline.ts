@@ -7,6 +7,7 @@ import type { Config } from "./config.ts";
 import { soundSink, startSoundServer } from "./sound/soundServer.ts";
 import { startWindowManager, type WindowManager } from "./display/windowManager.ts";
 import { connectDisplay } from "./display/xConnection.ts";
+import { watchCursor } from "./display/cursorWatch.ts";
 import {
   writeGameEnvironment,
   isProbed,
@@ -16,6 +17,7 @@ import {
 } from "./display/startDisplay.ts";
 import { displaySocket } from "./display/displayServers.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
+import { createGamePointer } from "./input/gamePointer.ts";
 import { openGamepad, type Gamepad } from "./input/gamepad.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
@@ -91,6 +93,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
 
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
   const windows = await startWindowManager({ connection, logger });
+  const cursor = await watchCursor({ connection, clock });
   const media = createMediaSource({
     encoders,
     display,
@@ -102,7 +105,11 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
     clock,
   });
   const input = createInputRouter({
-    desktop: createDesktopInput(connection, () => media.shape()),
+    desktop: createDesktopInput(
+      connection,
+      () => media.shape(),
+      createGamePointer({ clock, isHidden: () => cursor.isHidden() }),
+    ),
     gamepad,
     clock,
   });
@@ -112,6 +119,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
     logger,
     clock,
     describeStream,
+    isPointerHidden: () => cursor.isHidden(),
     codecs: codecs.filter((codec) => encoders.has(codec)),
     addresses: config.announceAddresses,
     udpPort: config.udpPort,
@@ -119,6 +127,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
     bounds: config.bounds,
     quality,
   });
+  cursor.onChange((hidden) => viewers.notify({ t: "pointer", hidden }));
   const { renderer, obstacle, server: displayServer } = startedDisplay;
   return {
     encoders,

@@ -25,6 +25,20 @@ declare module "x11" {
     mapState: number;
     overrideRedirect: number;
   }
+  export interface PointerState {
+    rootX: number;
+    rootY: number;
+    /** Pressed modifiers and buttons. */
+    keyMask: number;
+  }
+  export interface CursorImage {
+    /** Pixels of 32 bits with premultiplied alpha. */
+    cursorImage: Buffer;
+  }
+  export interface XFixes {
+    SelectCursorInput(window: number, mask: number): void;
+    GetCursorImage(callback: Callback<CursorImage>): void;
+  }
   export interface XTest {
     KeyPress: 2;
     KeyRelease: 3;
@@ -57,6 +71,7 @@ declare module "x11" {
     on(event: "event", listener: (event: WindowEvent) => void): void;
     require(extension: "xtest", callback: Callback<XTest>): void;
     require(extension: "xkb", callback: Callback<Xkb>): void;
+    require(extension: "fixes", callback: Callback<XFixes>): void;
     AllocID(): number;
     InternAtom(onlyIfExists: boolean, name: string, callback: Callback<number>): void;
     ChangeProperty(
@@ -117,6 +132,7 @@ declare module "x11" {
     QueryTree(window: number, callback: Callback<{ children: number[] }>): void;
     GetWindowAttributes(window: number, callback: Callback<WindowAttributes>): void;
     GetGeometry(window: number, callback: Callback<{ width: number; height: number }>): void;
+    QueryPointer(window: number, callback: Callback<PointerState>): void;
   }
   export interface Color {
     R: number;

@@ -12,7 +12,9 @@ import {
   type Randr,
 } from "#test/support/session/gameClient.ts";
 import { startXServer } from "#streamer/display/displayServers.ts";
+import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
+import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import type { ServerProcess } from "#streamer/processes.ts";
 import { startWindowManager, type WindowManager } from "#streamer/display/windowManager.ts";
 import { connectDisplay, promised, type XConnection } from "#streamer/display/xConnection.ts";
@@ -398,8 +400,12 @@ describe("the display under a hostile game", function () {
   it("queues a bounded number of events while a game holds the display", async () => {
     game.GrabServer();
     await promised<number>((done) => game.InternAtom(false, "A_ROUND_TRIP", done));
-    const desktop = createDesktopInput(manager, () => ({ width, height }));
-    for (let event = 0; event < 200_000; event++) desktop.movePointer(event % pointerScale, 0);
+    const pointer = createGamePointer({ clock: systemClock, isHidden: () => false });
+    const desktop = createDesktopInput(manager, () => ({ width, height }), pointer);
+    for (let event = 0; event < 100_000; event++) {
+      desktop.movePointer(event % pointerScale, 0, false);
+      desktop.movePointerBy(1, 0);
+    }
     expect(manager.isBehind()).to.equal(true);
     expect(manager.client.pack_stream.write_queue.length).to.be.lessThan(5_000);
     game.UngrabServer();

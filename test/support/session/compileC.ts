@@ -12,7 +12,7 @@ const shimFolder = join(root, "session/shim");
 const supervisorFolder = join(root, "session/supervisor");
 const strict = ["-O2", "-Wall", "-Wextra", "-Werror"];
 const install =
-  "Install the Debian packages gcc, libc6-dev and libseccomp-dev: the tests compile programs with them.";
+  "Install the Debian packages that tools/test/prerequisites.sh names: the tests compile programs with them.";
 
 /** Compiles the supervisor as in its image. Returns the path of the program, which any user may run. */
 export async function compileSupervisor(): Promise<string> {
@@ -55,6 +55,12 @@ export function compileProbe(name: string, linking: "static" | "dynamic" = "stat
 
 async function sourcesIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.endsWith(".c")).map((name) => join(folder, name));
+}
+
+/** Compiles the program that reads input as engines do. */
+export function compileInputReader(): Promise<string> {
+  const source = join(root, "test/support/session/engines/inputReader.c");
+  return compile("inputReader", [source, "-lSDL2", "-lglfw", "-lX11", "-lXi"]);
 }
 
 async function compile(name: string, args: string[]): Promise<string> {

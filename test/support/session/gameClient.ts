@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { Callback, Client, WindowEvent, Xkb, XTest } from "x11";
+import type { Callback, Client, WindowEvent, XFixes, Xkb, XTest } from "x11";
 import { promised } from "#streamer/display/xConnection.ts";
 
 /** Extension with which a game resizes the display. */
@@ -34,6 +34,7 @@ export interface HeardEvent extends WindowEvent {
 export interface GameClient extends Client {
   require(extension: "xtest", done: Callback<XTest>): void;
   require(extension: "xkb", done: Callback<Xkb>): void;
+  require(extension: "fixes", done: Callback<XFixes>): void;
   require(extension: "randr", done: Callback<Randr>): void;
   GrabServer(): void;
   UngrabServer(): void;

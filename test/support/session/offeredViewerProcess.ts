@@ -4,6 +4,7 @@ import { whep } from "#contracts/stream.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
+import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import { createInputRouter } from "#streamer/input/inputRouter.ts";
 import { candidateEncoders } from "#streamer/media/encoders.ts";
 import { createMediaSource } from "#streamer/media/mediaSource.ts";
@@ -49,7 +50,11 @@ const media = createMediaSource({
   clock,
 });
 const input = createInputRouter({
-  desktop: createDesktopInput({ xtest, xkb, root: 1, size: picture, isBehind: () => false }, () => picture),
+  desktop: createDesktopInput(
+    { client: { QueryPointer: nothing }, xtest, xkb, root: 1, size: picture, isBehind: () => false },
+    () => picture,
+    createGamePointer({ clock, isHidden: () => false }),
+  ),
   gamepad: { set: nothing },
   clock,
 });
@@ -64,6 +69,7 @@ const viewers = createViewers({
   quality,
   logger: silentLogger,
   clock,
+  isPointerHidden: () => false,
   describeStream: (codec) => ({ t: "hello", ...picture, codec, encoder: "", gamepad: false }),
 });
 const page = openLocalPage({ channels: [whep.dataChannel], hasMedia: true });

@@ -9,6 +9,7 @@ import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts
 import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { canLockPointer, lockPointer } from "../stream/pointerLock.ts";
+import type { ClickLock } from "./useClickLock.ts";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
 import type { HeldQuality } from "./useGameStream.ts";
 import type { VideoPlayback } from "./useVideoPlayback.ts";
@@ -26,6 +27,7 @@ interface PlayControlsProps {
   title: string;
   isHidden: boolean;
   playback: VideoPlayback;
+  clickLock: ClickLock;
   hasStatistics: boolean;
   /** Undefined until it is known, and for streamers that cannot change it. */
   quality: HeldQuality | undefined;
@@ -48,6 +50,7 @@ export function PlayControls({
   title,
   isHidden,
   playback,
+  clickLock,
   hasStatistics,
   quality,
   onQuality,
@@ -109,6 +112,18 @@ export function PlayControls({
             name={t("controls.lockPointer")}
             hint={t("controls.lockPointerHint")}
             onClick={lock}
+          />
+        )}
+        {clickLock.isOffered && (
+          <Control
+            icon="pointer"
+            name={t("controls.lockOnClick")}
+            hint={t("controls.lockOnClickHint")}
+            isPressed={clickLock.isAllowed}
+            onClick={() => {
+              clickLock.toggle();
+              surface.current?.focus({ preventScroll: true });
+            }}
           />
         )}
         <Control

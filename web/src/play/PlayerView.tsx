@@ -8,7 +8,6 @@ import { useNow } from "../components/useNow.ts";
 import type { GameStream } from "../stream/gameStream.ts";
 import { captureInput } from "../stream/inputCapture.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
-import type { Size } from "../stream/pictureArea.ts";
 import { isPointerLocked, unlockPointer } from "../stream/pointerLock.ts";
 import { isInPlay } from "../stream/streamState.ts";
 import { PlayControls } from "./PlayControls.tsx";
@@ -17,6 +16,7 @@ import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
 import { StreamOverlay } from "./StreamOverlay.tsx";
 import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
+import { useClickLock } from "./useClickLock.ts";
 import type { GameStreamView } from "./useGameStream.ts";
 import { useSaveNow, type SaveNow } from "./useSaveNow.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
@@ -25,7 +25,7 @@ interface InputCaptureParts {
   surface: RefObject<HTMLElement | null>;
   video: RefObject<HTMLVideoElement | null>;
   stream: GameStream | undefined;
-  display: RefObject<Size | undefined>;
+  locksOnClick: RefObject<boolean>;
   onMenu: () => void;
 }
 
@@ -45,7 +45,7 @@ interface PlayerViewProps {
 export function PlayerView({
   launch,
   session,
-  stream: { stream, state, media, hello, quality },
+  stream: { stream, state, media, hello, quality, isPointerHidden },
   view,
   gameSlug,
 }: PlayerViewProps) {
@@ -57,15 +57,21 @@ export function PlayerView({
   const [isAsking, setIsAsking] = useState(false);
   const [hasStatistics, setHasStatistics] = useState(false);
   const isLocked = usePointerLock(state.phase);
+  const clickLock = useClickLock(gameSlug ?? session.gameTitle, isPointerHidden, isLocked);
   const playback = useVideoPlayback(video, media);
   const saving = useSaveNow(session, gameSlug);
   const isLaunching = Boolean(launch);
-  const display = useDisplaySize(quality);
   const showMenu = useFocusControls(menu, isLocked);
   const isPlaying = state.phase === "connected" && !isLaunching;
 
   useFocusWhilePlaying(surface, menu, isPlaying);
-  useInputCapture(isInPlay(state) && !isLaunching, { surface, video, stream, display, onMenu: showMenu });
+  useInputCapture(isInPlay(state) && !isLaunching, {
+    surface,
+    video,
+    stream,
+    locksOnClick: clickLock.isDue,
+    onMenu: showMenu,
+  });
 
   return (
     <main
@@ -109,6 +115,7 @@ export function PlayerView({
             title={session.gameTitle}
             isHidden={isLocked}
             playback={playback}
+            clickLock={clickLock}
             hasStatistics={hasStatistics}
             quality={quality}
             onQuality={(wish) => stream?.send({ t: "quality", ...wish })}
@@ -123,6 +130,9 @@ export function PlayerView({
           />
           <ExpiryWarning expiresAt={view.expiresAt} />
           <Notices saving={saving} stopError={view.stopError} saveNotice={session.saveNotice} />
+          <p className={clickLock.isExplained ? "lock-word" : "visually-hidden"} role="status">
+            {clickLock.isExplained && t("lockedByClick", { control: t("controls.lockOnClick") })}
+          </p>
           {isAsking && (
             <StopDialog title={session.gameTitle} onStop={view.stop} onDismiss={() => setIsAsking(false)} />
           )}
@@ -209,17 +219,6 @@ function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
   return useIsPointerLocked();
 }
 
-/**
- * Returns a reference to the size of the game's display, the unit of pointer distances, for event listeners.
- */
-function useDisplaySize(quality: GameStreamView["quality"]): RefObject<Size | undefined> {
-  const display = useRef<Size>(undefined);
-  useEffect(() => {
-    display.current = quality?.maximum;
-  }, [quality]);
-  return display;
-}
-
 /** Warns that the session is about to stop as idle because its keepalives fail. */
 function ExpiryWarning({ expiresAt }: { expiresAt: string | undefined }) {
   const { t } = useTranslation("play");
@@ -282,7 +281,7 @@ function StopDialog({
  */
 function useInputCapture(
   isInPlay: boolean,
-  { surface, video, stream, display, onMenu }: InputCaptureParts,
+  { surface, video, stream, locksOnClick, onMenu }: InputCaptureParts,
 ): void {
   useEffect(() => {
     if (!isInPlay || stream === undefined || surface.current === null || video.current === null) return;
@@ -290,7 +289,7 @@ function useInputCapture(
       surface: surface.current,
       video: video.current,
       send: (message) => stream.send(message),
-      display: () => display.current,
+      locksOnClick: () => locksOnClick.current,
       onMenu,
     });
     const stopListening = stream.on("notice", ({ t }) => {
@@ -301,5 +300,5 @@ function useInputCapture(
       stopListening();
       input.stop();
     };
-  }, [isInPlay, surface, video, stream, display, onMenu]);
+  }, [isInPlay, surface, video, stream, locksOnClick, onMenu]);
 }

@@ -17,6 +17,8 @@ export interface GameStreamView {
   hello: StreamHello | undefined;
   /** Undefined until the streamer reports it. */
   quality: HeldQuality | undefined;
+  /** Whether the game hides its pointer. */
+  isPointerHidden: boolean;
 }
 
 /**
@@ -32,6 +34,7 @@ export function useGameStream(
   const [media, setMedia] = useState<MediaStream>();
   const [hello, setHello] = useState<StreamHello>();
   const [quality, setQuality] = useState<HeldQuality>();
+  const [isPointerHidden, setIsPointerHidden] = useState(false);
 
   useEffect(() => {
     const created = new GameStream(readTabClientId());
@@ -44,6 +47,7 @@ export function useGameStream(
       created.on("notice", (notice) => {
         if (notice.t === "hello") setHello(notice);
         if (notice.t === "quality") setQuality(notice);
+        if (notice.t === "pointer") setIsPointerHidden(notice.hidden);
       }),
     ];
     created.prepare();
@@ -71,5 +75,5 @@ export function useGameStream(
     };
   }, [stream, streamUrl]);
 
-  return { stream, state, media, hello, quality };
+  return { stream, state, media, hello, quality, isPointerHidden };
 }

@@ -1,8 +1,9 @@
 import { heldEveryMs, maxHeldKeys, type StreamInput } from "#contracts/stream.ts";
 import { GamepadCapture } from "./gamepadCapture.ts";
 import { KeyboardCapture, isMenuChord } from "./keyboardCapture.ts";
-import { pictureArea, type Size } from "./pictureArea.ts";
-import { PointerCapture, type PictureGeometry } from "./pointerCapture.ts";
+import { pictureArea, type Area } from "./pictureArea.ts";
+import { movementUnitOf, PointerCapture } from "./pointerCapture.ts";
+import { lockOnClick, watchLockEscape } from "./pointerLock.ts";
 import { WheelCapture } from "./wheelCapture.ts";
 
 export interface InputCaptureOptions {
@@ -10,8 +11,8 @@ export interface InputCaptureOptions {
   surface: HTMLElement;
   video: HTMLVideoElement;
   send: (message: StreamInput) => void;
-  /** The size of the game's display, which may differ from that of the video; undefined until it is known. */
-  display: () => Size | undefined;
+  /** Returns whether a click on the picture locks the pointer. */
+  locksOnClick: () => boolean;
   /** Called when the player presses the menu chord. */
   onMenu: () => void;
 }
@@ -30,6 +31,7 @@ interface Capture {
   keyboard: KeyboardCapture;
   pointer: PointerCapture;
   wheel: WheelCapture;
+  locksOnClick: () => boolean;
   onMenu: () => void;
   /** Releases everything: it is unknown what the player holds from now on. */
   releaseAll: () => void;
@@ -41,18 +43,27 @@ interface Capture {
  * Sends all input on `surface` until it is stopped. Releases everything when the surface loses the focus or
  * the page is hidden.
  */
-export function captureInput({ surface, video, send, display, onMenu }: InputCaptureOptions): InputCapture {
+export function captureInput({
+  surface,
+  video,
+  send,
+  locksOnClick,
+  onMenu,
+}: InputCaptureOptions): InputCapture {
   const stopped = new AbortController();
   const { signal } = stopped;
   const keyboard = new KeyboardCapture(send, navigator.userAgent);
-  const pointer = new PointerCapture(send, () => geometryOf(video, display()));
+  const pointer = new PointerCapture(send, {
+    area: () => areaOf(video),
+    movementUnit: () => movementUnitOf(navigator.userAgent, window.devicePixelRatio),
+  });
   const wheel = new WheelCapture(send, navigator.userAgent);
   const gamepad = new GamepadCapture(send);
   const releaseAll = (): void => {
     for (const device of [keyboard, pointer, wheel, gamepad]) device.reset();
     send({ t: "release" });
   };
-  const capture: Capture = { surface, keyboard, pointer, wheel, onMenu, releaseAll, signal };
+  const capture: Capture = { surface, keyboard, pointer, wheel, locksOnClick, onMenu, releaseAll, signal };
   listenToKeyboard(capture);
   listenToPointer(capture);
   listenToWheel(capture);
@@ -65,6 +76,9 @@ export function captureInput({ surface, video, send, display, onMenu }: InputCap
   refuseDrops(signal);
   repeatHeld(capture, send);
   keyboard.pressAgain(); // The display may have other locks since an earlier page.
+  watchLockEscape(() => {
+    for (const d of [1, 0] as const) send({ t: "key", c: "Escape", d });
+  }, signal);
   return {
     pressAgain() {
       for (const device of [keyboard, pointer]) device.pressAgain();
@@ -77,9 +91,9 @@ export function captureInput({ surface, video, send, display, onMenu }: InputCap
   };
 }
 
-function geometryOf(video: HTMLVideoElement, display: Size | undefined): PictureGeometry {
-  const picture = { width: video.videoWidth, height: video.videoHeight };
-  return { display: display ?? picture, area: pictureArea(video.getBoundingClientRect(), picture) };
+function areaOf(video: HTMLVideoElement): Area {
+  const { videoWidth: width, videoHeight: height } = video;
+  return pictureArea(video.getBoundingClientRect(), { width, height });
 }
 
 /**
@@ -127,11 +141,14 @@ function takesKey(surface: HTMLElement, event: KeyboardEvent): boolean {
 }
 
 /** Reads the pointer on the surface, and the buttons and modifiers of its events on the rest of the page. */
-function listenToPointer({ surface, keyboard, pointer, signal }: Capture): void {
+function listenToPointer({ surface, keyboard, pointer, locksOnClick, signal }: Capture): void {
+  const isLockable = (): boolean => document.pointerLockElement === null && locksOnClick();
   const sample = (event: PointerEvent): void => {
     if (!event.isPrimary) return;
     const isOnSurface = isInside(surface, event);
     keyboard.compare(event, isOnSurface);
+    // A finger or pen comes from elsewhere, although it did not leave.
+    if (event.type === "pointerdown" && event.pointerType !== "mouse") pointer.leave();
     if (isOnSurface) pointer.sample(event, document.pointerLockElement === surface);
     else pointer.sampleOnPage(event);
   };
@@ -141,9 +158,12 @@ function listenToPointer({ surface, keyboard, pointer, signal }: Capture): void 
     "pointerdown",
     (event) => {
       if (document.pointerLockElement !== surface) captureDrag(surface, event.pointerId);
+      if (event.isPrimary && event.pointerType === "mouse" && isLockable())
+        void lockOnClick(surface, () => isLockable() && document.activeElement === surface);
     },
     { signal },
   );
+  surface.addEventListener("pointerleave", () => pointer.leave(), { signal });
   surface.addEventListener(
     "pointercancel",
     ({ isPrimary }) => {

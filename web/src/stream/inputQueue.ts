@@ -52,7 +52,7 @@ function isMotion({ t }: StreamInput): boolean {
 
 /** Returns one message that does the same as two in a row, if there is one. */
 function merge(first: StreamInput, second: StreamInput): StreamInput | undefined {
-  if (first.t === "move" && second.t === "move") return second;
+  if (first.t === "move" && second.t === "move") return first.e === 1 ? { ...second, e: 1 } : second;
   if (first.t === "rel" && second.t === "rel") return { t: "rel", ...sum(first, second, maxDistance) };
   if (first.t === "wheel" && second.t === "wheel") return { t: "wheel", ...sum(first, second, maxNotches) };
   // Messages with different buttons are not merged: a button tapped between the two would be lost.

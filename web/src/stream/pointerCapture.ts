@@ -1,5 +1,5 @@
 import type { StreamInput } from "#contracts/stream.ts";
-import { toPointerCoordinates, type Area, type Size } from "./pictureArea.ts";
+import { toPointerCoordinates, type Area } from "./pictureArea.ts";
 
 /**
  * Bits of `PointerEvent.buttons`, in the order of `MouseEvent.button`: left, middle, right, back, forward.
@@ -21,13 +21,11 @@ interface Position {
   y: number;
 }
 
-/**
- * The current area of the picture on the page, and the size of the display that it shows, in pixels of the
- * game.
- */
-export interface PictureGeometry {
-  area: Area;
-  display: Size;
+export interface PointerCaptureOptions {
+  /** Returns the current area of the picture on the page. */
+  area: () => Area;
+  /** Returns the size of the unit of `movementX` and `movementY` in steps of the mouse. */
+  movementUnit: () => number;
 }
 
 /**
@@ -36,7 +34,7 @@ export interface PictureGeometry {
  */
 export class PointerCapture {
   readonly #send: (message: StreamInput) => void;
-  readonly #geometry: () => PictureGeometry;
+  readonly #options: PointerCaptureOptions;
   #buttons = 0;
   /** The buttons that were pressed on the page's controls, and belong to them until they go up. */
   #ofPage = 0;
@@ -45,9 +43,9 @@ export class PointerCapture {
   /** The last position that was sent; undefined if the game's pointer may be elsewhere. */
   #position: Position | undefined;
 
-  constructor(send: (message: StreamInput) => void, geometry: () => PictureGeometry) {
+  constructor(send: (message: StreamInput) => void, options: PointerCaptureOptions) {
     this.#send = send;
-    this.#geometry = geometry;
+    this.#options = options;
   }
 
   /**
@@ -83,6 +81,11 @@ export class PointerCapture {
     this.#press(0);
   }
 
+  /** Forgets the position when the pointer leaves the picture: it may come back elsewhere. */
+  leave(): void {
+    this.#position = undefined;
+  }
+
   /**
    * Presses the held buttons again at the current position after the streamer released them. It may have
    * missed the last movements, too.
@@ -106,22 +109,24 @@ export class PointerCapture {
   }
 
   #moveTo({ clientX, clientY }: PointerSample): void {
-    const position = toPointerCoordinates({ x: clientX, y: clientY }, this.#geometry().area);
+    const position = toPointerCoordinates({ x: clientX, y: clientY }, this.#options.area());
     if (position.x !== this.#position?.x || position.y !== this.#position.y) this.#sendPosition(position);
   }
 
   #sendPosition(position: Position): void {
+    this.#send({ t: "move", ...position, ...(this.#position === undefined ? { e: 1 } : {}) });
     this.#position = position;
-    this.#send({ t: "move", ...position });
   }
 
-  /** Distances are in whole pixels of the game; the remaining fraction is added to the next movement. */
+  /**
+   * One step of the mouse is one pixel of the game, whatever the size of the picture, as in games without a
+   * stream. Distances are whole; the remaining fraction is added to the next movement.
+   */
   #moveBy({ movementX, movementY }: PointerSample): void {
     this.#position = undefined;
-    const { area, display } = this.#geometry();
-    const scale = area.width > 0 && display.width > 0 ? display.width / area.width : 1;
-    const x = movementX * scale + this.#restX;
-    const y = movementY * scale + this.#restY;
+    const unit = this.#options.movementUnit();
+    const x = movementX * unit + this.#restX;
+    const y = movementY * unit + this.#restY;
     this.#restX = x - Math.trunc(x);
     this.#restY = y - Math.trunc(y);
     const message = { t: "rel", x: clamp(Math.trunc(x)), y: clamp(Math.trunc(y)) } as const;
@@ -135,6 +140,14 @@ export class PointerCapture {
       if ((changed & bit) !== 0) this.#send({ t: "btn", b: button, d: (buttons & bit) === 0 ? 0 : 1 });
     });
   }
+}
+
+/**
+ * Returns the size of the unit of `movementX` and `movementY` in steps of the mouse. Firefox reports CSS
+ * pixels, which change with the zoom; others report what the system reports.
+ */
+export function movementUnitOf(userAgent: string, devicePixelRatio: number): number {
+  return userAgent.includes("Firefox/") ? devicePixelRatio : 1;
 }
 
 function clamp(distance: number): number {

@@ -1,5 +1,8 @@
+import type { PointerState } from "x11";
 import type { XConnection } from "../display/xConnection.ts";
 import { pointerScale } from "#contracts/stream.ts";
+import type { GamePointer, Point } from "./gamePointer.ts";
+import { createInputOrder } from "./inputOrder.ts";
 import { keyCodeOf } from "./keyCodes.ts";
 
 /** X buttons for `MouseEvent.button` 0 to 4. X buttons 4 to 7 belong to the wheel. */
@@ -14,7 +17,8 @@ const wheelRight = 7;
 /** Keyboard and mouse of the display. */
 export interface DesktopInput {
   key(code: string, isDown: boolean): void;
-  movePointer(x: number, y: number): void;
+  /** Moves the pointer to a position in the picture. See MoveInput for `isEntry`. */
+  movePointer(x: number, y: number, isEntry: boolean): void;
   movePointerBy(x: number, y: number): void;
   button(button: number, isDown: boolean): void;
   wheel(x: number, y: number): void;
@@ -32,10 +36,14 @@ export interface DesktopInput {
  * display in size.
  */
 export function createDesktopInput(
-  connection: Pick<XConnection, "xtest" | "xkb" | "root" | "size" | "isBehind">,
+  connection: Pick<XConnection, "xtest" | "xkb" | "root" | "size" | "isBehind"> & {
+    client: Pick<XConnection["client"], "QueryPointer">;
+  },
   picture: () => { width: number; height: number },
+  pointer: GamePointer,
 ): DesktopInput {
-  const { xtest, xkb, root, isBehind } = connection;
+  const { client, xtest, xkb, root, isBehind } = connection;
+  const order = createInputOrder();
   const heldKeys = new Set<number>();
   const heldButtons = new Set<number>();
   /** Returns whether the display accepts the input. */
@@ -75,50 +83,81 @@ export function createDesktopInput(
     for (const number of [...held]) if (!wanted.has(number)) press(number, false);
     for (const number of wanted) if (!held.has(number)) press(number, true);
   };
+  const readPointer = (then: (position: Point) => void) =>
+    client.QueryPointer(root, (error, state) => {
+      if (!error) then(toPoint(state));
+    });
+  /** The server has moved the pointer when it reads the second request. */
+  const moveBy = ({ x, y }: Point) => {
+    if (inject(xtest.MotionNotify, 1, x, y)) readPointer((left) => pointer.leaveAt(left));
+  };
+  const toPixels = ({ x, y }: Point): Point => {
+    const { size } = connection;
+    const { width, height } = picture();
+    const [across, down] = [size.width * height, size.height * width];
+    return { x: toPixel(x, size.width, across / down), y: toPixel(y, size.height, down / across) };
+  };
   return {
     key(code, isDown) {
       const keyCode = keyCodeOf(code);
-      if (keyCode !== undefined) pressKey(keyCode, isDown);
+      if (keyCode !== undefined) order.run(() => pressKey(keyCode, isDown));
     },
-    movePointer(x, y) {
-      const { size } = connection;
-      const { width, height } = picture();
-      const [across, down] = [size.width * height, size.height * width];
-      inject(
-        xtest.MotionNotify,
-        0,
-        toPixel(x, size.width, across / down),
-        toPixel(y, size.height, down / across),
-      );
+    movePointer(x, y, isEntry) {
+      order.move({ x, y, isEntry }, (target, done) => {
+        if (isBehind()) {
+          done();
+          return;
+        }
+        client.QueryPointer(root, (error, state) => {
+          if (!error)
+            moveBy(pointer.distanceTo(toPixels(target), target.isEntry, toPoint(state), connection.size));
+          done();
+        });
+      });
     },
     movePointerBy(x, y) {
-      inject(xtest.MotionNotify, 1, x, y);
+      order.run(() => {
+        if (isBehind()) return;
+        readPointer((position) => pointer.moveBy(position));
+        moveBy({ x, y });
+      });
     },
     button(button, isDown) {
       const number = buttonNumbers[button];
-      if (number !== undefined) pressButton(number, isDown);
+      if (number !== undefined) order.run(() => pressButton(number, isDown));
     },
     wheel(x, y) {
-      turnWheel(x, wheelLeft, wheelRight);
-      turnWheel(y, wheelUp, wheelDown);
+      order.run(() => {
+        turnWheel(x, wheelLeft, wheelRight);
+        turnWheel(y, wheelUp, wheelDown);
+      });
     },
     hold(codes, buttons) {
       const keyCodes = codes.map(keyCodeOf).filter((keyCode) => keyCode !== undefined);
-      holdOnly(heldKeys, new Set(keyCodes), pressKey);
       const wanted = buttonNumbers.filter((_number, button) => (buttons & (buttonBits[button] ?? 0)) !== 0);
-      holdOnly(heldButtons, new Set(wanted), pressButton);
+      order.run(() => {
+        holdOnly(heldKeys, new Set(keyCodes), pressKey);
+        holdOnly(heldButtons, new Set(wanted), pressButton);
+      });
     },
     setLocks({ caps, num }) {
-      if (isBehind()) return;
       const { Lock, Mod2 } = xkb.ModMask;
       const locked = (caps ? Lock : 0) | (num ? Mod2 : 0);
-      xkb.LatchLockState(xkb.UseCoreKbd, Lock | Mod2, locked, false, 0, 0, 0, false, 0);
+      order.run(() => {
+        if (!isBehind()) xkb.LatchLockState(xkb.UseCoreKbd, Lock | Mod2, locked, false, 0, 0, 0, false, 0);
+      });
     },
     releaseAll() {
-      for (const keyCode of [...heldKeys]) pressKey(keyCode, false);
-      for (const number of [...heldButtons]) pressButton(number, false);
+      order.run(() => {
+        for (const keyCode of [...heldKeys]) pressKey(keyCode, false);
+        for (const number of [...heldButtons]) pressButton(number, false);
+      });
     },
   };
+}
+
+function toPoint({ rootX, rootY }: PointerState): Point {
+  return { x: rootX, y: rootY };
 }
 
 /**

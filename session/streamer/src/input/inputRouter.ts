@@ -58,7 +58,7 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
         desktop.key(input.c, input.d === 1);
         break;
       case "move":
-        desktop.movePointer(input.x, input.y);
+        desktop.movePointer(input.x, input.y, input.e === 1);
         break;
       case "rel":
         desktop.movePointerBy(input.x, input.y);

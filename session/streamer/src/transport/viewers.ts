@@ -33,6 +33,8 @@ export interface ViewersOptions {
   quality: StreamQuality;
   logger: Logger;
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
+  /** Returns whether the game hides its pointer. */
+  isPointerHidden: () => boolean;
   /** Returns the first notice to a viewer. */
   describeStream: (codec: VideoCodec, quality: StreamQuality) => z.infer<typeof HelloNotice>;
 }
@@ -173,6 +175,7 @@ export function createViewers(options: ViewersOptions): Viewers {
       onChannelOpen: () => {
         viewer.notify(options.describeStream(codec.codec, quality.current()));
         viewer.notify(describeQuality(quality.current(), options.bounds));
+        viewer.notify({ t: "pointer", hidden: options.isPointerHidden() });
       },
       onLost: () => {
         if (!isCurrent()) return;

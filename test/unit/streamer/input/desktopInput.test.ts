@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { createDesktopInput, type DesktopInput } from "#streamer/input/desktopInput.ts";
+import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import { keyCodeOf } from "#streamer/input/keyCodes.ts";
 
 const keyPress = 2,
@@ -15,6 +16,9 @@ describe("createDesktopInput", () => {
   let connection: Parameters<typeof createDesktopInput>[0];
   let picture: { width: number; height: number };
   let desktop: DesktopInput;
+  let position: { x: number; y: number };
+  /** Replies that the display still owes; undefined if it replies at once. */
+  let owed: (() => void)[] | undefined;
 
   beforeEach(() => {
     injected = [];
@@ -26,8 +30,10 @@ describe("createDesktopInput", () => {
       ButtonPress: buttonPress,
       ButtonRelease: buttonRelease,
       MotionNotify: motion,
-      FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) =>
-        void injected.push([type, detail, x, y]),
+      FakeInput: (type: number, detail: number, _time: number, _window: number, x: number, y: number) => {
+        injected.push([type, detail, x, y]);
+        if (type === motion) position = { x: position.x + x, y: position.y + y };
+      },
     } as const;
     const xkb = {
       UseCoreKbd: 0x100,
@@ -35,10 +41,31 @@ describe("createDesktopInput", () => {
       UseExtension: () => undefined,
       LatchLockState: (...values: unknown[]) => void locked.push(values.slice(0, 3).map(Number)),
     } as const;
-    connection = { xtest, xkb, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => isBehind };
+    position = { x: 0, y: 0 };
+    owed = undefined;
+    const client: (typeof connection)["client"] = {
+      QueryPointer: (_window, done) => {
+        const reply = () => done(null, { rootX: position.x, rootY: position.y, keyMask: 0 });
+        if (owed) owed.push(reply);
+        else reply();
+      },
+    };
+    connection = {
+      client,
+      xtest,
+      xkb,
+      root: 1,
+      size: { width: 1_280, height: 720 },
+      isBehind: () => isBehind,
+    };
     picture = { width: 1_280, height: 720 };
-    desktop = createDesktopInput(connection, () => picture);
+    const pointer = createGamePointer({ clock: { monotonicMs: () => 0 }, isHidden: () => false });
+    desktop = createDesktopInput(connection, () => picture, pointer);
   });
+  const moveTo = (x: number, y: number) => {
+    desktop.movePointer(x, y, false);
+    return position;
+  };
 
   it("presses keys by their position on the keyboard", () => {
     desktop.key("KeyA", true);
@@ -83,19 +110,25 @@ describe("createDesktopInput", () => {
   });
 
   it("maps the corners of the picture to the corners of the screen", () => {
-    desktop.movePointer(0, 0);
-    desktop.movePointer(65_535, 65_535);
+    expect(moveTo(0, 0)).to.deep.equal({ x: 0, y: 0 });
+    expect(moveTo(65_535, 65_535)).to.deep.equal({ x: 1_279, y: 719 });
+  });
+
+  it("moves the pointer by distances only, which raw motion reports as they are", () => {
+    position = { x: 600, y: 300 };
+    const [from, to] = [610, 620].map((x) => Math.round((x / 1_279) * 65_535));
+    for (const x of [from!, to!]) desktop.movePointer(x, Math.round((300 / 719) * 65_535), false);
     desktop.movePointerBy(-3, 4);
     expect(injected).to.deep.equal([
-      [motion, 0, 0, 0],
-      [motion, 0, 1_279, 719],
+      [motion, 1, 10, 0],
+      [motion, 1, 10, 0],
       [motion, 1, -3, 4],
     ]);
   });
 
   it("hits the pixel under the pointer when the picture is shown one to one", () => {
-    for (let x = 0; x < 1_280; x++) desktop.movePointer(Math.round((x / 1_280) * 65_535), 0);
-    expect(injected.map(([, , x]) => x)).to.deep.equal(Array.from({ length: 1_280 }, (_, x) => x));
+    const pixels = Array.from({ length: 1_280 }, (_, x) => x);
+    expect(pixels.map((x) => moveTo(Math.round((x / 1_280) * 65_535), 0).x)).to.deep.equal(pixels);
   });
 
   it("holds exactly the keys and buttons that the player holds", () => {
@@ -137,13 +170,44 @@ describe("createDesktopInput", () => {
     expect(injected).to.deep.equal([]);
   });
 
+  it("keeps keys and buttons behind a movement that waits for the display, and merges movements", () => {
+    owed = [];
+    desktop.movePointer(0, 65_535, false);
+    desktop.movePointer(0, 0, false);
+    desktop.movePointer(65_535, 65_535, false);
+    desktop.button(0, true);
+    desktop.releaseAll();
+    expect(injected).to.deep.equal([]);
+    const replies = owed;
+    owed = undefined;
+    for (const reply of replies) reply();
+    expect(injected).to.deep.equal([
+      [motion, 1, 0, 719],
+      [motion, 1, 1_279, 0],
+      [buttonPress, 1, 0, 0],
+      [buttonRelease, 1, 0, 0],
+    ]);
+  });
+
+  it("presses and releases without the movements when the display does not reply", () => {
+    owed = [];
+    desktop.movePointer(65_535, 0, false);
+    for (let press = 0; press < 200; press++) for (const isDown of [true, false]) desktop.key("KeyA", isDown);
+    expect(injected.length).to.be.greaterThan(256);
+    const count = injected.length;
+    for (const reply of owed.splice(0)) reply();
+    expect(injected.length).to.equal(count + 1);
+    desktop.key("KeyB", true);
+    expect(injected.at(-1)).to.deep.equal([keyPress, 56, 0, 0]);
+  });
+
   it("maps positions to a display that a game has resized, and borders to its edge", () => {
     connection.size = { width: 800, height: 600 }; // 960 by 720 of the picture.
     const [left, right] = [160 / 1_280, 1_120 / 1_280].map((share) => Math.round(share * 65_535));
-    for (const x of [0, left!, 32_768, right!, 65_535]) desktop.movePointer(x, 65_535);
+    const reached = [0, left!, 32_768, right!, 65_535].map((x) => moveTo(x, 65_535));
     connection.size = { width: 2_560, height: 1_080 }; // 1280 by 540 of the picture.
-    for (const y of [0, 8_192, 65_535]) desktop.movePointer(65_535, y);
-    expect(injected.map(([, , x, y]) => [x, y])).to.deep.equal([
+    reached.push(...[0, 8_192, 65_535].map((y) => moveTo(65_535, y)));
+    expect(reached.map(({ x, y }) => [x, y])).to.deep.equal([
       [0, 599],
       [0, 599],
       [400, 599],
@@ -158,8 +222,8 @@ describe("createDesktopInput", () => {
   it("maps positions in a picture of another size and aspect ratio", () => {
     connection.size = { width: 1_920, height: 480 };
     picture = { width: 320, height: 90 }; // Of which the display has the lines from 5 to 85.
-    for (const line of [0, 5, 45, 85, 90]) desktop.movePointer(0, Math.round((line / 90) * 65_535));
-    expect(injected.map(([, , , y]) => y)).to.deep.equal([0, 0, 240, 479, 479]);
+    const lines = [0, 5, 45, 85, 90].map((line) => moveTo(0, Math.round((line / 90) * 65_535)));
+    expect(lines.map(({ y }) => y)).to.deep.equal([0, 0, 240, 479, 479]);
   });
 
   it("turns wheel notches into clicks of the wheel buttons", () => {
@@ -194,7 +258,7 @@ describe("createDesktopInput", () => {
     desktop.button(2, true);
     injected.length = 0;
     isBehind = true;
-    desktop.movePointer(0, 0);
+    desktop.movePointer(0, 0, false);
     desktop.movePointerBy(1, 1);
     desktop.wheel(0, 1);
     for (const isDown of [false, true, false]) {

@@ -3,6 +3,7 @@ import type { StreamInput } from "#contracts/stream.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import type { GamepadState } from "#streamer/input/gamepad.ts";
+import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
 
 describe("createInputRouter", () => {
@@ -41,8 +42,18 @@ describe("createInputRouter", () => {
     } as const;
     router = createInputRouter({
       desktop: createDesktopInput(
-        { xtest, xkb, root: 1, size: { width: 1_280, height: 720 }, isBehind: () => false },
+        {
+          client: {
+            QueryPointer: (_window, done) => done(null, { rootX: 0, rootY: 0, keyMask: 0 }),
+          },
+          xtest,
+          xkb,
+          root: 1,
+          size: { width: 1_280, height: 720 },
+          isBehind: () => false,
+        },
         () => ({ width: 1_280, height: 720 }),
+        createGamePointer({ clock: { monotonicMs: () => now }, isHidden: () => false }),
       ),
       gamepad: {
         set: (state) => {

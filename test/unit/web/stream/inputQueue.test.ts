@@ -30,6 +30,17 @@ describe("InputQueue", () => {
     ).to.deep.equal([{ t: "move", x: 2, y: 2 }]);
   });
 
+  it("keeps that the pointer came from elsewhere before its last position", () => {
+    expect(
+      drain(
+        queueOf([
+          { t: "move", x: 1, y: 1, e: 1 },
+          { t: "move", x: 2, y: 2 },
+        ]),
+      ),
+    ).to.deep.equal([{ t: "move", x: 2, y: 2, e: 1 }]);
+  });
+
   it("adds up relative movements and notches, within the limits of a message", () => {
     expect(
       drain(

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
-import { PointerCapture, type PointerSample } from "#web/stream/pointerCapture.ts";
+import { movementUnitOf, PointerCapture, type PointerSample } from "#web/stream/pointerCapture.ts";
 
 const at = (clientX: number, clientY: number, buttons = 0): PointerSample => ({
   clientX,
@@ -17,18 +17,14 @@ const by = (movementX: number, movementY: number): PointerSample => ({
   buttons: 0,
 });
 
-/** A picture of 1280 × 720 shown at half its size in the page's corner. */
-function capture(): { pointer: PointerCapture; sent: StreamInput[] } {
+/** A picture of 640 × 360 in the page's corner. */
+function capture(unit = 1): { pointer: PointerCapture; sent: StreamInput[] } {
   const sent: StreamInput[] = [];
-  const geometry = {
-    area: { left: 0, top: 0, width: 640, height: 360 },
-    display: { width: 1280, height: 720 },
-  };
   return {
-    pointer: new PointerCapture(
-      (message) => void sent.push(message),
-      () => geometry,
-    ),
+    pointer: new PointerCapture((message) => void sent.push(message), {
+      area: () => ({ left: 0, top: 0, width: 640, height: 360 }),
+      movementUnit: () => unit,
+    }),
     sent,
   };
 }
@@ -38,7 +34,7 @@ describe("PointerCapture", () => {
     const { pointer, sent } = capture();
     pointer.sample(at(640, 0, 1), false);
     expect(sent).to.deep.equal([
-      { t: "move", x: 65_535, y: 0 },
+      { t: "move", x: 65_535, y: 0, e: 1 },
       { t: "btn", b: 0, d: 1 },
     ]);
   });
@@ -98,13 +94,30 @@ describe("PointerCapture", () => {
     expect(sent).to.have.length(1);
   });
 
-  it("sends movement of a locked pointer in game pixels and carries fractions over", () => {
-    const { pointer, sent } = capture();
+  it("sends steps of the mouse as pixels of the game and carries fractions over", () => {
+    const { pointer, sent } = capture(2);
     pointer.sample(by(0.25, -3), true);
     pointer.sample(by(0.25, 0), true);
     expect(sent).to.deep.equal([
       { t: "rel", x: 0, y: -6 },
       { t: "rel", x: 1, y: 0 },
+    ]);
+  });
+
+  it("marks the first position after the pointer entered or was unlocked", () => {
+    const { pointer, sent } = capture();
+    pointer.sample(at(0, 0), false);
+    pointer.sample(at(640, 0), false);
+    pointer.leave();
+    pointer.sample(at(640, 0), false);
+    pointer.sample(by(1, 0), true);
+    pointer.sample(at(0, 0), false);
+    expect(sent).to.deep.equal([
+      { t: "move", x: 0, y: 0, e: 1 },
+      { t: "move", x: 65_535, y: 0 },
+      { t: "move", x: 65_535, y: 0, e: 1 },
+      { t: "rel", x: 1, y: 0 },
+      { t: "move", x: 0, y: 0, e: 1 },
     ]);
   });
 
@@ -116,7 +129,7 @@ describe("PointerCapture", () => {
     pointer.pressAgain();
     pointer.sample(at(640, 0, 0), false);
     expect(sent).to.deep.equal([
-      { t: "move", x: 65_535, y: 0 },
+      { t: "move", x: 65_535, y: 0, e: 1 },
       { t: "btn", b: 2, d: 1 },
       { t: "btn", b: 2, d: 0 },
     ]);
@@ -129,7 +142,7 @@ describe("PointerCapture", () => {
     expect(sent).to.have.length(1);
     pointer.sample(at(640, 0, 1), false);
     expect(sent.slice(1)).to.deep.equal([
-      { t: "move", x: 65_535, y: 0 },
+      { t: "move", x: 65_535, y: 0, e: 1 },
       { t: "btn", b: 0, d: 1 },
     ]);
   });
@@ -152,5 +165,13 @@ describe("PointerCapture", () => {
       { t: "btn", b: 0, d: 1 },
       { t: "btn", b: 0, d: 1 },
     ]);
+  });
+});
+
+describe("movementUnitOf", () => {
+  it("undoes the zoom that Firefox applies to movements", () => {
+    const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+    expect(movementUnitOf(firefox, 1.5)).to.equal(1.5);
+    expect(movementUnitOf("Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36", 1.5)).to.equal(1);
   });
 });

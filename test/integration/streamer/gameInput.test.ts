@@ -1,0 +1,81 @@
+import { expect } from "chai";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { promised } from "#streamer/display/xConnection.ts";
+import { InputDisplay } from "#test/support/session/inputReader.ts";
+
+const steps = 3;
+
+describe("a game's input", function () {
+  this.timeout(30_000);
+  let display: InputDisplay;
+
+  before(async () => {
+    display = await InputDisplay.start();
+  });
+  afterEach(() => display.leave());
+  after(() => display.stop());
+
+  /** Sends movements slowly enough for the game to answer each. */
+  const moveInSteps = async (move: (step: number) => void) => {
+    for (let step = 1; step <= steps; step++) {
+      move(step);
+      await display.settle();
+    }
+  };
+  const readPosition = async (): Promise<[number, number]> => {
+    const { client, root } = display.connection;
+    const { rootX, rootY } = await promised<{ rootX: number; rootY: number }>((done) =>
+      client.QueryPointer(root, done),
+    );
+    return [rootX, rootY];
+  };
+
+  for (const mode of ["xi2", "sdl-relative", "sdl-warp", "glfw"]) {
+    it(`turns the view of ${mode} by 10 pixels for each 10 pixels without a locked pointer`, async () => {
+      await display.play(mode);
+      display.point(300, 200, true);
+      await moveInSteps((step) => display.point(300 + 10 * step, 200));
+      display.forget();
+      await moveInSteps((step) => display.point(300 + 10 * (steps + step), 200));
+      expect(display.distance()).to.deep.equal([10 * steps, 0]);
+    });
+
+    it(`turns the view of ${mode} by the distances of a locked pointer`, async () => {
+      await display.play(mode);
+      await moveInSteps(() => display.send({ t: "rel", x: 1, y: 1 }));
+      display.forget();
+      await moveInSteps(() => display.send({ t: "rel", x: 7, y: -3 }));
+      expect(display.distance()).to.deep.equal([7 * steps, -3 * steps]);
+    });
+  }
+
+  it("ends where the player points, also after a game that moved the pointer", async () => {
+    await display.play("sdl-text");
+    for (const [x, y] of [
+      [0, 0],
+      [1_279, 719],
+      [640, 17],
+    ] as const) {
+      await eventually(
+        async () => {
+          display.point(x, y);
+          await display.settle();
+          const [atX, atY] = await readPosition();
+          return atX === x && atY === y;
+        },
+        { what: `the pointer at ${x}, ${y}` },
+      );
+    }
+  });
+
+  it("reports when the game hides its pointer, and when it shows it again", async () => {
+    await display.play("sdl-text");
+    display.point(640, 360);
+    await eventually(() => !display.cursor.isHidden());
+    await display.leave();
+    await display.play("sdl-warp");
+    await eventually(() => display.cursor.isHidden());
+    await display.leave();
+    await eventually(() => !display.cursor.isHidden());
+  });
+});
