@@ -43,36 +43,23 @@ bool startGame(struct game *game, char **command, const sigset_t *mask) {
         0); /* PID 1 is one anyway, but may be another process if the pod shares a process namespace */
   int output = openOutput();
   if (output < 0) return false;
-  game->group = fork();
-  if (game->group == 0) execGame(command, mask, output);
+  game->launcher = fork();
+  if (game->launcher == 0) execGame(command, mask, output);
   close(output);
-  return game->group > 0;
+  return game->launcher > 0;
 }
 
 bool reap(struct game *game) {
   for (int i = 0; i < REAPED_AT_ONCE; i++) {
     int status;
     pid_t pid = waitpid(-1, &status, WNOHANG);
-    if (pid <= 0) return false;
-    if (pid != game->group) continue;
+    if (pid <= 0) {
+      game->isGone = pid < 0 && errno == ECHILD;
+      return false;
+    }
+    if (pid != game->launcher) continue;
     game->status = status;
     game->hasEnded = true;
   }
   return true;
-}
-
-/* The launcher's process creates the group. Until then the signal goes to that process, which receives it
- * before it becomes the launcher. */
-void signalGame(const struct game *game, int number) {
-  if (kill(-game->group, number) != 0 && !game->hasEnded) kill(game->group, number);
-}
-
-bool isGroupEmpty(const struct game *game) { return kill(-game->group, 0) != 0 && errno == ESRCH; }
-
-void killGroup(struct game *game) {
-  signalGame(game, SIGKILL);
-  if (game->hasEnded) return;
-  while (waitpid(game->group, &game->status, 0) < 0 && errno == EINTR) {
-  }
-  game->hasEnded = true;
 }

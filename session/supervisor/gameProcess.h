@@ -1,10 +1,11 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* The game: its launcher and the processes that it starts, in one process group. */
+/* The game: its launcher and all processes that descend from it. */
 struct game {
-  int group;     /* also the launcher's process id */
+  int launcher;  /* its process id */
   bool hasEnded; /* the launcher has ended; other processes may still run */
+  bool isGone;   /* no process is left */
   int status;    /* the launcher's, as waitpid returns it */
 };
 
@@ -13,11 +14,3 @@ bool startGame(struct game *game, char **command, const sigset_t *mask);
 
 /* Reaps processes that have ended, orphans included. Returns true when there may be more. */
 bool reap(struct game *game);
-
-/* Sends the signal to the game's group. */
-void signalGame(const struct game *game, int number);
-
-bool isGroupEmpty(const struct game *game);
-
-/* Kills the rest of the group, and waits for the launcher if it is part of it. */
-void killGroup(struct game *game);

@@ -18,7 +18,7 @@ enum { FIRST_PASSED_FD = 3, WAITING_CONNECTIONS = 64 };
 
 static const char program[] = "/usr/bin/dbus-daemon";
 static const char configuration[] = "--config-file=/usr/local/share/joypod/session-bus.conf";
-static int listener = -1;
+static int listener = -1, busProcess;
 
 void offerSessionBus(const char *folder) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -67,7 +67,10 @@ static void execBus(void) {
 
 void startSessionBus(void) {
   if (listener < 0) return;
-  if (fork() == 0) execBus();
+  busProcess = fork();
+  if (busProcess == 0) execBus();
   close(listener);
   listener = -1;
 }
+
+int sessionBusProcess(void) { return busProcess > 0 ? busProcess : 0; }

@@ -11,4 +11,7 @@ int busToStart(void);
 /* Starts the bus, once. It is in the game's sandbox. A bus that ends is not started again. */
 void startSessionBus(void);
 
+/* Returns the bus's process id. 0 before it was started. */
+int sessionBusProcess(void);
+
 #endif

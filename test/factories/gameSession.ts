@@ -25,6 +25,7 @@ export function aGameSessionSpec(overrides: Partial<GameSessionSpec> = {}): Game
     saveSlot: { slotId: "slot1", number: 1, generation: 0 },
     profile: "Software",
     resources: { cpuMillicores: 500, memoryBytes: 512 * 2 ** 20, gpuShare: 1 },
+    stopGraceSeconds: limits.gameSession.stopGraceSeconds.default,
     saveVolumeBytes: limits.save.volumeBytes.default,
     network: "None",
     stream: { width: 1280, height: 720, framesPerSecond: 60, codecs: ["H264", "VP8"], maxBitrateKbps: 8000 },

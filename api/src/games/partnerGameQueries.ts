@@ -26,6 +26,7 @@ export interface GameMetadata {
   releaseDate?: Date | null;
   network?: Game["network"];
   saveLimitMb?: number | null;
+  stopGraceSeconds?: number | null;
   memoryMb?: number | null;
   cpuMillicores?: number | null;
   gpuShare?: number | null;
@@ -120,8 +121,9 @@ export async function insertPartnerGame(
   const { rows } = await transaction.query<InsertedGame>({
     name: "insert-game",
     text: `INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir, description, tags, thumbnail, screenshots, content_rating,
-        languages, website, release_date, network, save_limit_mb, memory_mb, cpu_millicores, gpu_share, picture_width, picture_height)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+        languages, website, release_date, network, save_limit_mb, memory_mb, cpu_millicores, gpu_share, picture_width, picture_height,
+        stop_grace_seconds)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
       ON CONFLICT (slug) DO NOTHING RETURNING id, slug`,
     values: [
       partnerId,
@@ -145,6 +147,7 @@ export async function insertPartnerGame(
       game.gpuShare ?? null,
       game.pictureWidth ?? null,
       game.pictureHeight ?? null,
+      game.stopGraceSeconds ?? null,
     ],
   });
   return rows[0];

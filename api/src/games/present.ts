@@ -40,6 +40,7 @@ export function presentPartnerGame(
     languages,
     network,
     saveLimitMb,
+    stopGraceSeconds,
     status,
   } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
@@ -61,6 +62,7 @@ export function presentPartnerGame(
     releaseDate: dayOf(game.releaseDate),
     network,
     saveLimitMb,
+    stopGraceSeconds,
     resources: presentResources(game),
     status,
     cacheStatus: { servers: totalServers, cached: cachedOn },

@@ -138,11 +138,17 @@ function changesOf({
 }
 
 /** Returns the changes of the columns that only sessions read. */
-function sessionChangesOf({ network, saveLimitMb, resources }: PatchGameRequest): Partial<GameMetadata> {
+function sessionChangesOf({
+  network,
+  saveLimitMb,
+  stopGraceSeconds,
+  resources,
+}: PatchGameRequest): Partial<GameMetadata> {
   return {
     ...(resources !== undefined && declaredResourcesOf(resources)),
     ...(network !== undefined && { network: network ?? "none" }),
     ...(saveLimitMb !== undefined && { saveLimitMb }),
+    ...(stopGraceSeconds !== undefined && { stopGraceSeconds }),
   };
 }
 

@@ -73,6 +73,13 @@ export const limits = {
     ttlSecondsAfterFinished: 300,
     /** How long `POST stop` waits for the session to end before it responds. */
     stopWaitSeconds: 30,
+    /** Time from the close request to a game's windows until its processes get SIGTERM. */
+    closeSeconds: 1,
+    /**
+     * Time from SIGTERM until a game is killed. With the close request it ends within 20 seconds, so that a
+     * stop still responds with its statistics.
+     */
+    stopGraceSeconds: { min: 1, max: 19, default: 5 },
     noServersRetryAfterSeconds: 10,
     pollIntervalSeconds: 2,
     /** Maximum number of concurrent event streams. */

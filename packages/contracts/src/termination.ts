@@ -37,6 +37,23 @@ export const GameEndReason = z.union([
 ]);
 export type GameEndReason = z.infer<typeof GameEndReason>;
 
+/** What ended the last process of a game. */
+export const GameEndedBy = z.enum([
+  /** Nothing: all processes ended before they were asked to. */
+  "itself",
+  /** The close request to its windows. */
+  "close-request",
+  /** SIGTERM. */
+  "sigterm",
+  /** SIGKILL, after the grace period. Its last save may be incomplete. */
+  "sigkill",
+]);
+export type GameEndedBy = z.infer<typeof GameEndedBy>;
+
+/** The folders that a game can write to: HOME, `/tmp` and `/dev/shm`. */
+export const GameFolder = z.enum(["home", "tmp", "shm"]);
+export type GameFolder = z.infer<typeof GameFolder>;
+
 const seconds = z.number().min(0);
 const usage = {
   cpuSeconds: seconds,
@@ -52,6 +69,12 @@ export const GameTermination = z.object({
   /** Null while it runs; 128 + N after signal N. */
   exitCode: z.int().nullable(),
   oomKills: z.int().min(0),
+  /** Only after the end. Supervisors of earlier releases do not report this and the next two. */
+  endedBy: GameEndedBy.optional(),
+  /** Whether the launcher exited while the game was still running. */
+  hasOutlivedLauncher: z.boolean().optional(),
+  /** Folders that had no room left at some time. */
+  fullFolders: z.array(GameFolder).max(GameFolder.options.length).optional(),
   ...usage,
 });
 export type GameTermination = z.infer<typeof GameTermination>;

@@ -227,6 +227,7 @@ export function readConfig(environment: Environment) {
     announceAddresses,
     startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
     gameReportPath: `${env.GAME_REPORT_DIR}/${gameReportFile}`,
+    closeSocket: `${env.RUN_DIR}/${socketNames.close}`,
     gamepadSocket: env.GAMEPAD_SOCKET ?? `${env.RUN_DIR}/${socketNames.gamepad}`,
     /** Undefined when saves are not kept. */
     saves,

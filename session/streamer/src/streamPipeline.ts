@@ -6,6 +6,7 @@ import type { z } from "zod";
 import type { Config } from "./config.ts";
 import { soundSink, startSoundServer } from "./sound/soundServer.ts";
 import { startWindowManager, type WindowManager } from "./display/windowManager.ts";
+import { openCloseSocket } from "./display/closeSocket.ts";
 import { connectDisplay } from "./display/xConnection.ts";
 import { watchCursor } from "./display/cursorWatch.ts";
 import {
@@ -94,6 +95,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
   const connection = await connectDisplay(display, () => onFailure("display-failed"));
   const windows = await startWindowManager({ connection, logger });
   const cursor = await watchCursor({ connection, clock });
+  const closeSocket = await openCloseSocket({ socketPath: config.closeSocket, windows, logger });
   const media = createMediaSource({
     encoders,
     display,
@@ -146,6 +148,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
       viewers.close();
       media.close();
       gamepad.close();
+      closeSocket.close();
       void soundServer.stop();
       void displayServer.stop();
     },

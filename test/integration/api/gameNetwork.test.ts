@@ -41,16 +41,25 @@ describe("network and save limit of a game", function () {
       slug,
       network: "internet",
       saveLimitMb: 512,
+      stopGraceSeconds: 12,
     });
     expect(created.status, created.text).to.equal(201);
     const before = await client.get(`${path}/${slug}`);
-    expect(before.json()).to.include({ network: "internet", saveLimitMb: 512 });
+    expect(before.json()).to.include({
+      network: "internet",
+      saveLimitMb: 512,
+      stopGraceSeconds: 12,
+    });
     const changed = await client.patch(`${path}/${slug}`, { saveLimitMb: 16 });
     expect(changed.json()).to.include({ network: "internet", saveLimitMb: 16 });
     expect(changed.headers.get("etag"), "the tag follows them").to.not.equal(before.headers.get("etag"));
-    expect((await client.patch(`${path}/${slug}`, { network: null, saveLimitMb: null })).json()).to.include({
+    const slower = await client.patch(`${path}/${slug}`, { stopGraceSeconds: 19 });
+    expect(slower.json()).to.include({ saveLimitMb: 16, stopGraceSeconds: 19 });
+    expect(slower.headers.get("etag"), "the tag follows it too").to.not.equal(changed.headers.get("etag"));
+    const none = { saveLimitMb: null, stopGraceSeconds: null };
+    expect((await client.patch(`${path}/${slug}`, { network: null, ...none })).json()).to.include({
       network: "none",
-      saveLimitMb: null,
+      ...none,
     });
     for (const body of [
       { network: "lan" },
@@ -70,15 +79,20 @@ describe("network and save limit of a game", function () {
     const net = await aGame(api.deps);
     await api.deps.postgres.prisma.game.update({
       where: { id: net.id },
-      data: { network: "internet", saveLimitMb: 64 },
+      data: { network: "internet", saveLimitMb: 64, stopGraceSeconds: 10 },
     });
     const open = await fixture.launched({ gameSlug: net.slug });
-    expect(await specOf(open)).to.include({ network: "Internet", saveVolumeBytes: 64 * mebibyte });
+    expect(await specOf(open)).to.include({
+      network: "Internet",
+      saveVolumeBytes: 64 * mebibyte,
+      stopGraceSeconds: 10,
+    });
     await fixture.newPlayer();
     const closed = await fixture.launched();
     expect(await specOf(closed)).to.include({
       network: "None",
       saveVolumeBytes: limits.save.volumeBytes.default,
+      stopGraceSeconds: 5,
     });
     expect(
       [open, closed].map((id) => id.replace(/[^-]+$/, "")),

@@ -118,6 +118,7 @@ describe("partner games", function () {
         screenshots: Array.from({ length: 10 }, (_, at) => `https://example.test/${at}.png`),
         website: `https://example.test/${"w".repeat(2027)}`,
         saveLimitMb: 1024,
+        stopGraceSeconds: 19,
         network: "none",
       };
       const created = await client.post(path, atBound);
@@ -136,6 +137,8 @@ describe("partner games", function () {
         ["saveLimitMb", 15],
         ["saveLimitMb", 1025],
         ["saveLimitMb", 16.5],
+        ["stopGraceSeconds", 0],
+        ["stopGraceSeconds", 20],
         ["network", "lan"],
         ["website", `https://example.test/${"w".repeat(2028)}`],
         ["website", "http://example.test/"],
@@ -266,6 +269,7 @@ describe("partner games", function () {
         releaseDate: "",
         network: "none",
         saveLimitMb: null,
+        stopGraceSeconds: null,
         resources: null,
         status: "active",
         cacheStatus: { servers: 3, cached: 1 },
@@ -300,6 +304,7 @@ describe("partner games", function () {
         releaseDate: "2030-02-03",
         network: "none",
         saveLimitMb: 64,
+        stopGraceSeconds: 15,
         resources: { memoryMb: 2048 },
       };
       const created = await client.post(path, set);

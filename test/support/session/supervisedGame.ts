@@ -13,6 +13,8 @@ import { parseGameTermination, type GameTermination } from "#contracts/terminati
  */
 export interface SupervisedGame {
   pid: number;
+  /** The directory in which the supervisor looks for the streamer's sockets. */
+  runDirectory: string;
   /** Path of the termination report; the game may write there too. */
   reports: string;
   /** Log output so far. */
@@ -26,17 +28,22 @@ export interface SupervisedGame {
 
 let nextDisplay = 0;
 
-/** Starts the compiled supervisor with this launcher. The sockets that it waits for already exist. */
+/**
+ * Starts the compiled supervisor with this launcher. The sockets that it waits for already exist: those of
+ * `display`, or ones that answer nothing.
+ */
 export async function superviseGame(
   supervisor: string,
   launcher: string[],
   environment: Record<string, string> = {},
+  display?: string,
 ): Promise<SupervisedGame> {
   const folder = await mkdtemp(join(tmpdir(), "joypod-supervised-"));
   await chown(folder, sessionUserId, sessionUserId);
   const number = 100_000 + (process.pid % 10_000) * 100 + (nextDisplay++ % 100);
   await mkdir("/tmp/.X11-unix", { recursive: true, mode: 0o1777 });
-  const servers = [await listen(`/tmp/.X11-unix/X${number}`), await listen(join(folder, "pulse.sock"))];
+  const servers = [await listen(join(folder, "pulse.sock"))];
+  if (display === undefined) servers.push(await listen(`/tmp/.X11-unix/X${number}`));
   const reports = join(folder, "reports");
   await mkdir(reports);
   await chown(reports, sessionUserId, sessionUserId);
@@ -48,7 +55,7 @@ export async function superviseGame(
     cwd: "/",
     env: {
       PATH: process.env.PATH,
-      DISPLAY: `:${number}`,
+      DISPLAY: display ?? `:${number}`,
       RUN_DIR: folder,
       GAME_REPORT_DIR: reports,
       JOYPOD_LOOPBACK: join(folder, "loopback"),
@@ -67,6 +74,7 @@ export async function superviseGame(
   });
   return {
     pid: child.pid ?? 0,
+    runDirectory: folder,
     reports,
     output: () => output,
     account: async () =>

@@ -11,6 +11,8 @@ interface LaunchOptions {
   environment?: Record<string, string>;
   /** A program that executes the supervisor, whose path it gets before the launcher's. */
   runner?: string;
+  /** A running display. */
+  display?: string;
 }
 
 /** Starts one game for each test of a suite. */
@@ -36,11 +38,11 @@ export function supervisedLaunches(): SupervisedLaunches {
 
   async function supervise(
     launcher: string,
-    { environment, runner }: Omit<LaunchOptions, "mode"> = {},
+    { environment, runner, display }: Omit<LaunchOptions, "mode"> = {},
   ): Promise<SupervisedGame> {
     const [program, args] =
       runner === undefined ? [supervisor, [launcher]] : [runner, [supervisor, launcher]];
-    return (game = await superviseGame(program, args, environment));
+    return (game = await superviseGame(program, args, environment, display));
   }
   return {
     supervise,

@@ -89,6 +89,7 @@ export function buildGameSessionSpec({
     profile,
     resources: resourcesFor(context, siteResources, profile),
     saveVolumeBytes: saveVolumeBytesFor(context.saveLimitMb, slot),
+    stopGraceSeconds: context.stopGraceSeconds ?? limits.gameSession.stopGraceSeconds.default,
     network: context.network === "internet" ? "Internet" : "None",
     stream: buildStreamSpec(
       quality,

@@ -47,6 +47,8 @@ export interface LaunchContext extends GameNeeds {
   network: "none" | "internet";
   /** Null for the default. */
   saveLimitMb: number | null;
+  /** Null for the default. */
+  stopGraceSeconds: number | null;
   /** The user's session that has not ended. */
   activeSessionId: string | null;
   /**
@@ -104,7 +106,7 @@ export async function findLaunchContexts(
       WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (slug, user_id, number)),
       found AS (
         SELECT a.number, g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
-          g.network, g.save_limit_mb AS "saveLimitMb",
+          g.network, g.save_limit_mb AS "saveLimitMb", g.stop_grace_seconds AS "stopGraceSeconds",
           json_build_object('memoryMb', g.memory_mb, 'cpuMillicores', g.cpu_millicores, 'gpuShare', g.gpu_share,
             'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",
           json_build_object('cpuMillicores', g.profile_cpu_millicores, 'peakMemoryMb', g.profile_peak_memory_mb,

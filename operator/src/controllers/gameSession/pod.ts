@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { limits } from "#contracts/limits.ts";
 import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
 import { fromStreamSpec, type StreamSpec } from "#contracts/crd/streamSpec.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
@@ -42,11 +43,10 @@ const volumeNames = {
 } as const;
 
 const display = ":99";
-/**
- * Seconds of the pod's grace period reserved for the game's own grace period and the streamer's exit. The
- * rest is for the last pack.
- */
-const endSeconds = 10;
+/** Seconds of the pod's grace period that are reserved for the streamer's exit. */
+const exitSeconds = 6;
+/** Seconds that the last pack gets at least, however long the game may take to end. */
+const minPackSeconds = 5;
 const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 
 /**
@@ -93,7 +93,7 @@ export function buildPod(
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       ...pullSecretsOf(config),
-      terminationGracePeriodSeconds: config.graceSeconds,
+      terminationGracePeriodSeconds: gracePeriodOf(session, config),
       ...(config.priorityClass === undefined ? {} : { priorityClassName: config.priorityClass }),
       ...(config.runtimeClass === undefined ? {} : { runtimeClassName: config.runtimeClass }),
       securityContext: podSecurityOf(config.gpu),
@@ -107,6 +107,16 @@ export function buildPod(
       containers: [gameContainer(session, place, config)],
     },
   };
+}
+
+/** Returns the seconds of the pod's grace period that are not for the last pack. */
+function reservedSeconds({ stopGraceSeconds }: GameSession["spec"]): number {
+  return limits.gameSession.closeSeconds + stopGraceSeconds + exitSeconds;
+}
+
+/** Returns the pod's grace period in seconds: as configured, or longer if the game would take most of it. */
+function gracePeriodOf({ spec }: Pick<GameSession, "spec">, { graceSeconds }: SessionPodConfig): number {
+  return Math.max(graceSeconds, reservedSeconds(spec) + minPackSeconds);
 }
 
 function podLabels({ metadata, spec }: GameSession): Record<string, string> {
@@ -190,7 +200,7 @@ function streamerContainer(
         SAVE_VOLUME: podPaths.session,
         SPOOL_DIR: podPaths.spool,
         SESSION_UID: metadata.uid,
-        PACK_DEADLINE_SECONDS: config.graceSeconds - endSeconds,
+        PACK_DEADLINE_SECONDS: gracePeriodOf({ spec }, config) - reservedSeconds(spec),
         TERMINATION_LOG: "/dev/termination-log",
         ...gpu.env,
       }),
@@ -258,6 +268,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
     env: plain({
       ...gameEnvironment,
       JOYPOD_MACHINE_ID: machineIdOf(spec),
+      GAME_GRACE_SECONDS: spec.stopGraceSeconds,
       ENGINE_DIR: `${podPaths.game}/${spec.engineDir}`,
       ...(spec.profile === "Software" ? softwareRendering : {}),
       // Tells the supervisor to let the game open IP sockets.

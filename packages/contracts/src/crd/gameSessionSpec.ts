@@ -125,6 +125,13 @@ export const GameSessionSpec = withRules(
       .describe(
         "Ed25519 public key that the streamer verifies tickets with, as the x value of its JWK. Without a key, the streamer requires no tickets.",
       ),
+    stopGraceSeconds: immutable(
+      z
+        .int()
+        .min(defaults.stopGraceSeconds.min)
+        .max(defaults.stopGraceSeconds.max)
+        .default(defaults.stopGraceSeconds.default),
+    ).describe("Seconds from SIGTERM to the game's processes until they are killed."),
     desiredState: withRules(z.enum(["Running", "Stopped"]).default("Running"), [
       { rule: "self == oldSelf || self == 'Stopped'", message: "a stopped session cannot run again" },
     ]).describe("Desired state. Stopped ends the session gracefully; it cannot be set back to Running."),

@@ -4,6 +4,7 @@ import { limits, mebibyte } from "../limits.ts";
 import { httpsUrl, isoMoment, line, opaqueId, paragraphs, requiredName, slug } from "./text.ts";
 
 const { partner, save } = limits;
+const { stopGraceSeconds } = limits.gameSession;
 const { declarable } = limits.resources;
 
 const id = z.string().meta({ examples: ["cm3qk1x2v0001"] });
@@ -105,6 +106,14 @@ const optional = {
       description: `Size limit of the save folder in MiB. Null means ${save.volumeBytes.default / mebibyte}.`,
       examples: [64],
     }),
+  stopGraceSeconds: z
+    .int()
+    .min(stopGraceSeconds.min)
+    .max(stopGraceSeconds.max)
+    .meta({
+      description: `Seconds that the game gets to save after SIGTERM, which follows a close request to its windows. Then it is killed. Null means ${stopGraceSeconds.default}.`,
+      examples: [10],
+    }),
 };
 
 /** A field that responses show as "" when it is empty. Clients may send back what they read. */
@@ -134,6 +143,7 @@ export const RegisterGameRequest = z
     releaseDate: orEmpty(optional.releaseDate.optional(), undefined, "`YYYY-MM-DD`"),
     network: optional.network.optional(),
     saveLimitMb: optional.saveLimitMb.nullish(),
+    stopGraceSeconds: optional.stopGraceSeconds.nullish(),
     resources: GameResources.nullish(),
   })
   .meta({
@@ -159,6 +169,7 @@ export const PatchGameRequest = z
     releaseDate: orEmpty(optional.releaseDate.nullable(), null, "`YYYY-MM-DD`"),
     network: optional.network.nullish(),
     saveLimitMb: optional.saveLimitMb.nullish(),
+    stopGraceSeconds: optional.stopGraceSeconds.nullish(),
     resources: GameResources.nullish(),
   })
   .meta({
@@ -235,6 +246,7 @@ export const PartnerGameDetail = z
     releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
     network: optional.network,
     saveLimitMb: optional.saveLimitMb.nullable(),
+    stopGraceSeconds: optional.stopGraceSeconds.nullable(),
     resources: PartnerGameResources.nullable(),
     status: PartnerGameStatus,
     cacheStatus: z.object({

@@ -50,6 +50,8 @@ interface WindowManagerOptions {
 export interface WindowManager {
   /** Returns whether the game has ever opened a window. */
   hasWindow(): boolean;
+  /** Returns the number of open windows, and of all that were ever opened. */
+  count(): { open: number; opened: number };
   /**
    * Asks every window to close, the topmost first, as a click on its close button does (WM_DELETE_WINDOW).
    * Resolves to the number of windows that were asked; windows without that protocol are not. Waits for the
@@ -188,6 +190,7 @@ export async function startWindowManager({
   await manageExisting(connection, manage);
   return {
     hasWindow: () => opened > 0,
+    count: () => ({ open: stack.size(), opened }),
     closeAll: async () => {
       const asked = await Promise.all(stack.topDown().map((window) => askToClose(connection, atoms, window)));
       return asked.filter((isAsked) => isAsked).length;

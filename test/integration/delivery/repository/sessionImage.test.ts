@@ -2,8 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { gameOutputBytes, gameOutputFile, podPaths, socketNames } from "#contracts/nodeLayout.ts";
+import { limits } from "#contracts/limits.ts";
 import { stickScale, triggerScale } from "#contracts/stream.ts";
-import { GameEndReason, gameReportFile } from "#contracts/termination.ts";
+import { GameEndedBy, GameEndReason, gameReportFile } from "#contracts/termination.ts";
 import { readConfig } from "#streamer/config.ts";
 import { captureName, buildVideoPipeline } from "#streamer/media/pipelines.ts";
 import { encoders } from "#streamer/media/encoders.ts";
@@ -35,7 +36,7 @@ describe("the session image's programs in C", () => {
       ...matches(supervisor, /environmentOr\("(\w+)"/g),
       ...matches(shim, /getenv\("(JOYPOD_\w+)"/g),
     ];
-    expect(read).to.have.lengthOf.at.least(11);
+    expect(read).to.have.lengthOf.at.least(10);
     expect(documented).to.include.members(read);
   });
 
@@ -48,7 +49,12 @@ describe("the session image's programs in C", () => {
       OPERATOR_PUBLIC_KEY: "A".repeat(43),
     });
     expect(supervisor).to.include(`environmentOr("DISPLAY", "${display}")`);
-    expect(supervisor).to.include(`"%s/${socketNames.sound}", environmentOr("RUN_DIR", "${podPaths.run}")`);
+    expect(supervisor).to.include(`environmentOr("RUN_DIR", "${podPaths.run}")`);
+    expect(supervisor).to.include(`"%s/${socketNames.sound}"`);
+    expect(supervisor).to.include(`#define SOCKET_NAME "${socketNames.close}"`);
+    const { closeSeconds, stopGraceSeconds } = limits.gameSession;
+    expect(supervisor).to.include(`environmentOr("GAME_GRACE_SECONDS", "${stopGraceSeconds.default}")`);
+    expect(supervisor).to.include(`CLOSE_MS = ${closeSeconds * 1000}`);
     expect(supervisor).to.include(`environmentOr("GAME_REPORT_DIR", "${podPaths.gameReport}")`);
     expect(supervisor).to.include(`#define FILE_NAME "${gameReportFile}"`);
     expect(supervisor).to.include(`#define FILE_NAME "${gameOutputFile}"`);
@@ -85,6 +91,8 @@ describe("the session image's programs in C", () => {
       "stopped",
       "stopped-by-kill",
     );
+    const enders = matches(supervisor, /endedBy = "([a-z-]+)"/g);
+    expect(enders).to.have.members([...GameEndedBy.options]);
     for (const reason of reasons) expect(GameEndReason.safeParse(reason).success, reason).to.equal(true);
   });
 

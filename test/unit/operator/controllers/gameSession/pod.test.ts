@@ -328,6 +328,21 @@ describe("buildPod", () => {
     });
   });
 
+  it("gives the game its declared time to end, and the last pack the rest of the grace period", () => {
+    const timesOf = (stopGraceSeconds: number, graceSeconds: number) => {
+      const session = aGameSession({ spec: { stopGraceSeconds } });
+      const { spec, game, streamer } = podOf(session, { SESSION_GRACE_SECONDS: String(graceSeconds) });
+      return [
+        environmentOf(game).GAME_GRACE_SECONDS,
+        environmentOf(streamer).PACK_DEADLINE_SECONDS,
+        spec.terminationGracePeriodSeconds,
+      ];
+    };
+    expect(timesOf(5, 120)).to.deep.equal(["5", "108", 120]);
+    expect(timesOf(19, 120)).to.deep.equal(["19", "94", 120]);
+    expect(timesOf(19, 15), "as long as the game and a pack need").to.deep.equal(["19", "5", 31]);
+  });
+
   it("requests the resources that placement counts, with the session's limits", () => {
     const resources = {
       cpuMillicores: 1500,
