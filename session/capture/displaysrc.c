@@ -6,12 +6,15 @@
  * this element's thread, so a picture is captured no earlier than the encoder is free. A still display is
  * repeated at intervals, so that the encoder refines it and late viewers see it.
  *
- * A game may resize the display. The next picture then has the new size.
+ * A game may resize the display. The next picture then has the new size. The root window's property
+ * _JOYPOD_VIEW (x, y, width, height) selects a part of the display, such as a game's small window; zeros or
+ * no property select all of it.
  *
  * Output is BGRx, the display's format, or I420 for software encoders. libyuv converts to I420 in a third of
  * the time that videoconvert needs.
  */
 #define _GNU_SOURCE
+#include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
 #include <X11/extensions/XShm.h>
@@ -50,6 +53,10 @@ typedef struct {
 } Segment;
 
 typedef struct {
+  int x, y, width, height;
+} Area;
+
+typedef struct {
   GstPushSrc parent;
   char *displayName;
   gint rate;                    /* maximum pictures per second; atomic */
@@ -60,6 +67,8 @@ typedef struct {
   Display *display;
   Window root;
   int width, height; /* last known size of the display */
+  Atom viewProperty;
+  Area view; /* the captured part, which always lies on the display */
   int damageEvent, fixesEvent;
   Damage damage;
   Segment segments[SEGMENTS];
@@ -94,11 +103,11 @@ static gboolean addSegment(DisplaySrc *self, Segment *segment) {
   int screen = DefaultScreen(self->display);
   segment->image = XShmCreateImage(self->display, DefaultVisual(self->display, screen),
                                    (unsigned)DefaultDepth(self->display, screen), ZPixmap, NULL,
-                                   &segment->info, (unsigned)self->width, (unsigned)self->height);
+                                   &segment->info, (unsigned)self->view.width, (unsigned)self->view.height);
   if (!segment->image || segment->image->bits_per_pixel != 8 * BYTES_PER_PIXEL ||
       segment->image->byte_order != LSBFirst)
     return FALSE;
-  size_t bytes = (size_t)segment->image->bytes_per_line * (size_t)self->height;
+  size_t bytes = (size_t)segment->image->bytes_per_line * (size_t)self->view.height;
   segment->info.shmid = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
   if (segment->info.shmid < 0) return FALSE;
   void *memory = shmat(segment->info.shmid, NULL, 0);
@@ -134,13 +143,35 @@ static int recordError(Display *display, XErrorEvent *error) {
   return 0;
 }
 
+/* Reads the view. A property that does not lie on the display, which any client can set, selects all of it.
+ */
+static void readView(DisplaySrc *self) {
+  Atom type;
+  int format = 0;
+  unsigned long count = 0, rest;
+  unsigned char *data = NULL;
+  self->view = (Area){.width = self->width, .height = self->height};
+  if (XGetWindowProperty(self->display, self->root, self->viewProperty, 0, 4, False, XA_CARDINAL, &type,
+                         &format, &count, &rest, &data) == Success &&
+      format == 32 && count == 4) {
+    const unsigned long *values = (const unsigned long *)data;
+    unsigned long width = (unsigned long)self->width, height = (unsigned long)self->height;
+    if (values[0] < width && values[1] < height && values[2] > 0 && values[3] > 0 &&
+        values[2] <= width - values[0] && values[3] <= height - values[1])
+      self->view = (Area){(int)values[0], (int)values[1], (int)values[2], (int)values[3]};
+  }
+  if (data) XFree(data);
+}
+
 /* Requests size events before reading the size, so that no change is missed. */
 static gboolean watchSize(DisplaySrc *self) {
   XWindowAttributes attributes;
-  XSelectInput(self->display, self->root, StructureNotifyMask);
+  XSelectInput(self->display, self->root, StructureNotifyMask | PropertyChangeMask);
   if (!XGetWindowAttributes(self->display, self->root, &attributes)) return FALSE;
   self->width = attributes.width;
   self->height = attributes.height;
+  self->viewProperty = XInternAtom(self->display, "_JOYPOD_VIEW", False);
+  readView(self);
   return TRUE;
 }
 
@@ -190,7 +221,7 @@ static gboolean stop(GstBaseSrc *base) {
 }
 
 static void readEvents(DisplaySrc *self) {
-  gboolean hasNewCursor = FALSE;
+  gboolean hasNewCursor = FALSE, hasNewView = FALSE;
   while (XPending(self->display)) {
     XEvent event;
     XNextEvent(self->display, &event);
@@ -200,8 +231,13 @@ static void readEvents(DisplaySrc *self) {
         !event.xconfigure.send_event) {
       self->width = event.xconfigure.width;
       self->height = event.xconfigure.height;
-      self->isChanged = TRUE;
+      hasNewView = TRUE;
     }
+    if (event.type == PropertyNotify && event.xproperty.atom == self->viewProperty) hasNewView = TRUE;
+  }
+  if (hasNewView) {
+    readView(self);
+    self->isChanged = TRUE;
   }
   if (!hasNewCursor) return;
   if (self->cursor) XFree(self->cursor);
@@ -229,7 +265,7 @@ static guint8 over(guint8 below, gulong pixel, int shift) {
 static void drawPointer(DisplaySrc *self, XImage *image) {
   const XFixesCursorImage *cursor = self->cursor;
   if (!cursor) return;
-  int left = self->pointerX - cursor->xhot, top = self->pointerY - cursor->yhot;
+  int left = self->pointerX - self->view.x - cursor->xhot, top = self->pointerY - self->view.y - cursor->yhot;
   for (int y = MAX(0, -top); y < cursor->height && top + y < image->height; y++) {
     for (int x = MAX(0, -left); x < cursor->width && left + x < image->width; x++) {
       gulong pixel = cursor->pixels[y * cursor->width + x];
@@ -279,12 +315,13 @@ static gboolean waitForPicture(DisplaySrc *self) {
 
 static void release(gpointer segment) { g_atomic_int_set(&((Segment *)segment)->isBusy, FALSE); }
 
-/* Returns an unused segment of the display's size; NULL when there is none. */
+/* Returns an unused segment of the view's size; NULL when there is none. */
 static Segment *findUnusedSegment(DisplaySrc *self) {
   for (int i = 0; i < SEGMENTS; i++) {
     Segment *segment = &self->segments[i];
     if (g_atomic_int_get(&segment->isBusy)) continue;
-    if (segment->image && segment->image->width == self->width && segment->image->height == self->height)
+    if (segment->image && segment->image->width == self->view.width &&
+        segment->image->height == self->view.height)
       return segment;
     removeSegment(self, segment);
     return addSegment(self, segment) ? segment : NULL;
@@ -301,7 +338,8 @@ static Segment *capture(DisplaySrc *self) {
     XDamageSubtract(self->display, self->damage, None,
                     None); /* before the capture: anything drawn later is a new change */
     updatePointer(self);
-    if (XShmGetImage(self->display, self->root, segment->image, 0, 0, AllPlanes)) return segment;
+    if (XShmGetImage(self->display, self->root, segment->image, self->view.x, self->view.y, AllPlanes))
+      return segment;
     readEvents(self); /* a display that has just shrunk has sent that event before the error */
   }
   return NULL;
@@ -352,7 +390,8 @@ static GstCaps *getCaps(GstBaseSrc *base, GstCaps *filter) {
   GstCaps *caps = gst_pad_get_pad_template_caps(GST_BASE_SRC_PAD(base));
   if (self->display) {
     caps = gst_caps_make_writable(caps);
-    gst_caps_set_simple(caps, "width", G_TYPE_INT, self->width, "height", G_TYPE_INT, self->height, NULL);
+    gst_caps_set_simple(caps, "width", G_TYPE_INT, self->view.width, "height", G_TYPE_INT, self->view.height,
+                        NULL);
   }
   if (!filter) return caps;
   GstCaps *both = gst_caps_intersect_full(filter, caps, GST_CAPS_INTERSECT_FIRST);

@@ -13,7 +13,13 @@ declare module "x11" {
     width: number;
     height: number;
     message_type?: number;
-    /** Server time of a PropertyNotify. */
+    /** In a ClientMessage, its numbers. */
+    data?: number[];
+    /** In a ConfigureRequest, which values were requested. */
+    mask?: number;
+    /** In a MapNotify. */
+    overrideRedirect?: boolean | number;
+    /** Server time of a PropertyNotify or ButtonPress. */
     time?: number;
     type?: number;
   }
@@ -66,6 +72,8 @@ declare module "x11" {
   export interface Client {
     /** Requests that the socket has not accepted yet. */
     pack_stream: { write_queue: readonly unknown[] };
+    /** Numbers of atoms that the library knows, by name. */
+    atoms: Record<string, number>;
     on(event: "error", listener: (error: Error) => void): void;
     on(event: "end", listener: () => void): void;
     on(event: "event", listener: (event: WindowEvent) => void): void;
@@ -131,8 +139,26 @@ declare module "x11" {
     ): void;
     QueryTree(window: number, callback: Callback<{ children: number[] }>): void;
     GetWindowAttributes(window: number, callback: Callback<WindowAttributes>): void;
-    GetGeometry(window: number, callback: Callback<{ width: number; height: number }>): void;
     QueryPointer(window: number, callback: Callback<PointerState>): void;
+    GetGeometry(
+      window: number,
+      callback: Callback<{ xPos: number; yPos: number; width: number; height: number }>,
+    ): void;
+    ListProperties(window: number, callback: Callback<number[]>): void;
+    SetSelectionOwner(owner: number, selection: number): void;
+    GrabButton(
+      window: number,
+      ownerEvents: number,
+      mask: number,
+      pointerMode: number,
+      keyboardMode: number,
+      confineTo: number,
+      cursor: number,
+      button: number,
+      modifiers: number,
+    ): void;
+    UngrabButton(window: number, button: number, modifiers: number): void;
+    AllowEvents(mode: number, time: number): void;
   }
   export interface Color {
     R: number;
@@ -141,6 +167,8 @@ declare module "x11" {
   }
   export interface Display {
     client: Client;
+    /** The bits of resource numbers that clients choose themselves; the others tell clients apart. */
+    resource_mask: number;
     screen: { root: number; pixel_width: number; pixel_height: number }[];
   }
   const x11: { createClient(options: { display: string }, callback: Callback<Display>): void };

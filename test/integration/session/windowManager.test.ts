@@ -84,7 +84,7 @@ describe("the display under a hostile game", function () {
 
   function openWindow(): number {
     const window = game.AllocID();
-    game.CreateWindow(window, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, {});
+    game.CreateWindow(window, manager.root, 0, 0, 400, 300, 0, 0, 1, 0, {});
     game.MapWindow(window);
     return window;
   }
@@ -99,7 +99,7 @@ describe("the display under a hostile game", function () {
       await atom("WM_HINTS"),
     ];
     const window = game.AllocID();
-    game.CreateWindow(window, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, { eventMask: propertyChangeMask });
+    game.CreateWindow(window, manager.root, 0, 0, 400, 300, 0, 0, 1, 0, { eventMask: propertyChangeMask });
     game.ChangeProperty(replaceProperty, window, protocols, atomType, 32, words(takeFocus));
     game.ChangeProperty(replaceProperty, window, hints, hints, 32, words(inputHint, Number(input)));
     game.MapWindow(window);
@@ -108,7 +108,7 @@ describe("the display under a hostile game", function () {
   async function openDialog(owner: number): Promise<number> {
     const transientFor = await atom("WM_TRANSIENT_FOR");
     const window = game.AllocID();
-    game.CreateWindow(window, manager.root, 0, 0, 10, 10, 0, 0, 1, 0, {});
+    game.CreateWindow(window, manager.root, 0, 0, 400, 300, 0, 0, 1, 0, {});
     game.ChangeProperty(replaceProperty, window, transientFor, windowType, 32, words(owner));
     game.MapWindow(window);
     return window;
@@ -319,7 +319,7 @@ describe("the display under a hostile game", function () {
     const [below, above] = [openWindow(), openWindow()];
     await awaitFocus(above, "the window on top");
     const field = game.AllocID();
-    game.CreateWindow(field, above, 0, 0, 10, 10, 0, 0, 1, 0, {});
+    game.CreateWindow(field, above, 0, 0, 400, 300, 0, 0, 1, 0, {});
     game.MapWindow(field);
     game.SetInputFocus(field, revertToParent);
     expect(await focused()).to.equal(field);

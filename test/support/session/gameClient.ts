@@ -55,6 +55,7 @@ export async function connectGame(display: string): Promise<GameClient> {
   const { client } = await promised<{ client: GameClient }>((done) =>
     load("x11").createClient({ display }, done),
   );
+  client.atoms = { ...client.atoms }; // As in connectDisplay.
   client.on("error", () => undefined);
   return client;
 }

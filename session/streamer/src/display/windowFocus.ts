@@ -1,6 +1,5 @@
 import type { Client, WindowEvent } from "x11";
 import {
-  type Atoms,
   atomType,
   maxProtocols,
   parseWords,
@@ -8,13 +7,13 @@ import {
   type SetProperty,
   isFromServer,
 } from "./xConnection.ts";
+import type { Atoms } from "./atoms.ts";
+import { wantsInput } from "./windowHints.ts";
 
 const revertToParent = 2;
 // Focus values of a display on which no window has the focus, besides the root window.
 const none = 0;
 const pointerRoot = 1;
-/** WM_HINTS flag: the hints contain the input field. */
-const inputHint = 1;
 
 export interface WindowFocusDeps {
   connection: {
@@ -83,7 +82,7 @@ export function createWindowFocus({
     });
     client.GetProperty(0, window, atoms.WM_HINTS, atoms.WM_HINTS, 0, 2, (error, hints) => {
       if (error || !isCurrent()) return;
-      if (!takesFocus || wantsInput(hints.data)) client.SetInputFocus(window, revertToParent);
+      if (!takesFocus || wantsInput(parseWords(hints.data))) client.SetInputFocus(window, revertToParent);
       setProperty(root, "_NET_ACTIVE_WINDOW", windowType, window);
       if (takesFocus) askToTakeFocus(window, isCurrent);
     });
@@ -104,10 +103,4 @@ export function createWindowFocus({
         serverTime = event.time ?? serverTime;
     },
   };
-}
-
-/** Returns whether the window manager should focus the window according to WM_HINTS; true without hints. */
-function wantsInput(hints: Buffer): boolean {
-  const [flags = 0, input = 1] = parseWords(hints);
-  return (flags & inputHint) === 0 || input !== 0;
 }

@@ -2,33 +2,32 @@ import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import type { WindowEvent } from "x11";
 import type { Logger } from "#runtime/logger.ts";
 import {
-  internAtoms,
-  supportedHints,
-  type Atoms,
   atomType,
   cardinalType,
   createSetProperty,
   windowType,
-  type SetProperty,
   isFromServer,
   maxProtocols,
   parseWords,
   promised,
   type XConnection,
 } from "./xConnection.ts";
+import { internAtoms, type Atoms } from "./atoms.ts";
+import { announceManager, applyStateMessage, publishSize } from "./managerProperties.ts";
 import { createWindowFocus } from "./windowFocus.ts";
+import { readSizeHints, readWindowHints, type WindowHints } from "./windowHints.ts";
+import { createWindowLayout, type ManagedWindow } from "./windowLayout.ts";
 import { createWindowStack } from "./windowStack.ts";
 
 // Numbers of the X11 protocol.
-const replaceProperty = 0;
-const configureNotify = 22;
-const substructureNotifyMask = 0x80000;
-const substructureRedirectMask = 0x100000;
-const structureNotifyMask = 0x20000;
-const propertyChangeMask = 0x400000;
-const inputOnly = 2;
 const mapStateViewable = 2;
-const arrowGlyph = 68;
+const buttonPressMask = 4;
+const [synchronous, asynchronous] = [0, 1];
+const [anyButton, anyModifier] = [0, 0x8000];
+const replayPointer = 2;
+/** Value mask of a ConfigureRequest: the position. */
+const positionMask = 3;
+const currentTime = 0;
 // Window states (ICCCM 4.1.3.1).
 const withdrawnState = 0;
 const normalState = 1;
@@ -39,7 +38,8 @@ const noIcon = 0;
  */
 const maxWindows = 256;
 const maxLoggedWindows = 64;
-const currentTime = 0;
+/** An override-redirect window that covers this share of the display is the game, as SDL 1.2 shows it. */
+const gameShare = 1 / 4;
 
 interface WindowManagerOptions {
   connection: XConnection;
@@ -61,21 +61,21 @@ export interface WindowManager {
 }
 
 /**
- * Starts a minimal window manager for streamed games. Every top-level window fills the screen and gets the
- * focus, whatever it requests and whatever size the game gives the screen. Dialogs keep their position above
- * it. It supports the parts of EWMH that SDL, GLFW, GTK and Qt check.
+ * Starts a window manager for streamed games. A game's window fills the display, or is centred in the largest
+ * size that it accepts, and has the focus. Dialogs and all other windows keep their size above it. Supports
+ * the parts of ICCCM and EWMH that toolkits rely on.
  */
 export async function startWindowManager({
   connection,
   logger,
 }: WindowManagerOptions): Promise<WindowManager> {
-  const { client, root } = connection;
+  const { client, root, programOf } = connection;
   const atoms = await internAtoms(client);
   const stack = createWindowStack();
   const isWithinBudget = createEventBudget(systemClock);
-  let opened = 0;
   const setProperty = createSetProperty(client, atoms);
   const check = await announceManager(connection, atoms, setProperty);
+  const layout = createWindowLayout({ connection, atoms, setProperty, stack, programOf, clock: systemClock });
   const focus = createWindowFocus({
     connection,
     atoms,
@@ -83,94 +83,171 @@ export async function startWindowManager({
     check,
     isManaged: (window) => stack.has(window),
   });
+  let opened = 0;
+  /** The window that was focused last; its program may have moved the focus since. */
+  let active: number | undefined;
 
-  const fill = (window: number) => {
-    const { width, height } = connection.size;
-    client.ConfigureWindow(window, { x: 0, y: 0, width, height, borderWidth: 0 });
-    client.SendEvent(window, false, structureNotifyMask, buildConfigureNotify(window, width, height));
+  let isListing = false;
+  /** Publishes the windows, once for all events that have arrived together. */
+  const listWindows = () => {
+    if (isListing) return;
+    isListing = true;
+    queueMicrotask(() => {
+      isListing = false;
+      setProperty(root, "_NET_CLIENT_LIST", windowType, ...stack.windows());
+      setProperty(root, "_NET_CLIENT_LIST_STACKING", windowType, ...stack.topDown().reverse());
+    });
   };
-  const listWindows = () => setProperty(root, "_NET_CLIENT_LIST", windowType, ...stack.windows());
   const raise = (window: number) => {
     client.RaiseWindow(window);
-    for (const dialog of stack.raise(window)) if (isWithinBudget()) client.RaiseWindow(dialog);
+    for (const above of stack.raise(window)) if (isWithinBudget()) client.RaiseWindow(above);
+    layout.updateView();
+    listWindows();
+  };
+  /** Reports the next click in a window without the focus, which is replayed to the window. */
+  const watchClicks = (window: number | undefined, isWatched: boolean) => {
+    if (window === undefined || layout.get(window)?.hints.acceptsInput !== true) return;
+    if (!isWatched) client.UngrabButton(window, anyButton, anyModifier);
+    else
+      client.GrabButton(window, 0, buttonPressMask, synchronous, asynchronous, 0, 0, anyButton, anyModifier);
+  };
+  const setActive = (window: number) => {
+    if (active !== window) watchClicks(active, true);
+    watchClicks(window, false);
+    active = window;
+  };
+  const activate = (window: number) => {
+    const managed = layout.get(window);
+    if (!managed) return;
+    managed.isFocusable = true;
+    raise(window);
+    setActive(window);
+    focus.give(window);
+  };
+  /** Returns the window to focus when no other is: the topmost that had the focus before, or any. */
+  const nextFocus = () => {
+    const windows = stack.topDown();
+    return (
+      windows.find((window) => layout.get(window)?.isFocusable) ??
+      windows.find((window) => layout.get(window)?.hints.acceptsInput)
+    );
+  };
+  const restoreFocus = () =>
+    focus.restore(() => {
+      const window = nextFocus();
+      if (window !== undefined) setActive(window);
+      return window;
+    });
+  /** Returns whether a window that has just been shown gets the focus. */
+  const takesFocus = (window: number, { kind, hints, states }: ManagedWindow) => {
+    if (kind === "game" || active === undefined) return true;
+    if (kind === "passive" || !hints.acceptsInput || hints.isUnfocused) return false;
+    return (
+      stack.has(hints.owner ?? 0) ||
+      states.has(atoms._NET_WM_STATE_MODAL) ||
+      programOf(active) !== programOf(window)
+    );
   };
 
-  const manage = (window: number, owner?: number) => {
+  const countOpened = (window: number, kind: string) => {
+    opened += 1;
+    if (opened <= maxLoggedWindows) logger.info({ window, kind, opened }, "The game opened a window.");
+  };
+  const manage = (window: number, hints: WindowHints) => {
     if (!stack.has(window) && stack.size() >= maxWindows) {
       client.MapWindow(window);
       return;
     }
-    const isDialog = owner !== undefined;
-    stack.add(window, owner);
+    const managed = layout.open(window, hints);
     setProperty(window, "WM_STATE", atoms.WM_STATE, normalState, noIcon);
     setProperty(window, "_NET_FRAME_EXTENTS", cardinalType, 0, 0, 0, 0);
-    if (!isDialog) {
-      setProperty(window, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
-      fill(window);
-    }
-    opened += 1;
-    if (opened <= maxLoggedWindows) logger.info({ window, isDialog, opened }, "The game opened a window.");
+    setProperty(window, "_NET_WM_DESKTOP", cardinalType, 0);
+    countOpened(window, managed.kind);
     client.MapWindow(window);
-    raise(window);
-    focus.give(window);
-    listWindows();
+    if (takesFocus(window, managed)) activate(window);
+    else {
+      raise(window);
+      watchClicks(window, true);
+    }
   };
   const unmanage = (window: number) => {
-    if (stack.remove(window)) {
+    if (layout.hasOverlay(window)) layout.setOverlay(window, undefined);
+    if (layout.close(window)) {
       setProperty(window, "WM_STATE", atoms.WM_STATE, withdrawnState, noIcon); // Wine waits for this before it shows the window again.
+      const promoted = layout.promote(programOf(window));
+      if (promoted !== undefined) activate(promoted);
+      else if (active === window) active = nextFocus();
+      layout.updateView();
       listWindows();
     } else if (connection.isBehind() || !isWithinBudget()) return;
-    focus.restore(() => stack.top());
+    restoreFocus();
   };
   const configure = (event: WindowEvent) => {
-    if (stack.has(event.wid) && !stack.isDialog(event.wid)) {
-      fill(event.wid);
-      return;
-    }
-    const { x, y } = event;
-    const { width, height } = connection.size;
-    client.ConfigureWindow(event.wid, {
-      x,
-      y,
-      width: Math.min(event.width, width),
-      height: Math.min(event.height, height),
-      borderWidth: 0,
+    const { x, y, width, height } = event;
+    const { size } = connection;
+    if (stack.has(event.wid))
+      readSizeHints(client, atoms, event.wid, (sizes) => {
+        const hasPosition = ((event.mask ?? 0) & positionMask) !== 0;
+        if (layout.request(event.wid, { x, y, width, height }, hasPosition, sizes)) activate(event.wid);
+      });
+    else
+      client.ConfigureWindow(event.wid, {
+        x,
+        y,
+        width: Math.min(width, size.width),
+        height: Math.min(height, size.height),
+        borderWidth: 0,
+      });
+  };
+  const handleMessage = ({ wid, message_type: type, data = [] }: WindowEvent) => {
+    const managed = layout.get(wid);
+    if (type === atoms._NET_REQUEST_FRAME_EXTENTS)
+      setProperty(wid, "_NET_FRAME_EXTENTS", cardinalType, 0, 0, 0, 0);
+    if (!managed) return;
+    if (type === atoms._NET_WM_STATE) layout.setStates(wid, applyStateMessage(managed.states, data, atoms));
+    else if (type === atoms._NET_ACTIVE_WINDOW && managed.kind !== "passive") activate(wid);
+    else if (type === atoms._NET_CLOSE_WINDOW) void askToClose(connection, atoms, wid);
+  };
+  const addOverlay = (window: number) =>
+    client.GetGeometry(window, (error, geometry) => {
+      if (error) return;
+      const { xPos: x, yPos: y, width, height } = geometry;
+      const { size } = connection;
+      if (width * height >= gameShare * size.width * size.height) countOpened(window, "override-redirect");
+      layout.setOverlay(window, { x, y, width, height });
     });
-  };
-  const handleMessage = (event: WindowEvent) => {
-    if (!stack.has(event.wid)) return;
-    if (event.message_type === atoms._NET_WM_STATE) {
-      // A request to enter or leave full screen: keep it on.
-      setProperty(event.wid, "_NET_WM_STATE", atomType, atoms._NET_WM_STATE_FULLSCREEN);
-      fill(event.wid);
-    } else if (event.message_type === atoms._NET_ACTIVE_WINDOW) {
-      raise(event.wid);
-      focus.give(event.wid);
-    }
-  };
 
-  const fitScreen = () => {
-    setProperty(root, "_NET_WORKAREA", cardinalType, 0, 0, connection.size.width, connection.size.height);
-    for (const window of stack.windows()) if (!stack.isDialog(window) && isWithinBudget()) fill(window);
+  const fitDisplay = () => {
+    publishSize(connection, setProperty);
+    layout.fitDisplay(isWithinBudget);
   };
 
   client.on("event", (event) => {
     focus.handleEvent(event);
+    // The pointer is frozen until the click is replayed.
+    if (event.name === "ButtonPress" && isFromServer(event)) {
+      client.AllowEvents(replayPointer, event.time ?? currentTime);
+      activate(event.wid);
+      return;
+    }
     const isResize = isResizeOf(root, event);
     // Always applied, regardless of the budget, because pointer positions depend on it.
     if (isResize) connection.size = { width: event.width, height: event.height };
     const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Always handled for managed windows, which are few; `unmanage` checks the budget for others.
     if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
-    if (isResize) fitScreen();
+    if (isResize) fitDisplay();
     switch (event.name) {
-      case "MapRequest": {
-        readOwner(connection, atoms, event.wid, (owner) =>
-          manage(event.wid, owner !== undefined && stack.has(owner) ? owner : undefined),
-        );
+      case "MapRequest":
+        readWindowHints(client, atoms, event.wid, (hints) => manage(event.wid, hints));
         break;
-      }
+      case "MapNotify":
+        if (event.overrideRedirect === true) addOverlay(event.wid);
+        break;
       case "ConfigureRequest":
         configure(event);
+        break;
+      case "ConfigureNotify":
+        if (event.wid1 !== undefined && layout.hasOverlay(event.wid1)) layout.setOverlay(event.wid1, event);
         break;
       case "ClientMessage":
         handleMessage(event);
@@ -185,9 +262,11 @@ export async function startWindowManager({
   client.GetGeometry(root, (error, geometry) => {
     if (error) return;
     connection.size = { width: geometry.width, height: geometry.height };
-    fitScreen();
+    fitDisplay();
   });
-  await manageExisting(connection, manage);
+  await manageExisting(connection, (window) =>
+    readWindowHints(client, atoms, window, (hints) => manage(window, hints)),
+  );
   return {
     hasWindow: () => opened > 0,
     count: () => ({ open: stack.size(), opened }),
@@ -196,50 +275,6 @@ export async function startWindowManager({
       return asked.filter((isAsked) => isAsked).length;
     },
   };
-}
-
-/**
- * Registers as the window manager: announces hints, redirects requests, and replaces the server's cross
- * pointer with an arrow. Returns the check window, which proves that a window manager is running.
- */
-async function announceManager(
-  { client, root }: XConnection,
-  atoms: Atoms,
-  setProperty: SetProperty,
-): Promise<number> {
-  const check = client.AllocID();
-  client.CreateWindow(check, root, -1, -1, 1, 1, 0, 0, inputOnly, 0, {
-    overrideRedirect: true,
-    eventMask: propertyChangeMask,
-  });
-  for (const window of [root, check]) setProperty(window, "_NET_SUPPORTING_WM_CHECK", windowType, check);
-  client.ChangeProperty(
-    replaceProperty,
-    check,
-    atoms._NET_WM_NAME,
-    atoms.UTF8_STRING,
-    8,
-    Buffer.from("joypod"),
-  );
-  setProperty(root, "_NET_SUPPORTED", atomType, ...supportedHints.map((name) => atoms[name]));
-  const font = client.AllocID();
-  const cursor = client.AllocID();
-  client.OpenFont(font, "cursor");
-  client.CreateGlyphCursor(
-    cursor,
-    font,
-    font,
-    arrowGlyph,
-    arrowGlyph + 1,
-    { R: 0, G: 0, B: 0 },
-    { R: 65_535, G: 65_535, B: 65_535 },
-  );
-  client.ChangeWindowAttributes(root, { cursor });
-  client.ChangeWindowAttributes(root, {
-    eventMask: structureNotifyMask | substructureRedirectMask | substructureNotifyMask,
-  });
-  await promised<number>((done) => client.InternAtom(true, "WM_STATE", done)); // Its reply means that the server has processed all of the above.
-  return check;
 }
 
 /** Asks the window to close. Resolves to false for a window that is gone or does not support the request. */
@@ -260,21 +295,6 @@ function isResizeOf(window: number, event: WindowEvent): boolean {
   return event.name === "ConfigureNotify" && event.wid1 === window && isFromServer(event);
 }
 
-/**
- * Passes a dialog's owner to `then`; undefined for other windows. Does not call it when the window is gone,
- * because nothing would report its end later.
- */
-function readOwner(
-  { client }: XConnection,
-  atoms: Atoms,
-  window: number,
-  then: (owner: number | undefined) => void,
-): void {
-  client.GetProperty(0, window, atoms.WM_TRANSIENT_FOR, 0, 0, 1, (error, property) => {
-    if (!error) then(property.data.length < 4 ? undefined : property.data.readUInt32LE(0));
-  });
-}
-
 /** Manages windows that already exist, left from before a restart of the streamer. */
 async function manageExisting(
   { client, root }: XConnection,
@@ -286,17 +306,6 @@ async function manageExisting(
       if (!error && attributes.mapState === mapStateViewable && !attributes.overrideRedirect) manage(window);
     });
   }
-}
-
-/** Returns a synthetic ConfigureNotify event, which tells a client its real size. */
-function buildConfigureNotify(window: number, width: number, height: number): Buffer {
-  const event = Buffer.alloc(32);
-  event[0] = configureNotify;
-  event.writeUInt32LE(window, 4);
-  event.writeUInt32LE(window, 8);
-  event.writeUInt16LE(width, 20);
-  event.writeUInt16LE(height, 22);
-  return event;
 }
 
 /**

@@ -9,6 +9,8 @@ export interface WindowStack {
   topDown(): number[];
   has(window: number): boolean;
   isDialog(window: number): boolean;
+  /** Returns the window above which this one stays; undefined for none. */
+  ownerOf(window: number): number | undefined;
   /** Adds a window on top. A window that is already in the stack keeps its position. */
   add(window: number, owner?: number): void;
   /** Returns whether the window was in the stack. */
@@ -31,6 +33,7 @@ export function createWindowStack(): WindowStack {
     topDown: () => [...order].reverse(),
     has: (window) => owners.has(window),
     isDialog: (window) => owners.get(window) !== undefined,
+    ownerOf: (window) => owners.get(window),
     add(window, owner) {
       if (!owners.has(window)) order.push(window);
       owners.set(window, owner);

@@ -1,3 +1,5 @@
+import type { Rect } from "./windowHints.ts";
+import type { Atoms, AtomName } from "./atoms.ts";
 import x11, { type Callback, type Client, type Display, type WindowEvent, type Xkb, type XTest } from "x11";
 
 /** A client's connection to the display. */
@@ -6,6 +8,10 @@ export interface XConnection {
   root: number;
   /** Size of the display in pixels. The window manager updates it, because a game may change it. */
   size: { width: number; height: number };
+  /** The part of the display that is streamed; undefined for all of it. The window manager updates it. */
+  view: Rect | undefined;
+  /** Returns a number that is the same for all windows of one connection to the display. */
+  programOf: (window: number) => number;
   /** Injects input. */
   xtest: XTest;
   /** Switches locks such as Caps Lock. */
@@ -23,6 +29,7 @@ const maxQueuedRequests = 4_096;
 export async function connectDisplay(display: string, onLost: () => void): Promise<XConnection> {
   const opened = await promised<Display>((done) => x11.createClient({ display }, done));
   const { client } = opened;
+  client.atoms = { ...client.atoms }; // The library shares its cache between displays, whose numbers differ.
   // A window can vanish between an event and the next request, so such errors are normal.
   client.on("error", () => undefined);
   client.on("end", onLost);
@@ -36,6 +43,8 @@ export async function connectDisplay(display: string, onLost: () => void): Promi
     client,
     root,
     size: { width, height },
+    view: undefined,
+    programOf: (window) => (window & ~opened.resource_mask) >>> 0,
     xtest,
     xkb,
     isBehind: () => client.pack_stream.write_queue.length > maxQueuedRequests,
@@ -59,44 +68,8 @@ export function promised<T>(request: (done: Callback<T>) => void): Promise<T> {
   });
 }
 
-/** Hints that the window manager supports and announces (EWMH). */
-export const supportedHints = [
-  "_NET_SUPPORTED",
-  "_NET_SUPPORTING_WM_CHECK",
-  "_NET_WM_NAME",
-  "_NET_WM_STATE",
-  "_NET_WM_STATE_FULLSCREEN",
-  "_NET_ACTIVE_WINDOW",
-  "_NET_FRAME_EXTENTS",
-  "_NET_CLIENT_LIST",
-] as const;
-
-const names = [
-  ...supportedHints,
-  "UTF8_STRING",
-  "_NET_WORKAREA",
-  "WM_STATE",
-  "WM_TRANSIENT_FOR",
-  "WM_PROTOCOLS",
-  "WM_TAKE_FOCUS",
-  "WM_DELETE_WINDOW",
-  "WM_HINTS",
-] as const;
-
-type AtomName = (typeof names)[number];
-export type Atoms = Readonly<Record<AtomName, number>>;
-
-/** Returns the server's numbers for the atom names. */
-export async function internAtoms(client: Client): Promise<Atoms> {
-  const numbers = await Promise.all(
-    names.map(async (name) => {
-      return [name, await promised<number>((done) => client.InternAtom(false, name, done))] as const;
-    }),
-  );
-  return Object.fromEntries(numbers) as Atoms; // fromEntries loses the key type
-}
-
 // Property types of the X11 protocol.
+export const anyType = 0;
 export const atomType = 4;
 export const cardinalType = 6;
 export const windowType = 33;

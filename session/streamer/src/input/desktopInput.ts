@@ -32,13 +32,12 @@ export interface DesktopInput {
 
 /**
  * Injects input through XTEST and tracks what is held, so that a player who disconnects leaves nothing
- * pressed. Drops input while the display is behind. Positions refer to the picture, which may differ from the
- * display in size.
+ * pressed. Drops input while the display is behind. Positions refer to the picture, which may differ in size
+ * from the display and show only a part of it.
  */
 export function createDesktopInput(
-  connection: Pick<XConnection, "xtest" | "xkb" | "root" | "size" | "isBehind"> & {
-    client: Pick<XConnection["client"], "QueryPointer">;
-  },
+  connection: Pick<XConnection, "xtest" | "xkb" | "root" | "size" | "isBehind"> &
+    Partial<Pick<XConnection, "view">> & { client: Pick<XConnection["client"], "QueryPointer"> },
   picture: () => { width: number; height: number },
   pointer: GamePointer,
 ): DesktopInput {
@@ -92,10 +91,13 @@ export function createDesktopInput(
     if (inject(xtest.MotionNotify, 1, x, y)) readPointer((left) => pointer.leaveAt(left));
   };
   const toPixels = ({ x, y }: Point): Point => {
-    const { size } = connection;
+    const view = connection.view ?? { x: 0, y: 0, ...connection.size };
     const { width, height } = picture();
-    const [across, down] = [size.width * height, size.height * width];
-    return { x: toPixel(x, size.width, across / down), y: toPixel(y, size.height, down / across) };
+    const [across, down] = [view.width * height, view.height * width];
+    return {
+      x: view.x + toPixel(x, view.width, across / down),
+      y: view.y + toPixel(y, view.height, down / across),
+    };
   };
   return {
     key(code, isDown) {
@@ -161,8 +163,8 @@ function toPoint({ rootX, rootY }: PointerState): Point {
 }
 
 /**
- * Maps a position on one axis of the picture to a pixel of the display. `share` is the part of the display
- * that the picture covers, centred; the rest is borders.
+ * Maps a position on one axis of the picture to a pixel of what it shows. `share` is the part of the picture
+ * that shows it, centred; the rest is borders.
  */
 function toPixel(position: number, size: number, share: number): number {
   const shown = Math.min(1, share);

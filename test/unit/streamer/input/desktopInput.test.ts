@@ -201,6 +201,18 @@ describe("createDesktopInput", () => {
     expect(injected.at(-1)).to.deep.equal([keyPress, 56, 0, 0]);
   });
 
+  it("maps positions to the part of the display that is streamed", () => {
+    connection.view = { x: 320, y: 120, width: 640, height: 480 }; // 960 by 720 of the picture.
+    const [left, right] = [160 / 1_280, 1_120 / 1_280].map((share) => Math.round(share * 65_535));
+    const reached = [0, left!, 32_768, right!].map((x) => moveTo(x, x));
+    expect(reached.map(({ x, y }) => [x, y])).to.deep.equal([
+      [320, 120],
+      [320, 180],
+      [640, 360],
+      [959, 540],
+    ]);
+  });
+
   it("maps positions to a display that a game has resized, and borders to its edge", () => {
     connection.size = { width: 800, height: 600 }; // 960 by 720 of the picture.
     const [left, right] = [160 / 1_280, 1_120 / 1_280].map((share) => Math.round(share * 65_535));
