@@ -154,6 +154,7 @@ const rooms = {
     // TLS authorities and connection errors.
     "network",
     "releaseMemory.ts",
+    "printableText.ts",
     "logger.ts",
     "errors.ts",
     "base32.ts",

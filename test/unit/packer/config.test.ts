@@ -10,6 +10,7 @@ describe("the packer's configuration", () => {
       saveVolume: "/session",
       spool: "/spool",
       uid: "u",
+      output: "/run/game/output.log",
       spoolMs: limits.save.spoolSeconds * 1000,
     });
     expect(readConfig({ ...enough, SPOOL_SECONDS: "3" }).spoolMs).to.equal(3000);

@@ -120,7 +120,7 @@ describe("the streamer's readConfig", () => {
     const saves = { SAVE_VOLUME: "/session", SPOOL_DIR: "/spool", SESSION_UID: "u" };
     expect(readConfig(enough).saves).to.equal(undefined);
     expect(readConfig({ ...enough, ...saves, NODE_COMPILE_CACHE: "/warm" }).saves).to.deep.equal({
-      environment: { ...saves, NODE_COMPILE_CACHE: "/warm" },
+      environment: { ...saves, GAME_REPORT_DIR: "/run/game", NODE_COMPILE_CACHE: "/warm" },
       paths: { saveVolume: "/session", spool: "/spool", uid: "u" },
       packDeadlineMs: 90_000,
     });
