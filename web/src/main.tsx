@@ -8,6 +8,7 @@ import { PageFailure } from "./PageFailure.tsx";
 import { createQueryClient } from "./queryClient.ts";
 import { reloadForRelease } from "./reloadForRelease.ts";
 import { readTabClientId } from "./stream/clientId.ts";
+import { supportTranslation } from "./translation.ts";
 import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/pages.css";
@@ -18,6 +19,7 @@ import "./styles/forcedColors.css";
 z.config({ jitless: true });
 
 reloadForRelease();
+supportTranslation(document);
 // Every page removes the tab's id from its storage, including those without a game: a duplicated tab would
 // copy it.
 readTabClientId();

@@ -3,10 +3,35 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { aGame, aSaveSlot } from "#test/factories/catalog.ts";
 import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
+import { translatedPage } from "#test/support/browser/otherBrowsers.ts";
 import { openSignedIn, pressPlay, sessionIdOf, signInAs } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
+
+/**
+ * Returns the texts of a paragraph of two text nodes: once it is translated, and after each change that React
+ * makes to the first one.
+ */
+const changedTexts = `(async () => {
+  const paragraph = document.createElement("p");
+  const first = new Text("one");
+  paragraph.append(first, document.createElement("b"), new Text(", two"));
+  document.body.append(paragraph);
+  const texts = [];
+  for (const change of [
+    () => undefined,
+    () => { first.nodeValue = "three"; },
+    () => paragraph.insertBefore(new Text("zero, "), first),
+    () => paragraph.removeChild(first),
+  ]) {
+    change();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    texts.push(paragraph.textContent);
+  }
+  paragraph.remove();
+  return texts;
+})()`;
 
 /**
  * As axe-core sees them; what it cannot see, such as focus and keyboard, the other tests of the pages have.
@@ -128,6 +153,25 @@ describe("accessibility of", function () {
     expect(y).to.be.below(0);
     expect(y + height, "the pixels in view").to.be.at.least(24);
     await fixture.launches.operator.finish(id);
+  });
+
+  it("pages that the browser translates, whose texts still change", async () => {
+    await signInAt("/games/kept");
+    await page.evaluate(translatedPage);
+    await page.getByRole("button", { name: "PLAY", exact: true }).click();
+    await page.getByText("FINDING A SERVER").first().waitFor();
+    expect(await page.evaluate(changedTexts)).to.deep.equal([
+      "ONE, TWO",
+      "THREE, TWO",
+      "ZERO, THREE, TWO",
+      "ZERO, , TWO",
+    ]);
+    const id = sessionIdOf(page);
+    await fixture.launches.makeReady(id);
+    await page.getByRole("toolbar").waitFor();
+    await page.getByText("CONNECTING…").waitFor();
+    await fixture.launches.operator.finish(id);
+    await page.getByRole("heading", { name: "SEE YOU SOON" }).waitFor();
   });
 
   it("the buttons on top of the picture, at a zoom of up to 400 %", async () => {

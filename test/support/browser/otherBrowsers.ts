@@ -52,6 +52,29 @@ export const olderBrowser = `
   delete URL.canParse;
   delete URL.parse;
 `;
+/**
+ * Translates the page into capitals like Google Translate: replaces each text by elements, also later ones.
+ * Numbers stay.
+ */
+export const translatedPage = `
+  const translate = (root) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    for (let text = walker.nextNode(); text !== null; text = walker.nextNode()) texts.push(text);
+    for (const text of texts) {
+      const parent = text.parentElement;
+      if (parent === null || text.data.trim() === "" || parent.closest("script, style, [translate=no]") !== null) continue;
+      if (parent.dataset.translated === text.data) continue;
+      const inner = document.createElement("font");
+      inner.textContent = inner.dataset.translated = text.data.toUpperCase();
+      const outer = document.createElement("font");
+      outer.append(inner);
+      text.replaceWith(outer);
+    }
+  };
+  translate(document.body);
+  new MutationObserver(() => translate(document.body)).observe(document.body, { childList: true, characterData: true, subtree: true });
+`;
 /** Reports no change of focus or visibility, as with two adjacent windows. */
 export const withoutFocusEvents = `
   for (const name of ["focus", "blur", "visibilitychange"])

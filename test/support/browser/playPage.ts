@@ -102,8 +102,8 @@ export class PlayPage implements Picture {
   }
 
   /**
-   * Uses a control of the bar at the top edge, by name. Moving the pointer to the edge opens the bar, so the
-   * game gets no keys.
+   * Uses a control of the bar at the top edge, by name. The pointer opens the bar on its handle, so the game
+   * gets no keys.
    */
   async openControl(name: string): Promise<void> {
     const width = this.page.viewportSize()?.width ?? 0;

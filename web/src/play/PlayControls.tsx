@@ -9,6 +9,8 @@ import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts
 import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { canLockPointer, lockPointer } from "../stream/pointerLock.ts";
+import type { BarState } from "./barOpener.ts";
+import { useBarOpener } from "./useBarOpener.ts";
 import type { ClickLock } from "./useClickLock.ts";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
 import type { HeldQuality } from "./useGameStream.ts";
@@ -40,8 +42,8 @@ interface PlayControlsProps {
 }
 
 /**
- * The bar of controls at the top edge, which opens when the pointer is at the edge or the focus is in the
- * bar.
+ * The bar of controls at the top edge. It opens by its handle, when the pointer rests at the very edge, or
+ * when the focus is in the bar. While it is closed, only the handle covers the game.
  */
 export function PlayControls({
   menuRef,
@@ -62,6 +64,8 @@ export function PlayControls({
   const { t } = useTranslation(["play", "common"]);
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
+  const handle = useRef<HTMLButtonElement>(null);
+  const opener = useBarOpener(menuRef, handle, isHidden);
   const [isChoosing, setIsChoosing] = useState(false);
   const [problem, setProblem] = useProblem();
   /** Runs a control's action and gives the focus back to the game. */
@@ -84,12 +88,16 @@ export function PlayControls({
   return (
     <div
       ref={menuRef}
-      className={`controls${isIntro || playback.isSoundBlocked || problem !== undefined ? " controls-open" : ""}`}
+      className={barClass(opener.state, isIntro || playback.isSoundBlocked || problem !== undefined)}
       hidden={isHidden}
       role="toolbar"
       // Safari focuses the element around a clicked button: this keeps the focus inside the bar.
       tabIndex={-1}
       aria-label={t("controls.label")}
+      onMouseDown={(event) => {
+        // A click on the handle, just after the pointer on it has opened the bar, leaves the focus in the game.
+        if (opener.state === "openingAtHandle") event.preventDefault();
+      }}
       onBlur={({ relatedTarget, currentTarget }) => {
         if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
       }}
@@ -162,7 +170,9 @@ export function PlayControls({
           }}
         />
         <Control icon="stop" name={t("controls.stop")} isDanger onClick={onStop} />
-        <span className="controls-chord">{menuChord}</span>
+        <span className="controls-chord" translate="no">
+          {menuChord}
+        </span>
       </div>
       {isChoosing && quality !== undefined && (
         <QualityMenu held={quality} onWish={onQuality} onClose={leaveQuality} />
@@ -176,9 +186,27 @@ export function PlayControls({
           {problem}
         </p>
       )}
-      <span className="controls-handle" aria-hidden="true" />
+      <button
+        ref={handle}
+        type="button"
+        className="controls-handle"
+        tabIndex={-1}
+        aria-label={t("controls.handle")}
+        title={t("controls.handleHint", { chord: menuChord })}
+        onClick={() => {
+          opener.toggle();
+          surface.current?.focus({ preventScroll: true });
+        }}
+      />
     </div>
   );
+}
+
+/** Returns the class names of the bar, which is open in any case if `isNeeded`. */
+function barClass(state: BarState, isNeeded: boolean): string {
+  if (isNeeded || state === "open") return "controls controls-open";
+  if (state === "openingAtEdge") return "controls controls-opening";
+  return state === "openingAtHandle" ? "controls controls-opening controls-cover" : "controls";
 }
 
 function Control({

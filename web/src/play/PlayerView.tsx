@@ -18,6 +18,7 @@ import { useIsPointerLocked } from "./useDocumentFlag.ts";
 import type { GameSessionView } from "./useGameSession.ts";
 import { useClickLock } from "./useClickLock.ts";
 import type { GameStreamView } from "./useGameStream.ts";
+import { useLeaveQuestion } from "./useLeaveQuestion.ts";
 import { useSaveNow, type SaveNow } from "./useSaveNow.ts";
 import { useVideoPlayback } from "./useVideoPlayback.ts";
 
@@ -65,6 +66,7 @@ export function PlayerView({
   const isPlaying = state.phase === "connected" && !isLaunching;
 
   useFocusWhilePlaying(surface, menu, isPlaying);
+  useLeaveQuestion(isInPlay(state) && !isLaunching && session.status === "running");
   useInputCapture(isInPlay(state) && !isLaunching, {
     surface,
     video,
@@ -87,6 +89,7 @@ export function PlayerView({
         role="application"
         aria-label={t("surface", { title: session.gameTitle, chord: menuChord })}
         data-testid="game-surface"
+        translate="no"
         tabIndex={0}
         inert={isLaunching}
       >

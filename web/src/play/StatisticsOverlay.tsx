@@ -45,7 +45,12 @@ export function StatisticsOverlay({
     ],
   ];
   return (
-    <aside className="statistics" aria-label={t("statistics.label")} data-testid="stream-statistics">
+    <aside
+      className="statistics"
+      aria-label={t("statistics.label")}
+      data-testid="stream-statistics"
+      translate="no"
+    >
       <dl>
         {rows.map(([name, value, key]) => (
           <div key={key}>

@@ -17,11 +17,17 @@ export function isFullscreen(page: { readonly fullscreenElement?: object | null 
   return (page.fullscreenElement ?? null) !== null;
 }
 
+/** The options of full screen, with the keyboard lock of Firefox and Safari, which types do not have yet. */
+const fullscreenOptions: FullscreenOptions & { keyboardLock: "browser" } = {
+  navigationUI: "hide",
+  keyboardLock: "browser",
+};
+
 /** Shows the element full screen. Rejects when the browser refuses. */
 export async function enterFullscreen(element: HTMLElement | null): Promise<void> {
   if (element === null) return;
-  await element.requestFullscreen({ navigationUI: "hide" });
-  // Games use Escape. Without the lock, Escape leaves full screen.
+  await element.requestFullscreen(fullscreenOptions);
+  // Games use Escape, Alt+Tab and Ctrl+W. Without the lock, the browser and the system take them.
   await keyboardLock()
     ?.lock()
     .catch(() => undefined);
