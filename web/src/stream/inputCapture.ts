@@ -141,7 +141,8 @@ function takesKey(surface: HTMLElement, event: KeyboardEvent): boolean {
 }
 
 /** Reads the pointer on the surface, and the buttons and modifiers of its events on the rest of the page. */
-function listenToPointer({ surface, keyboard, pointer, locksOnClick, signal }: Capture): void {
+function listenToPointer(capture: Capture): void {
+  const { surface, keyboard, pointer, locksOnClick, releaseAll, signal } = capture;
   const isLockable = (): boolean => document.pointerLockElement === null && locksOnClick();
   const sample = (event: PointerEvent): void => {
     if (!event.isPrimary) return;
@@ -180,9 +181,27 @@ function listenToPointer({ surface, keyboard, pointer, locksOnClick, signal }: C
     },
     { signal },
   );
+  releaseBeforeMenu(surface, releaseAll, signal);
   // The back button of the mouse belongs to the game, and the middle button pastes nothing.
   for (const name of ["mouseup", "auxclick", "contextmenu"] as const)
     surface.addEventListener(name, (event) => event.preventDefault(), { signal });
+}
+
+/**
+ * Releases everything when Firefox opens its menu, which pages cannot prevent while Shift is down: keys go up
+ * behind it. Modifiers and repeated keys are pressed again with the next event if there is no menu.
+ */
+function releaseBeforeMenu(surface: HTMLElement, releaseAll: () => void, signal: AbortSignal): void {
+  if (!navigator.userAgent.includes("Firefox/")) return;
+  // Windows opens menus when the button goes up.
+  const name = navigator.userAgent.includes("Windows") ? "pointerup" : "pointerdown";
+  surface.addEventListener(
+    name,
+    ({ button, shiftKey }) => {
+      if (button === 2 && shiftKey && document.pointerLockElement === null) releaseAll();
+    },
+    { signal },
+  );
 }
 
 /** Lets a drag continue outside of the surface. Fails when the finger is already up. */

@@ -56,8 +56,8 @@ export class WheelCapture {
     // whole notch.
     const tellsNotches = (!ctrlKey || isControlHeld) && !this.#isMac;
     const notches = ({ delta, legacyDelta }: Turn): number =>
-      this.#lineNotches(deltaMode, delta) ??
       (tellsNotches ? legacyNotches(legacyDelta) : undefined) ??
+      this.#lineNotches(deltaMode, delta) ??
       delta / (perNotch[deltaMode] ?? perNotch[0]);
     this.#restX = withSameDirection(this.#restX, notches(across));
     this.#restY = withSameDirection(this.#restY, notches(down));

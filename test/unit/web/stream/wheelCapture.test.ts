@@ -72,7 +72,15 @@ describe("WheelCapture", () => {
     expect(sentFor(Array.from({ length: 8 }, () => part))).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
   });
 
-  it("learns the system's lines per notch, which Firefox reports", () => {
+  it("counts one notch for the six lines that Firefox reports on Linux", () => {
+    const notch = { deltaY: 6, deltaMode: 1, wheelDeltaY: -120 };
+    expect(sentFor([notch, { deltaY: 12, deltaMode: 1, wheelDeltaY: -240 }])).to.deep.equal([
+      { t: "wheel", x: 0, y: 1 },
+      { t: "wheel", x: 0, y: 2 },
+    ]);
+  });
+
+  it("learns the system's lines per notch from a browser that reports only lines", () => {
     for (const lines of [1, 3, 6, 20]) {
       const turns = [lines, lines, 2 * lines, -lines].map((deltaY) => ({ deltaY, deltaMode: 1 }));
       expect(
