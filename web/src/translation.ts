@@ -63,16 +63,16 @@ function findShown(parent: Node, text: Node, translations: Translations): Node |
  * shows it.
  */
 function patchNodes(find: (parent: Node, text: Node) => Node | null): void {
-  const { removeChild, insertBefore } = Node.prototype;
+  const { removeChild, insertBefore } = Object.getOwnPropertyDescriptors(Node.prototype);
   const isReplaced = (parent: Node, child: Node | null): child is Node =>
     child !== null && child.nodeType === Node.TEXT_NODE && child.parentNode !== parent;
   Node.prototype.removeChild = function <T extends Node>(this: Node, child: T): T {
-    if (!isReplaced(this, child)) return removeChild.call(this, child) as T;
-    const shown = find(this, child);
-    if (shown !== null) removeChild.call(this, shown);
+    const actual = isReplaced(this, child) ? find(this, child) : child;
+    if (actual !== null) removeChild.value?.call(this, actual);
     return child;
   };
   Node.prototype.insertBefore = function <T extends Node>(this: Node, node: T, before: Node | null): T {
-    return insertBefore.call(this, node, isReplaced(this, before) ? find(this, before) : before) as T;
+    insertBefore.value?.call(this, node, isReplaced(this, before) ? find(this, before) : before);
+    return node;
   };
 }

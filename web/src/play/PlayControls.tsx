@@ -9,8 +9,7 @@ import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts
 import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/fullscreen.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { canLockPointer, lockPointer } from "../stream/pointerLock.ts";
-import type { BarState } from "./barOpener.ts";
-import { useBarOpener } from "./useBarOpener.ts";
+import { ControlBar } from "./ControlBar.tsx";
 import type { ClickLock } from "./useClickLock.ts";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
 import type { HeldQuality } from "./useGameStream.ts";
@@ -41,10 +40,7 @@ interface PlayControlsProps {
   onStop: () => void;
 }
 
-/**
- * The bar of controls at the top edge. It opens by its handle, when the pointer rests at the very edge, or
- * when the focus is in the bar. While it is closed, only the handle covers the game.
- */
+/** The controls of the play page, in a bar at the top edge. */
 export function PlayControls({
   menuRef,
   root,
@@ -64,8 +60,6 @@ export function PlayControls({
   const { t } = useTranslation(["play", "common"]);
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
-  const handle = useRef<HTMLButtonElement>(null);
-  const opener = useBarOpener(menuRef, handle, isHidden);
   const [isChoosing, setIsChoosing] = useState(false);
   const [problem, setProblem] = useProblem();
   /** Runs a control's action and gives the focus back to the game. */
@@ -86,21 +80,12 @@ export function PlayControls({
     surface.current?.focus({ preventScroll: true });
   };
   return (
-    <div
-      ref={menuRef}
-      className={barClass(opener.state, isIntro || playback.isSoundBlocked || problem !== undefined)}
-      hidden={isHidden}
-      role="toolbar"
-      // Safari focuses the element around a clicked button: this keeps the focus inside the bar.
-      tabIndex={-1}
-      aria-label={t("controls.label")}
-      onMouseDown={(event) => {
-        // A click on the handle, just after the pointer on it has opened the bar, leaves the focus in the game.
-        if (opener.state === "openingAtHandle") event.preventDefault();
-      }}
-      onBlur={({ relatedTarget, currentTarget }) => {
-        if (!currentTarget.contains(relatedTarget)) setIsChoosing(false); // The player went back to the game.
-      }}
+    <ControlBar
+      bar={menuRef}
+      isHidden={isHidden}
+      isNeeded={isIntro || playback.isSoundBlocked || problem !== undefined}
+      onReturn={() => surface.current?.focus({ preventScroll: true })}
+      onLeave={() => setIsChoosing(false)}
     >
       <div className="controls-bar">
         <Link className="control" to="/" title={t("controls.allGamesHint")} aria-label={t("common:allGames")}>
@@ -186,27 +171,8 @@ export function PlayControls({
           {problem}
         </p>
       )}
-      <button
-        ref={handle}
-        type="button"
-        className="controls-handle"
-        tabIndex={-1}
-        aria-label={t("controls.handle")}
-        title={t("controls.handleHint", { chord: menuChord })}
-        onClick={() => {
-          opener.toggle();
-          surface.current?.focus({ preventScroll: true });
-        }}
-      />
-    </div>
+    </ControlBar>
   );
-}
-
-/** Returns the class names of the bar, which is open in any case if `isNeeded`. */
-function barClass(state: BarState, isNeeded: boolean): string {
-  if (isNeeded || state === "open") return "controls controls-open";
-  if (state === "openingAtEdge") return "controls controls-opening";
-  return state === "openingAtHandle" ? "controls controls-opening controls-cover" : "controls";
 }
 
 function Control({
