@@ -201,20 +201,25 @@ static void showPresses(long frame) {
   state.hasUnshownPress = false;
 }
 
+/* Opens the first gamepad, which appears when the player uses it. */
 static int openGamepad(void) {
-  const char *path = getenv("SDL_JOYSTICK_DEVICE");
   char name[64] = "";
-  int pad = path && *path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+  int pad = open("/dev/input/event0", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (pad >= 0 && ioctl(pad, EVIOCGNAME(sizeof name), name) > 0) printf("testcard: gamepad %s\n", name);
   return pad;
 }
 
-static void readGamepad(int pad) {
+/* Returns the gamepad, or -1 if it was unplugged. */
+static int readGamepad(int pad) {
   struct input_event event;
-  while (pad >= 0 && read(pad, &event, sizeof event) == sizeof event) {
+  if (pad < 0) return openGamepad();
+  while (read(pad, &event, sizeof event) == sizeof event) {
     if (event.type == EV_KEY && event.code == BTN_A) state.padSouth = event.value != 0;
     if (event.type == EV_ABS && event.code == ABS_X) state.padLeftX = event.value;
   }
+  if (errno != ENODEV) return pad;
+  close(pad);
+  return -1;
 }
 
 /* Plays a quiet 440 Hz tone, half as loud on the right channel as on the left. Without a sound server
@@ -277,7 +282,7 @@ int main(void) {
   struct timespec next;
   clock_gettime(CLOCK_MONOTONIC, &next);
   for (long frame = 0; !stopping; frame++) {
-    readGamepad(pad);
+    pad = readGamepad(pad);
     draw(frame);
     XFlush(display);
     next.tv_nsec += SECOND / FRAMES_PER_SECOND;

@@ -15,7 +15,7 @@ enum {
   STATE_BYTES = 48,
 };
 
-enum emulation { NOT_EMULATED, GAMEPAD, FILE_WATCH, DEVICE_EVENTS, LOOPBACK };
+enum emulation { NOT_EMULATED, FILE_WATCH, DEVICE_EVENTS, LOOPBACK };
 
 /* Remembers that a socket is emulated, with up to STATE_BYTES of state. */
 void rememberDescriptor(int fd, enum emulation emulation, const void *state, size_t size);

@@ -12,22 +12,15 @@
 #include <unistd.h>
 
 #include "descriptors.h"
-#include "gamepad.h"
 #include "next.h"
+#include "pad.h"
+#include "padPaths.h"
 
 /* What programs call that were compiled with _FORTIFY_SOURCE. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int folder, const char *path, int flags);
 int __openat64_2(int folder, const char *path, int flags);
-
-enum { ORDINARY = -2 };
-
-/* Opens an emulated file. Returns its descriptor, -1 with errno, or ORDINARY if the path is none. */
-static int openEmulated(const char *path, int flags) {
-  if (isGamepadPath(path)) return openGamepad(path, flags);
-  return ORDINARY;
-}
 
 static bool takesMode(int flags) { return flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)); }
 
@@ -43,28 +36,32 @@ static bool takesMode(int flags) { return flags & (O_CREAT | (O_TMPFILE & ~O_DIR
 #define OPEN(function)                                                                                       \
   OVERRIDES(function)                                                                                        \
   OVERRIDE int function(const char *path, int flags, ...) {                                                  \
-    int fd = openEmulated(path, flags);                                                                      \
     READ_MODE(flags)                                                                                         \
-    return fd == ORDINARY ? NEXT(function)(path, flags, mode) : fd;                                          \
+    char buffer[PAD_PATH_BYTES];                                                                             \
+    const char *located = locatePath(path, buffer);                                                          \
+    return openedNode(NEXT(function)(located, flags, mode), AT_FDCWD, located, flags);                       \
   }
 #define OPEN_AT(function)                                                                                    \
   OVERRIDES(function)                                                                                        \
   OVERRIDE int function(int folder, const char *path, int flags, ...) {                                      \
-    int fd = openEmulated(path, flags);                                                                      \
     READ_MODE(flags)                                                                                         \
-    return fd == ORDINARY ? NEXT(function)(folder, path, flags, mode) : fd;                                  \
+    char buffer[PAD_PATH_BYTES];                                                                             \
+    const char *located = locatePath(path, buffer);                                                          \
+    return openedNode(NEXT(function)(folder, located, flags, mode), folder, located, flags);                 \
   }
 #define OPEN_CHECKED(function)                                                                               \
   OVERRIDES(function)                                                                                        \
   OVERRIDE int function(const char *path, int flags) {                                                       \
-    int fd = openEmulated(path, flags);                                                                      \
-    return fd == ORDINARY ? NEXT(function)(path, flags) : fd;                                                \
+    char buffer[PAD_PATH_BYTES];                                                                             \
+    const char *located = locatePath(path, buffer);                                                          \
+    return openedNode(NEXT(function)(located, flags), AT_FDCWD, located, flags);                             \
   }
 #define OPEN_AT_CHECKED(function)                                                                            \
   OVERRIDES(function)                                                                                        \
   OVERRIDE int function(int folder, const char *path, int flags) {                                           \
-    int fd = openEmulated(path, flags);                                                                      \
-    return fd == ORDINARY ? NEXT(function)(folder, path, flags) : fd;                                        \
+    char buffer[PAD_PATH_BYTES];                                                                             \
+    const char *located = locatePath(path, buffer);                                                          \
+    return openedNode(NEXT(function)(folder, located, flags), folder, located, flags);                       \
   }
 OPEN(open)
 OPEN(open64)
@@ -81,7 +78,8 @@ OVERRIDE int ioctl(int fd, unsigned long request, ...) {
   va_start(rest, request);
   void *argument = va_arg(rest, void *);
   va_end(rest);
-  if (isGamepad(fd)) return controlGamepad(request, argument);
+  struct padNode node;
+  if (isPadRequest(request) && findPad(fd, &node)) return controlPad(fd, node, request, argument);
   return NEXT(ioctl)(fd, request, argument);
 }
 

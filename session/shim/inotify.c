@@ -1,6 +1,7 @@
 /*
  * inotify, which the kernel counts per user id and the filter therefore refuses: sessions of a node share the
- * user. Programs that watch files get a descriptor that reports no change, as if none happened.
+ * user. Programs that watch files get a descriptor that reports no change, as if none happened, except of
+ * gamepads.
  *
  * The descriptor is a datagram socket connected to itself. Nobody else can send to it, and it needs no second
  * descriptor, which a program that closes all descriptors would close. Removing a watch sends the one event
@@ -19,6 +20,7 @@
 #include "descriptors.h"
 #include "lock.h"
 #include "next.h"
+#include "padWatch.h"
 
 /* The kernel's usual limits. */
 enum { MAX_INSTANCES = 128, MAX_WATCHES = 8192 };
@@ -138,6 +140,18 @@ static int watchFile(int index, const struct stat *file, uint32_t mask) {
   return !isNew && mask & IN_MASK_CREATE ? fail(EEXIST) : number;
 }
 
+/* The folder of the gamepads is the only one whose changes are reported. */
+static void reportPads(int fd, int index, int number, uint32_t mask) {
+  int before = errno;
+  if (watchPads(fd, number, mask)) {
+    acquire(&lock);
+    instances[index].socket = inodeOf(fd);
+    rememberDescriptor(fd, FILE_WATCH, &index, sizeof index);
+    release(&lock);
+  }
+  errno = before;
+}
+
 OVERRIDES(inotify_add_watch)
 OVERRIDE int inotify_add_watch(int fd, const char *path, uint32_t mask) {
   const int *index = stateOf(fd, FILE_WATCH);
@@ -147,7 +161,9 @@ OVERRIDE int inotify_add_watch(int fd, const char *path, uint32_t mask) {
   if (fstatat(AT_FDCWD, path, &file, mask & IN_DONT_FOLLOW ? AT_SYMLINK_NOFOLLOW : 0) != 0) return -1;
   if (mask & IN_ONLYDIR && !S_ISDIR(file.st_mode)) return fail(ENOTDIR);
   if (!S_ISLNK(file.st_mode) && access(path, R_OK) != 0) return -1;
-  return watchFile(*index, &file, mask);
+  int number = watchFile(*index, &file, mask);
+  if (number > 0 && isPadsFolder(path)) reportPads(fd, *index, number, mask);
+  return number;
 }
 
 OVERRIDES(inotify_rm_watch)
@@ -162,6 +178,7 @@ OVERRIDE int inotify_rm_watch(int fd, int number) {
   }
   release(&lock);
   if (!isFound) return fail(EINVAL);
+  if (unwatchPads(fd, number)) return 0;
   struct inotify_event event = {.wd = number, .mask = IN_IGNORED};
   int before = errno;
   send(fd, &event, sizeof event, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -67,7 +67,7 @@ export const containerNames = { game: "game", streamer: "streamer" } as const;
 export type ContainerName = (typeof containerNames)[keyof typeof containerNames];
 
 /** Names of the streamer's sockets for the game's container, in the directory of RUN_DIR. */
-export const socketNames = { sound: "pulse.sock", gamepad: "pad0", close: "close.sock" } as const;
+export const socketNames = { sound: "pulse.sock", gamepads: "pads", close: "close.sock" } as const;
 /**
  * Name of the streamer's file in the same directory: environment variables for the game, one `NAME=value` per
  * line, which depend on the display.

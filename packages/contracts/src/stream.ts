@@ -78,6 +78,12 @@ export const pointerScale = 65_535;
 export const stickScale = 32_767;
 export const triggerScale = 255;
 
+/** A player has at most this many gamepads in the game. */
+export const maxGamepads = 4;
+
+/** Gamepads vibrate with a strength from 0 to this value. */
+export const rumbleScale = 65_535;
+
 /**
  * Buttons of a gamepad message by bit, in the order of the browser's standard mapping without the two
  * triggers.
@@ -106,6 +112,11 @@ const pointerDistance = z.int().min(-4_096).max(4_096);
 const wheelNotches = z.int().min(-16).max(16);
 const stick = z.int().min(-stickScale).max(stickScale);
 const trigger = z.int().min(0).max(triggerScale);
+const padIndex = z
+  .int()
+  .min(0)
+  .max(maxGamepads - 1);
+const rumble = z.int().min(0).max(rumbleScale);
 
 /** A key is pressed (1) or released (0), identified by `KeyboardEvent.code`. Unknown codes are ignored. */
 export const KeyInput = z.object({ t: z.literal("key"), c: z.string().min(1).max(24), d: pressed });
@@ -129,11 +140,13 @@ export const ButtonInput = z.object({ t: z.literal("btn"), b: z.int().min(0).max
 /** Whole wheel notches. Positive values are right and down, as in `WheelEvent`. */
 export const WheelInput = z.object({ t: z.literal("wheel"), x: wheelNotches, y: wheelNotches });
 /**
- * The complete state of the player's gamepad: left and right stick (x right, y down), triggers, and
- * `gamepadButtons` as bits.
+ * The complete state of one of the player's gamepads: left and right stick (x right, y down), triggers, and
+ * `gamepadButtons` as bits. `i` is the gamepad, 0 if absent. The first message of a gamepad connects it to
+ * the game.
  */
 export const PadInput = z.object({
   t: z.literal("pad"),
+  i: padIndex.optional(),
   s: z.tuple([stick, stick, stick, stick]),
   l: trigger,
   r: trigger,
@@ -142,6 +155,8 @@ export const PadInput = z.object({
     .min(0)
     .max(2 ** gamepadButtons.length - 1),
 });
+/** A gamepad was disconnected. */
+export const UnplugInput = z.object({ t: z.literal("unplug"), i: padIndex });
 /** Releases everything that is held, for example when the page loses focus. */
 export const ReleaseInput = z.object({ t: z.literal("release") });
 /** Longer lists of held keys are not sent. People have ten fingers. */
@@ -178,6 +193,7 @@ export const StreamInput = z.discriminatedUnion("t", [
   ButtonInput,
   WheelInput,
   PadInput,
+  UnplugInput,
   HeldInput,
   LocksInput,
   ReleaseInput,
@@ -195,7 +211,7 @@ export const HelloNotice = z.object({
   codec: VideoCodec,
   /** Name of the encoder in use, such as `x264enc`. */
   encoder: z.string(),
-  /** Whether the game receives the player's gamepad as a gamepad. */
+  /** Whether the game has opened a gamepad. */
   gamepad: z.boolean(),
 });
 /** State of the rate controller, sent every two seconds while connected. */
@@ -216,6 +232,19 @@ export const QualityNotice = z.object({
   ...StreamQuality.shape,
   /** The highest quality that this session can be set to. */
   maximum: QualityMaximum,
+});
+/**
+ * A gamepad vibrates with this strength, for `ms` or until the next notice about it. While it vibrates, the
+ * notice is repeated in time. Both strengths are 0 when it stops.
+ */
+export const RumbleNotice = z.object({
+  t: z.literal("rumble"),
+  i: padIndex,
+  /** The motor of low frequency. */
+  strong: rumble,
+  /** The motor of high frequency. */
+  weak: rumble,
+  ms: z.int().min(0),
 });
 export const PongNotice = z.object({ t: z.literal("pong"), n: z.number() });
 /** Whether the game hides its pointer. Sent after `hello` and after each change. */
@@ -241,6 +270,7 @@ export const StreamNotice = z.discriminatedUnion("t", [
   HelloNotice,
   RateNotice,
   QualityNotice,
+  RumbleNotice,
   PongNotice,
   PointerNotice,
   ReleasedNotice,

@@ -72,7 +72,7 @@ const Variables = PictureVariables.extend({
   QUALITY_FPS: fps.optional(),
   QUALITY_MAX_KBPS: kbps.optional(),
   GAME_REPORT_DIR: z.string().startsWith("/").default("/run/game"),
-  GAMEPAD_SOCKET: z.string().startsWith("/").optional(),
+  GAMEPAD_DIR: z.string().startsWith("/").optional(),
   SAVE_VOLUME: z.string().startsWith("/").optional(),
   SPOOL_DIR: z.string().startsWith("/").optional(),
   SESSION_UID: z.string().min(1).max(64).optional(),
@@ -228,7 +228,7 @@ export function readConfig(environment: Environment) {
     startKbps: Math.min(env.START_KBPS, env.MAX_KBPS),
     gameReportPath: `${env.GAME_REPORT_DIR}/${gameReportFile}`,
     closeSocket: `${env.RUN_DIR}/${socketNames.close}`,
-    gamepadSocket: env.GAMEPAD_SOCKET ?? `${env.RUN_DIR}/${socketNames.gamepad}`,
+    gamepadDirectory: env.GAMEPAD_DIR ?? `${env.RUN_DIR}/${socketNames.gamepads}`,
     /** Undefined when saves are not kept. */
     saves,
   };

@@ -18,8 +18,9 @@ import {
 } from "./display/startDisplay.ts";
 import { displaySocket } from "./display/displayServers.ts";
 import { createDesktopInput } from "./input/desktopInput.ts";
+import { rumbleMs } from "./input/forceFeedback.ts";
 import { createGamePointer } from "./input/gamePointer.ts";
-import { openGamepad, type Gamepad } from "./input/gamepad.ts";
+import { openGamepads, type Gamepads } from "./input/gamepads.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -57,7 +58,7 @@ export interface StreamPipeline {
   encoders: ReadonlyMap<VideoCodec, Encoder>;
   /** What renders the picture, as found by the probes. */
   picture: NonNullable<StreamerStatus["picture"]>;
-  gamepad: Gamepad;
+  gamepads: Gamepads;
   input: InputRouter;
   media: MediaSource;
   viewers: Viewers;
@@ -75,9 +76,10 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
   const { display, width, height, quality, codecs } = config;
   const env = config.encoderEnvironments;
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
-  const [startedDisplay, soundServer, gamepad, encoders] = await Promise.all([
+  // Before the game, which starts when it sees display and sound.
+  const gamepads = openGamepads({ directory: config.gamepadDirectory, logger, clock });
+  const [startedDisplay, soundServer, encoders] = await Promise.all([
     ...startDisplayAndSound(options),
-    openGamepad({ socketPath: config.gamepadSocket, logger, clock }),
     probeEncoders({
       codecs,
       profile: config.profile,
@@ -112,7 +114,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
       () => media.shape(),
       createGamePointer({ clock, isHidden: () => cursor.isHidden() }),
     ),
-    gamepad,
+    gamepads,
     clock,
   });
   const viewers = createViewers({
@@ -130,10 +132,11 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
     quality,
   });
   cursor.onChange((hidden) => viewers.notify({ t: "pointer", hidden }));
+  gamepads.onRumble((i, rumble) => viewers.notifyPlayer({ t: "rumble", i, ...rumble, ms: rumbleMs }));
   const { renderer, obstacle, server: displayServer } = startedDisplay;
   return {
     encoders,
-    gamepad,
+    gamepads,
     input,
     media,
     viewers,
@@ -147,7 +150,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
     close() {
       viewers.close();
       media.close();
-      gamepad.close();
+      gamepads.close();
       closeSocket.close();
       void soundServer.stop();
       void displayServer.stop();

@@ -160,7 +160,7 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     fps,
     codec,
     encoder: pipeline?.encoders.get(codec)?.name ?? "",
-    gamepad: pipeline?.gamepad.isOpen() ?? false,
+    gamepad: pipeline?.gamepads.isOpen() ?? false,
   });
   startStreamPipeline({
     config,

@@ -7,7 +7,8 @@ import { expect } from "chai";
 import { pino } from "pino";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
-import { openGamepad, type Gamepad, readGamepad, restingGamepad } from "#streamer/input/gamepad.ts";
+import { readGamepad, restingGamepad } from "#streamer/input/gamepad.ts";
+import { openGamepads, type Gamepads } from "#streamer/input/gamepads.ts";
 
 /** Of a `struct input_event`, the kernel's record of one change. */
 const eventBytes = 24;
@@ -23,16 +24,17 @@ function lastLeftX(records: Buffer): number | undefined {
   return undefined;
 }
 
-describe("the gamepad of a hostile game", () => {
+describe("the gamepads of a hostile game", () => {
   let folder: string;
   let path: string;
-  let gamepad: Gamepad;
+  let gamepads: Gamepads;
   let sockets: Socket[];
   let lines: number;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "joypod-pad-"));
-    path = join(folder, "pad0");
+    const directory = join(folder, "pads");
+    path = join(directory, "dev/input/event0");
     mkdirSync(join(path, "in", "the", "way"), { recursive: true });
     sockets = [];
     lines = 0;
@@ -44,45 +46,78 @@ describe("the gamepad of a hostile game", () => {
         },
       }),
     );
-    gamepad = await openGamepad({ socketPath: path, logger, clock: systemClock });
+    gamepads = openGamepads({ directory, logger, clock: systemClock });
+    gamepads.connect(0);
   });
   afterEach(() => {
     for (const socket of sockets) socket.destroy();
-    gamepad.close();
+    gamepads.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function open(): Socket {
-    const socket = connect(path).on("error", () => undefined);
+  function open(to = path): Socket {
+    const socket = connect(to).on("error", () => undefined);
     sockets.push(socket);
     return socket;
   }
 
   it("limits concurrent clients and log lines, regardless of how often it is opened", async () => {
     for (let round = 0; round < 20; round++) {
-      const many = Array.from({ length: 100 }, open);
+      const many = Array.from({ length: 100 }, () => open());
       await eventually(() => many.filter(({ closed }) => closed).length >= 84, {
         what: "all but 16 to be sent away",
       });
       for (const socket of many) socket.destroy();
-      await eventually(() => !gamepad.isOpen(), { what: "the pad to be closed" });
+      await eventually(() => !gamepads.isOpen(), { what: "the pad to be closed" });
     }
     expect(lines).to.be.within(1, 20);
   });
 
-  it("disconnects a client that writes to it", async () => {
+  it("ignores what a client writes that is no effect, and disconnects one that writes to the joystick", async () => {
     const socket = open();
-    await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
-    socket.write(Buffer.alloc(1_000_000));
-    await eventually(() => socket.closed && !gamepad.isOpen(), { what: "the writer's end" });
+    const joystick = open(path.replace("event", "js")).resume();
+    await eventually(() => gamepads.isOpen(), { what: "the pad to be open" });
+    const before = process.memoryUsage().rss;
+    await new Promise((resolve) => socket.write(Buffer.alloc(20_000_000, 0x15), resolve));
+    joystick.write(Buffer.alloc(8));
+    await eventually(() => joystick.closed, { what: "the end of the joystick's writer" });
+    expect(process.memoryUsage().rss - before).to.be.lessThan(100_000_000);
+    let received = 0;
+    socket.on("data", (chunk) => {
+      received += chunk.length;
+    });
+    gamepads.set(0, readGamepad({ t: "pad", s: [1, 0, 0, 0], l: 0, r: 0, b: 0 }));
+    await eventually(() => received > 0, { what: "the state" });
+  });
+
+  it("limits programs that listen for pads, and disconnects those that send too much or do not read", async () => {
+    const hotplug = join(folder, "pads/hotplug");
+    const listeners = Array.from({ length: 200 }, () => open(hotplug).resume());
+    await eventually(() => listeners.filter(({ closed }) => closed).length === 200 - 128, {
+      what: "all but 128 to be sent away",
+    });
+    const [deaf, loud, wrong] = listeners.filter(({ closed }) => !closed);
+    deaf?.pause().write("udev\n");
+    loud?.write("x".repeat(1_000));
+    wrong?.write("reboot\n");
+    await eventually(() => loud?.closed === true && wrong?.closed === true, { what: "their end" });
+    // More than what the kernel and the streamer keep for it.
+    for (let round = 0; round < 100; round++) {
+      gamepads.connect(1);
+      gamepads.unplug(1);
+      await new Promise(setImmediate);
+    }
+    deaf?.resume();
+    await eventually(() => deaf?.closed === true, { what: "the end of the one that does not read" });
+    expect(lines).to.be.within(1, 60);
   });
 
   it("buffers little for a client that does not read, and gives the next one the current state", async () => {
     open().pause();
-    await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
+    await eventually(() => gamepads.isOpen(), { what: "the pad to be open" });
     const before = process.memoryUsage().rss;
-    for (let tick = 0; tick < 200_000; tick++)
-      gamepad.set(readGamepad({ t: "pad", s: [tick % 30_000, 0, 0, 0], l: 0, r: 0, b: 0 }));
+    for (let tick = 0; tick < 50_000; tick++)
+      gamepads.set(0, readGamepad({ t: "pad", s: [tick % 30_000, 0, 0, 0], l: 0, r: 0, b: 0 }));
     expect(process.memoryUsage().rss - before).to.be.lessThan(200_000_000);
     let received = 0;
     open().on("data", (chunk) => {
@@ -95,11 +130,11 @@ describe("the gamepad of a hostile game", () => {
   it("reports that the stick is at rest to a client that resumes reading", async () => {
     const socket = open();
     socket.pause();
-    await eventually(() => gamepad.isOpen(), { what: "the pad to be open" });
+    await eventually(() => gamepads.isOpen(), { what: "the pad to be open" });
     // More than what the kernel and the pad keep for a client: it misses the end of this.
     for (let tick = 0; tick < 100_000; tick++)
-      gamepad.set(readGamepad({ t: "pad", s: [1 + (tick % 30_000), 0, 0, 0], l: 0, r: 0, b: 0 }));
-    gamepad.set(restingGamepad);
+      gamepads.set(0, readGamepad({ t: "pad", s: [1 + (tick % 30_000), 0, 0, 0], l: 0, r: 0, b: 0 }));
+    gamepads.set(0, restingGamepad);
     const chunks: Buffer[] = [];
     socket.on("data", (chunk) => chunks.push(chunk));
     socket.resume();

@@ -61,7 +61,7 @@ describe("a streamed game", () => {
       fps: 60,
       codec: "h264",
       encoder: "x264enc",
-      gamepad: true,
+      gamepad: false,
     });
   });
 

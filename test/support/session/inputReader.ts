@@ -66,7 +66,7 @@ export class InputDisplay {
         () => screen,
         createGamePointer({ clock: systemClock, isHidden: () => cursor.isHidden() }),
       ),
-      gamepad: { set: () => undefined },
+      gamepads: { connect: () => 0, set: () => undefined, unplug: () => undefined, rest: () => undefined },
       clock: systemClock,
     });
     return new InputDisplay({ connection, cursor, name, program, router, stopServer: () => server.stop() });

@@ -55,7 +55,7 @@ const input = createInputRouter({
     () => picture,
     createGamePointer({ clock, isHidden: () => false }),
   ),
-  gamepad: { set: nothing },
+  gamepads: { connect: () => 0, set: nothing, unplug: nothing, rest: nothing },
   clock,
 });
 const viewers = createViewers({

@@ -21,7 +21,7 @@ describe("the streamer's readConfig", () => {
       profile: "software",
       soundSocket: "/run/session/pulse.sock",
       gameReportPath: "/run/game/game.json",
-      gamepadSocket: "/run/session/pad0",
+      gamepadDirectory: "/run/session/pads",
       tickets: {
         sessionId: "gs-own",
         viewerKey: keys.TICKET_PUBLIC_KEY,

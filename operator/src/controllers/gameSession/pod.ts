@@ -47,7 +47,6 @@ const display = ":99";
 const exitSeconds = 6;
 /** Seconds that the last pack gets at least, however long the game may take to end. */
 const minPackSeconds = 5;
-const gamepad = `${podPaths.run}/${socketNames.gamepad}`;
 
 /**
  * Asks the Cluster Autoscaler and Karpenter not to remove a node with a session. Each honors only its own
@@ -321,8 +320,7 @@ export const gameEnvironment = {
   _JAVA_AWT_WM_NONREPARENTING: "1",
   RUN_DIR: podPaths.run,
   GAME_REPORT_DIR: podPaths.gameReport,
-  JOYPOD_GAMEPAD: gamepad,
-  SDL_JOYSTICK_DEVICE: gamepad,
+  JOYPOD_PADS: `${podPaths.run}/${socketNames.gamepads}`,
   LD_PRELOAD: "/usr/local/lib/joypod/shim.so",
 };
 

@@ -1,15 +1,12 @@
-import type { Clock } from "#runtime/scheduling/clock.ts";
-import { createServer, type Socket } from "node:net";
-import { removeStale } from "../processes.ts";
-import type { Logger } from "#runtime/logger.ts";
-import { gamepadButtons, type StreamInput } from "#contracts/stream.ts";
+import { gamepadButtons, stickScale, triggerScale, type StreamInput } from "#contracts/stream.ts";
 
 type PadInput = Extract<StreamInput, { t: "pad" }>;
 
 // Kernel input event numbers, as used by a wired Xbox 360 pad.
 const keyEvent = 1;
 const absoluteEvent = 3;
-const eventBytes = 24;
+/** Size of the kernel's `struct input_event`. */
+export const eventBytes = 24;
 const absolute = {
   leftX: 0,
   leftY: 1,
@@ -85,72 +82,72 @@ function encodeEvent(nowMs: number, type: number, code: number, value: number): 
   return record;
 }
 
-/**
- * Bounds the memory of a game that opens the pad and never reads it. It is the sockets' high-water mark,
- * because Node promises a drain event only there.
- */
-const maxUnreadBytes = 16_384;
-const maxReaders = 16;
-/** Bounds the log: a game may open and close the pad without limit. */
-const maxLoggedOpenings = 16;
+/** Axes and buttons in the order of the kernel's joystick interface. */
+export const axisCodes: readonly number[] = Object.values(absolute).toSorted((a, b) => a - b);
+export const keyCodes: readonly number[] = Object.values(buttonCodes).toSorted((a, b) => a - b);
 
-/** The gamepad that a game sees through the shim in its container. */
-export interface Gamepad {
-  set(state: GamepadState): void;
-  /** Returns whether a game has the pad open. */
-  isOpen(): boolean;
-  close(): void;
-}
-
-interface GamepadOptions {
-  socketPath: string;
-  logger: Logger;
-  clock: Pick<Clock, "now">;
-}
+const joystickEventBytes = 8;
+const joystickButton = 1;
+const joystickAxis = 2;
+const joystickInitial = 0x80;
+/** Stick positions that the joystick interface reports as the middle. */
+const flat = 128;
 
 /**
- * Listens on the shim's socket. Each reader gets the changes between the state it received last and the
- * current one.
+ * Returns the joystick interface's records (`struct js_event`) for a state change. `from` is undefined for a
+ * program that has just opened the pad, which gets the whole state.
  */
-export async function openGamepad({ socketPath, logger, clock }: GamepadOptions): Promise<Gamepad> {
-  const readers = new Map<Socket, GamepadState>(); // The state that each reader received last.
-  let present = restingGamepad;
-  let openings = 0;
+export function encodeJoystick(from: GamepadState | undefined, to: GamepadState, nowMs: number): Buffer {
+  const entries: [type: number, number: number, value: number, before: number | undefined][] = [
+    ...keyCodes.map((code, place): (typeof entries)[number] => {
+      const name = `${keyEvent} ${code}`;
+      return [joystickButton, place, to.get(name) ?? 0, from && (from.get(name) ?? 0)];
+    }),
+    ...axisCodes.map((code, place): (typeof entries)[number] => {
+      const name = `${absoluteEvent} ${code}`;
+      return [
+        joystickAxis,
+        place,
+        scaleAxis(code, to.get(name) ?? 0),
+        from && scaleAxis(code, from.get(name) ?? 0),
+      ];
+    }),
+  ];
+  const records = entries
+    .filter(([, , value, before]) => value !== before)
+    .map(([type, place, value]) => {
+      const record = Buffer.alloc(joystickEventBytes);
+      record.writeUInt32LE(Math.floor(nowMs) % 2 ** 32, 0);
+      record.writeInt16LE(value, 4);
+      record.writeUInt8(from === undefined ? type | joystickInitial : type, 6);
+      record.writeUInt8(place, 7);
+      return record;
+    });
+  return Buffer.concat(records);
+}
 
-  const sendChanges = (socket: Socket) => {
-    // The changes follow on the drain event. A custom threshold below the mark would not guarantee that
-    // event.
-    if (socket.writableNeedDrain) return;
-    const changes = encodeChanges(readers.get(socket) ?? restingGamepad, present, clock.now().getTime());
-    readers.set(socket, present);
-    if (changes.length > 0) socket.write(changes);
-  };
-  const server = createServer({ highWaterMark: maxUnreadBytes }, (socket) => {
-    if (openings++ < maxLoggedOpenings) logger.info({ openings }, "The game opened the gamepad.");
-    readers.set(socket, restingGamepad);
-    socket.on("drain", () => sendChanges(socket));
-    socket.on("error", () => socket.destroy());
-    socket.on("close", () => readers.delete(socket));
-    socket.on("data", () => socket.destroy()); // The shim only reads.
-    sendChanges(socket);
-  });
-  server.maxConnections = maxReaders;
-  removeStale(socketPath, logger);
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(socketPath, resolve);
-  });
-  // The listener fails, for example, when no file descriptor is left for another reader. Connected readers
-  // continue.
-  server.on("error", (error) => logger.warn({ err: error }, "The gamepad could not accept a reader."));
-  return {
-    set(state) {
-      present = state;
-      for (const socket of readers.keys()) sendChanges(socket);
-    },
-    isOpen: () => readers.size > 0,
-    close() {
-      for (const socket of readers.keys()) socket.destroy();
-      server.close();
-    },
-  };
+/** Returns an axis as the joystick interface reports it, from -32767 to 32767. */
+function scaleAxis(code: number, value: number): number {
+  if (code === absolute.hatX || code === absolute.hatY) return value * stickScale;
+  if (code === absolute.leftTrigger || code === absolute.rightTrigger)
+    return Math.round((value / triggerScale) * 2 * stickScale) - stickScale;
+  if (Math.abs(value) <= flat) return 0;
+  const scaled = ((Math.abs(value) - flat) * stickScale) / (stickScale - 2 * flat);
+  return Math.sign(value) * Math.min(stickScale, Math.trunc(scaled));
+}
+
+/**
+ * Returns a state as the file that programs' requests for the current state are answered from (`struct
+ * padState` of the shim).
+ */
+export function encodeState(state: GamepadState): Buffer {
+  const file = Buffer.alloc(4 * (axisCodes.length + 1));
+  for (const [place, code] of axisCodes.entries())
+    file.writeInt32LE(state.get(`${absoluteEvent} ${code}`) ?? 0, 4 * place);
+  const bits = keyCodes.reduce(
+    (sum, code, place) => sum | ((state.get(`${keyEvent} ${code}`) ?? 0) << place),
+    0,
+  );
+  file.writeUInt32LE(bits, 4 * axisCodes.length);
+  return file;
 }

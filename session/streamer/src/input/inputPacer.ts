@@ -15,6 +15,8 @@ export type GameInput = Exclude<StreamInput, { t: "ping" | "release" | "quality"
 
 export interface InputPacerOptions {
   apply: (input: GameInput) => void;
+  /** Returns the monotonic time before which an input must not be applied. */
+  earliestMs: (input: GameInput) => number;
   clock: Pick<Clock, "monotonicMs" | "setTimer">;
 }
 
@@ -25,7 +27,7 @@ export interface InputPacer {
   reset(): void;
 }
 
-export function createInputPacer({ apply, clock }: InputPacerOptions): InputPacer {
+export function createInputPacer({ apply, earliestMs, clock }: InputPacerOptions): InputPacer {
   const switches = new Map<string, { isDown: boolean; since: number }>();
   let queue: GameInput[] = [];
   let timer: Timer | undefined;
@@ -33,6 +35,7 @@ export function createInputPacer({ apply, clock }: InputPacerOptions): InputPace
   const waitMs = (input: GameInput): number =>
     Math.max(
       0,
+      earliestMs(input) - clock.monotonicMs(),
       ...listSwitches(input).map(([name, isDown]) => {
         const last = switches.get(name);
         if (last === undefined || last.isDown === isDown) return 0;
@@ -99,7 +102,7 @@ function listSwitches(input: GameInput): [name: string, isDown: boolean][] {
     case "btn":
       return [[`button ${input.b}`, input.d === 1]];
     case "pad":
-      return gamepadButtons.map((name, place) => [name, ((input.b >> place) & 1) === 1]);
+      return gamepadButtons.map((name, place) => [`${input.i ?? 0} ${name}`, ((input.b >> place) & 1) === 1]);
     default:
       return [];
   }

@@ -2,12 +2,13 @@ import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
 import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import type { DesktopInput } from "./desktopInput.ts";
-import { type Gamepad, readGamepad, restingGamepad } from "./gamepad.ts";
+import { readGamepad } from "./gamepad.ts";
+import type { Gamepads } from "./gamepads.ts";
 import { createInputPacer, type GameInput } from "./inputPacer.ts";
 
 export interface InputRouterOptions {
   desktop: DesktopInput;
-  gamepad: Pick<Gamepad, "set">;
+  gamepads: Pick<Gamepads, "connect" | "set" | "unplug" | "rest">;
   clock: Pick<Clock, "now" | "monotonicMs" | "setTimer">;
 }
 
@@ -38,7 +39,7 @@ export interface InputRouter {
   state(): { accepted: number; rejected: number; lastInputAt: number | null };
 }
 
-export function createInputRouter({ desktop, gamepad, clock }: InputRouterOptions): InputRouter {
+export function createInputRouter({ desktop, gamepads, clock }: InputRouterOptions): InputRouter {
   let accepted = 0;
   let rejected = 0;
   let lastInputAt: number | null = null;
@@ -50,7 +51,7 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
     expiry = undefined;
     pacer.reset();
     desktop.releaseAll();
-    gamepad.set(restingGamepad);
+    gamepads.rest();
   };
   const apply = (input: GameInput) => {
     switch (input.t) {
@@ -70,7 +71,10 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
         desktop.wheel(input.x, input.y);
         break;
       case "pad":
-        gamepad.set(readGamepad(input));
+        gamepads.set(input.i ?? 0, readGamepad(input));
+        break;
+      case "unplug":
+        gamepads.unplug(input.i);
         break;
       case "held":
         desktop.hold(input.k, input.b);
@@ -87,7 +91,11 @@ export function createInputRouter({ desktop, gamepad, clock }: InputRouterOption
       released();
     });
   };
-  const pacer = createInputPacer({ apply, clock });
+  const pacer = createInputPacer({
+    apply,
+    earliestMs: (input) => (input.t === "pad" ? gamepads.connect(input.i ?? 0) : 0),
+    clock,
+  });
   return {
     handle(message, control) {
       const input = parseInput(message);

@@ -85,6 +85,8 @@ export interface Viewers {
   current(): Viewer | undefined;
   totals(): ViewersTotals;
   notify(notice: StreamNotice): void;
+  /** Notifies the viewer unless it only watches. */
+  notifyPlayer(notice: StreamNotice): void;
   close(): void;
 }
 
@@ -219,6 +221,9 @@ export function createViewers(options: ViewersOptions): Viewers {
     current: () => current,
     totals: () => ({ ...totals }),
     notify: (notice) => current?.notify(notice),
+    notifyPlayer(notice) {
+      if (current?.holder.role === "play") current.notify(notice);
+    },
     close() {
       clearInterval(rateNotices);
       quality.close();

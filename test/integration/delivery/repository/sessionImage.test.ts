@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { gameOutputBytes, gameOutputFile, podPaths, socketNames } from "#contracts/nodeLayout.ts";
 import { limits } from "#contracts/limits.ts";
-import { stickScale, triggerScale } from "#contracts/stream.ts";
+import { maxGamepads, stickScale, triggerScale } from "#contracts/stream.ts";
 import { GameEndedBy, GameEndReason, gameReportFile } from "#contracts/termination.ts";
 import { readConfig } from "#streamer/config.ts";
 import { captureName, buildVideoPipeline } from "#streamer/media/pipelines.ts";
@@ -19,7 +19,6 @@ describe("the session image's programs in C", () => {
   const supervisor = readdirSync(join(repositoryRoot, folder, "supervisor"))
     .map((name) => text(`${folder}/supervisor/${name}`))
     .join("\n");
-  const gamepad = text(`${folder}/shim/gamepad.c`);
   const shim = readdirSync(join(repositoryRoot, folder, "shim"))
     .map((name) => text(`${folder}/shim/${name}`))
     .join("\n");
@@ -36,7 +35,7 @@ describe("the session image's programs in C", () => {
       ...matches(supervisor, /environmentOr\("(\w+)"/g),
       ...matches(shim, /getenv\("(JOYPOD_\w+)"/g),
     ];
-    expect(read).to.have.lengthOf.at.least(10);
+    expect(read).to.have.lengthOf.at.least(11);
     expect(documented).to.include.members(read);
   });
 
@@ -56,6 +55,7 @@ describe("the session image's programs in C", () => {
     expect(supervisor).to.include(`environmentOr("GAME_GRACE_SECONDS", "${stopGraceSeconds.default}")`);
     expect(supervisor).to.include(`CLOSE_MS = ${closeSeconds * 1000}`);
     expect(supervisor).to.include(`environmentOr("GAME_REPORT_DIR", "${podPaths.gameReport}")`);
+    expect(shim).to.include(`"${podPaths.run}/${socketNames.gamepads}"`);
     expect(supervisor).to.include(`#define FILE_NAME "${gameReportFile}"`);
     expect(supervisor).to.include(`#define FILE_NAME "${gameOutputFile}"`);
     expect(supervisor).to.include(`TAIL_BYTES = ${gameOutputBytes / 1024} * 1024`);
@@ -97,7 +97,8 @@ describe("the session image's programs in C", () => {
   });
 
   it("use the contract's ranges for the gamepad's axes", () => {
-    expect(gamepad).to.match(new RegExp(`STICK = ${stickScale},\\s*TRIGGER = ${triggerScale}\\b`));
+    expect(shim).to.match(new RegExp(`STICK = ${stickScale},\\s*TRIGGER = ${triggerScale}\\b`));
+    expect(shim).to.include(`MAX_PADS = ${maxGamepads}`);
   });
 
   it("provide the capture element of the streamer's pipeline with its properties", () => {

@@ -7,12 +7,15 @@ describe("createInputPacer", () => {
   let timer: { at: number; callback: () => void } | undefined;
   let applied: [at: number, input: string][];
   let pacer: InputPacer;
+  let readyAt: number;
 
   beforeEach(() => {
+    readyAt = 0;
     now = 1_000;
     timer = undefined;
     applied = [];
     pacer = createInputPacer({
+      earliestMs: (input) => (input.t === "pad" ? readyAt : 0),
       apply: (input) => applied.push([now - 1_000, short(input)]),
       clock: {
         monotonicMs: () => now,
@@ -79,6 +82,17 @@ describe("createInputPacer", () => {
       [50, "KeyW-"],
       [50, "rel"],
       [70, "KeyW+"],
+    ]);
+  });
+
+  it("keeps the first press of a gamepad until games have opened it", () => {
+    readyAt = now + 250;
+    pad(0, "south");
+    pad(0);
+    pass(400);
+    expect(applied).to.deep.equal([
+      [250, "pad 1 0"],
+      [300, "pad 0 0"],
     ]);
   });
 

@@ -2,13 +2,13 @@ import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
-import type { GamepadState } from "#streamer/input/gamepad.ts";
+import { restingGamepad, type GamepadState } from "#streamer/input/gamepad.ts";
 import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
 
 describe("createInputRouter", () => {
   let injected: number[][];
-  let pad: GamepadState;
+  let pads: Map<number, GamepadState>;
   let pongs: number[];
   let wishes: QualityRequest[];
   let locks: number[];
@@ -21,10 +21,10 @@ describe("createInputRouter", () => {
     injected = [];
     pongs = [];
     wishes = [];
-    pad = new Map();
     locks = [];
     released = 0;
     timer = undefined;
+    pads = new Map();
     now = 1_000;
     const xkb = {
       UseCoreKbd: 0x100,
@@ -55,9 +55,12 @@ describe("createInputRouter", () => {
         () => ({ width: 1_280, height: 720 }),
         createGamePointer({ clock: { monotonicMs: () => now }, isHidden: () => false }),
       ),
-      gamepad: {
-        set: (state) => {
-          pad = state;
+      gamepads: {
+        connect: () => 0,
+        set: (index, state) => void pads.set(index, state),
+        unplug: (index) => void pads.delete(index),
+        rest: () => {
+          for (const index of pads.keys()) pads.set(index, restingGamepad);
         },
       },
       clock: {
@@ -152,10 +155,21 @@ describe("createInputRouter", () => {
   it("releases keys and gamepad together", () => {
     handle({ t: "key", c: "KeyW", d: 1 });
     handle({ t: "pad", s: [1, 2, 3, 4], l: 0, r: 255, b: 1 });
-    expect(pad.get("1 304")).to.equal(1);
+    expect(pads.get(0)?.get("1 304")).to.equal(1);
     router.releaseAll();
     expect(injected.at(-1)).to.deep.equal([3, 25]);
-    expect(pad.size).to.equal(0);
+    expect(pads.get(0)?.size).to.equal(0);
+  });
+
+  it("keeps the states of several gamepads apart, and forgets one that is unplugged", () => {
+    handle({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 1 });
+    handle({ t: "pad", i: 3, s: [0, 0, 0, 0], l: 0, r: 0, b: 2 });
+    expect([...pads.keys()]).to.deep.equal([0, 3]);
+    expect([pads.get(0)?.get("1 304"), pads.get(3)?.get("1 304"), pads.get(3)?.get("1 305")]).to.deep.equal([
+      1, 0, 1,
+    ]);
+    handle({ t: "unplug", i: 3 });
+    expect([...pads.keys()]).to.deep.equal([0]);
   });
 
   it("resets the gamepad on a message at rest while keys stay held", () => {
@@ -163,7 +177,7 @@ describe("createInputRouter", () => {
     handle({ t: "pad", s: [1, -2, 3, -4], l: 9, r: 255, b: 2 ** 15 - 1 });
     now += 50;
     handle({ t: "pad", s: [0, 0, 0, 0], l: 0, r: 0, b: 0 });
-    expect([...pad.values()].filter((value) => value !== 0)).to.deep.equal([]);
+    expect([...(pads.get(0)?.values() ?? [])].filter((value) => value !== 0)).to.deep.equal([]);
     expect(injected).to.deep.equal([[2, 25]]);
   });
 

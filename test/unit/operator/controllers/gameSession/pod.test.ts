@@ -318,8 +318,7 @@ describe("buildPod", () => {
       HOME: "/session/save",
       AWAIT_DIRECTORY: "/session/save",
       LIBGL_ALWAYS_SOFTWARE: "1",
-      JOYPOD_GAMEPAD: "/run/session/pad0",
-      SDL_JOYSTICK_DEVICE: "/run/session/pad0",
+      JOYPOD_PADS: "/run/session/pads",
       LD_PRELOAD: "/usr/local/lib/joypod/shim.so",
     });
     expect(game.resources).to.deep.equal({
