@@ -11,9 +11,10 @@
 
 /*
  * A mark that the kernel keeps with the socket, so that a program recognizes an emulated socket that it
- * inherited or was sent. Unix sockets have no other use for their priority.
+ * inherited or was sent. Pacing means nothing for Unix sockets, and nobody asks for these rates. libpulse
+ * sets the priority of its sockets, so that would not do.
  */
-enum { PRIORITY_V4 = 5, PRIORITY_V6 = 6 };
+enum { MARK_V4 = 0x6a6f7904, MARK_V6 = 0x6a6f7906 };
 
 enum { MIN_BACKLOG = 128, BACKLOG_TRIES = 200, RETRY_NS = 1000000 };
 
@@ -33,9 +34,9 @@ bool isLoopbackKind(int family, int type, int protocol) {
 
 static bool adopt(int fd, int family, int type) {
   struct loopback state = {.family = (uint16_t)family, .type = (uint16_t)type};
-  int priority = family == AF_INET ? PRIORITY_V4 : PRIORITY_V6;
+  int mark = family == AF_INET ? MARK_V4 : MARK_V6;
   rememberDescriptor(fd, LOOPBACK, &state, sizeof state);
-  return originalSetOption(fd, SOL_SOCKET, SO_PRIORITY, &priority, sizeof priority) == 0;
+  return originalSetOption(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &mark, sizeof mark) == 0;
 }
 
 int openLoopback(int family, int type) {
@@ -54,9 +55,9 @@ static int optionOf(int fd, int option) {
 struct loopback *loopbackOf(int fd) {
   struct loopback *state = stateOf(fd, LOOPBACK);
   if (state) return state;
-  int before = errno, priority = optionOf(fd, SO_PRIORITY);
-  bool isMarked = (priority == PRIORITY_V4 || priority == PRIORITY_V6) && optionOf(fd, SO_DOMAIN) == AF_UNIX;
-  if (isMarked) adopt(fd, priority == PRIORITY_V4 ? AF_INET : AF_INET6, optionOf(fd, SO_TYPE));
+  int before = errno, mark = optionOf(fd, SO_MAX_PACING_RATE);
+  bool isMarked = (mark == MARK_V4 || mark == MARK_V6) && optionOf(fd, SO_DOMAIN) == AF_UNIX;
+  if (isMarked) adopt(fd, mark == MARK_V4 ? AF_INET : AF_INET6, optionOf(fd, SO_TYPE));
   errno = before;
   return isMarked ? stateOf(fd, LOOPBACK) : NULL;
 }

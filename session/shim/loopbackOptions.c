@@ -30,7 +30,7 @@ static int setGeneralOption(int fd, struct loopback *socket, int option, const v
   case SO_REUSEPORT: /* new kernels refuse it on Unix sockets */
     socket->canShareAddress |= readFlag(value, length);
     return 0;
-  case SO_PRIORITY: /* the mark */
+  case SO_MAX_PACING_RATE: /* the mark */
   case SO_NO_CHECK:
     return 0;
   case SO_PASSCRED:
@@ -98,8 +98,8 @@ static int getGeneralOption(int fd, const struct loopback *socket, int option, v
     return answerNumber(socket->type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP, value, length);
   case SO_REUSEPORT:
     return answerNumber(socket->canShareAddress, value, length);
-  case SO_PRIORITY:
-    return answerNumber(0, value, length);
+  case SO_MAX_PACING_RATE:
+    return answerNumber(-1, value, length);
   case SO_PEERCRED: /* an IP socket has no credentials */
     return fail(ENOPROTOOPT);
   default:

@@ -99,6 +99,10 @@ describe("the shim of a supervised game", function () {
     expect(await python("inherited")).to.equal("('AF_INET', '127.0.0.1', '127.0.0.1')");
   });
 
+  it("leaves a game's Unix sockets alone, such as the one to the sound server", async () => {
+    expect(await python("unix")).to.deep.equal(Array<boolean>(7).fill(true));
+  });
+
   it("watches files without reporting changes, and reports that a watch was removed", async () => {
     expect(await python("watch")).to.deep.equal({
       watches: [1, 1, 2],

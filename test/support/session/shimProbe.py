@@ -165,6 +165,20 @@ def watch():
     }
 
 
+def unix():
+    """Unix sockets with every priority that a program may set. libpulse sets 6."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind("\0shim probe")
+    server.listen(16)
+    reached = []
+    for priority in range(7):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, priority)
+            client.connect("\0shim probe")
+            reached.append(client.getpeername() == b"\0shim probe")
+    return reached
+
+
 def udev():
     """libudev's monitor with a packet filter, as SDL, Godot and Wine open it."""
     lib = ctypes.CDLL("libudev.so.1")
