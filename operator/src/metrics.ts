@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { GameEnd } from "#contracts/crd/gameSession.ts";
 import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { measuredLaunchSteps } from "#contracts/crd/launchStep.ts";
 import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
@@ -14,6 +15,10 @@ export interface OperatorMetrics {
   launchFailed(step: string, reason: string): void;
   /** Counts a session that ended for this reason. */
   sessionFinished(reason: string): void;
+  /** Counts a game that was ended by this: Itself, CloseRequest, Sigterm or Sigkill. */
+  gameEnded(endedBy: GameEnd["endedBy"]): void;
+  /** Counts a session in which this folder was full. */
+  folderFull(folder: NonNullable<GameEnd["fullFolders"]>[number]): void;
   /** Counts a session that requested a GPU but renders in software for this reason. */
   sessionUnaccelerated(reason: string): void;
   /** Whether silent game nodes are not declared lost because too many are silent. */
@@ -55,6 +60,20 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     labelNames: ["reason"],
     registers: [registry],
   });
+  const gamesEnded = new Counter({
+    name: "joypod_games_ended_total",
+    help: "Games that have ended, by what ended them. After Sigkill the last save may be incomplete.",
+    labelNames: ["by"],
+    registers: [registry],
+  });
+  for (const by of GameEnd.shape.endedBy.options) gamesEnded.inc({ by }, 0);
+  const foldersFull = new Counter({
+    name: "joypod_session_folders_full_total",
+    help: "Sessions in which a folder of the game was full, by folder: Home, Tmp or Shm.",
+    labelNames: ["folder"],
+    registers: [registry],
+  });
+  for (const folder of ["Home", "Tmp", "Shm"]) foldersFull.inc({ folder }, 0);
   const unaccelerated = new Counter({
     name: "joypod_sessions_unaccelerated_total",
     help: "Sessions that requested a GPU but render in software, by reason.",
@@ -79,6 +98,8 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     launchStepDone: (step, seconds) => steps.observe({ stage: step }, seconds),
     launchFailed: (step, reason) => failedLaunches.inc({ stage: step, reason }),
     sessionFinished: (reason) => finished.inc({ reason }),
+    gameEnded: (by) => gamesEnded.inc({ by }),
+    folderFull: (folder) => foldersFull.inc({ folder }),
     sessionUnaccelerated: (reason) => unaccelerated.inc({ reason }),
     nodeLossBraked: (isBraked) => braked.set(isBraked ? 1 : 0),
     networkPoliciesEnforced: (isEnforced) => {

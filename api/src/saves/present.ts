@@ -44,7 +44,7 @@ function stateOf({ ownerStatus }: PlayerSlot): SaveSlotState {
 }
 
 function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
-  const { id, storedAt, bytes, kind, unreadableAt } = version;
+  const { id, storedAt, bytes, kind, unreadableAt, isSuspect } = version;
   return {
     id,
     savedAt: storedAt.toISOString(),
@@ -52,6 +52,7 @@ function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
     kind,
     isCurrent: isCurrentVersion(slot, version),
     isReadable: unreadableAt === null,
+    ...(isSuspect && { mayBeIncomplete: true }),
   };
 }
 

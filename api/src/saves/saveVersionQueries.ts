@@ -28,12 +28,14 @@ export interface SaveVersion extends NamedSave {
   /** Null for the slot's current version, and for conflict copies. */
   supersededAt: Date | null;
   unreadableAt: Date | null;
+  /** Whether it may be incomplete, because the game was killed. */
+  isSuspect: boolean;
 }
 
 /** Postgres returns bigint as text. Sizes of saves fit exactly into JavaScript numbers. */
 const columns = `id, slot_id AS "slotId", kind, game_session AS "gameSession", object_key AS "objectKey", sha256, bytes::float8 AS bytes,
   unpacked_bytes::float8 AS "unpackedBytes", generation, sequence, attempt, stored_at AS "storedAt", superseded_at AS "supersededAt",
-  unreadable_at AS "unreadableAt"`;
+  unreadable_at AS "unreadableAt", is_suspect AS "isSuspect"`;
 
 /** Returns all versions of the slots, newest first. Players see only those that `keptVersions` returns. */
 export async function listSaveVersions(db: Queryable, slotIds: readonly string[]): Promise<SaveVersion[]> {
@@ -231,6 +233,36 @@ export async function insertRequestedVersion(
       save.requestedAt,
     ],
   });
+}
+
+/**
+ * Marks the session's save as suspect, and keeps the one before the session's end as a version. Idempotent.
+ * Returns false if that was done before, or if the save is not the session's last one.
+ */
+export async function updateSaveSuspect(
+  db: Queryable,
+  slotId: string,
+  gameSession: string,
+  objectKey: string,
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: "mark-save-suspect",
+    text: `
+      WITH suspect AS (
+        UPDATE save_versions SET is_suspect = true
+        WHERE slot_id = $1 AND game_session = $2 AND object_key = $3 AND kind IN ('played', 'conflict') AND NOT is_suspect
+        RETURNING slot_id, generation, before_end
+      ), earlier AS (
+        INSERT INTO save_versions (slot_id, kind, game_session, object_key, sha256, bytes, unpacked_bytes, generation, sequence, attempt, stored_at, superseded_at)
+        SELECT s.slot_id, 'autosave', $2, b."objectKey", b.sha256, b.bytes, b."unpackedBytes", s.generation, b.sequence, b.attempt, b."storedAt", now()
+        FROM suspect s, jsonb_to_record(s.before_end)
+          AS b("objectKey" text, sha256 text, bytes bigint, "unpackedBytes" bigint, sequence int, attempt int, "storedAt" timestamptz)
+        WHERE s.before_end IS NOT NULL AND b."objectKey" <> $3
+      )
+      SELECT FROM suspect`,
+    values: [slotId, gameSession, objectKey],
+  });
+  return rowCount !== 0;
 }
 
 /** A save with its slot: only versions of that slot reference it. */

@@ -155,6 +155,7 @@ export function isCurrentVersion(
   return (
     version.kind !== "conflict" &&
     version.kind !== "requested" &&
+    version.kind !== "autosave" &&
     version.objectKey === objectKey &&
     version.generation === generation
   );

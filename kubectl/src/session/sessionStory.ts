@@ -1,4 +1,9 @@
-import { type GameSession, type GameSessionStatus, gameSessions } from "#contracts/crd/gameSession.ts";
+import {
+  type GameEnd,
+  type GameSession,
+  type GameSessionStatus,
+  gameSessions,
+} from "#contracts/crd/gameSession.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, pods, type Event } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
@@ -95,7 +100,7 @@ function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: Ga
 }
 
 function endFacts(
-  { stoppingAt, stopReason, finishedAt, exit, save, usage }: GameSessionStatus,
+  { stoppingAt, stopReason, finishedAt, exit, gameEnd, save, usage }: GameSessionStatus,
   failure: string | undefined,
 ): Fact[] {
   return [
@@ -103,6 +108,8 @@ function endFacts(
     ["Finished", finishedAt],
     ["Failure", failure],
     ["Exit", exit && `code ${exit.code}${exit.signal === undefined ? "" : ` (${exit.signal})`}`],
+    ["Game ended by", gameEnd && describeGameEnd(gameEnd)],
+    ["Full folders", gameEnd?.fullFolders?.map((folder) => folderPaths[folder]).join(", ")],
     [
       "Save",
       save && `${bytesText(save.bytes)} stored ${save.persistedAt}, ${save.final ? "final" : "not final"}`,
@@ -113,6 +120,17 @@ function endFacts(
         `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of CPU time, peak memory ${bytesText(usage.peakMemoryBytes)}`,
     ],
   ];
+}
+
+const folderPaths = { Home: "HOME", Tmp: "/tmp", Shm: "/dev/shm" } as const;
+
+function describeGameEnd({ endedBy, hasOutlivedLauncher }: GameEnd): string {
+  const parts = [
+    { Itself: "itself", CloseRequest: "the close request", Sigterm: "SIGTERM", Sigkill: "SIGKILL" }[endedBy],
+    endedBy === "Sigkill" && "its last save may be incomplete",
+    hasOutlivedLauncher === true && "the launcher exited while the game was still running",
+  ];
+  return parts.filter(Boolean).join("; ");
 }
 
 const timingNote =

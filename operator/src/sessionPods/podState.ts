@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 import type { GameExit } from "#contracts/crd/gameSession.ts";
 import { labels } from "#contracts/crd/names.ts";
+import type { GameEnd } from "#contracts/crd/gameSession.ts";
 import {
   parseGameTermination,
   parseStreamerTermination,
@@ -135,6 +136,49 @@ export function gameExitOf(pod: Pod): GameExit | undefined {
   if (code === undefined || code < 0 || code > 255) return undefined;
   const signal = code > signalBase ? signalNames.get(code - signalBase) : undefined;
   return { code, ...(signal === undefined ? {} : { signal }) };
+}
+
+/**
+ * Returns whether the game's report is still to come: with the end of the streamer, which may still pack the
+ * save.
+ */
+export function isGameReportPending(pod: Pod): boolean {
+  return (
+    gameTerminated(pod) !== undefined && gameTerminationReport(pod) === undefined && isStreamerRunning(pod)
+  );
+}
+
+const sigkillExitCode = 128 + 9;
+
+const publicEnders = {
+  itself: "Itself",
+  "close-request": "CloseRequest",
+  sigterm: "Sigterm",
+  sigkill: "Sigkill",
+} as const;
+const publicFolders = { home: "Home", tmp: "Tmp", shm: "Shm" } as const;
+
+/** Returns how the game ended. Undefined before its end, and if nothing about it is known. */
+export function gameEndOf(pod: Pod): GameEnd | undefined {
+  const ended = gameTerminated(pod);
+  const report = gameTerminationReport(pod);
+  const endedBy = enderOf(report, ended?.exitCode);
+  if (ended === undefined || endedBy === undefined) return undefined;
+  return {
+    endedBy,
+    ...(report?.hasOutlivedLauncher === true && { hasOutlivedLauncher: true }),
+    ...(report?.fullFolders !== undefined &&
+      report.fullFolders.length > 0 && {
+        fullFolders: [...new Set(report.fullFolders)].map((folder) => publicFolders[folder]),
+      }),
+  };
+}
+
+/** A supervisor that is killed, for example after the pod's grace period, leaves a report of a running game. */
+function enderOf(report: GameTermination | undefined, exitCode = 0): GameEnd["endedBy"] | undefined {
+  if (report?.state === "running" || report?.reason === "out-of-memory") return "Sigkill";
+  if (report?.endedBy !== undefined) return publicEnders[report.endedBy];
+  return exitCode === sigkillExitCode ? "Sigkill" : undefined;
 }
 
 /**

@@ -1,13 +1,15 @@
 import { useEffect, useRef } from "react";
-import { useTranslation } from "react-i18next";
+import { useMutation } from "@tanstack/react-query";
+import { Trans, useTranslation } from "react-i18next";
 import type { GameSessionStatusResponse, LaunchRequest, StopResponse } from "#contracts/http/gameSessions.ts";
 import { describeError } from "../client/apiError.ts";
+import { restoreSave } from "../client/saves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
-import { formatDuration } from "../components/format.ts";
+import { formatDuration, formatMoment } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
 import { LaunchConflict } from "../launch/LaunchProblems.tsx";
 import type { SlotChoice } from "../launch/playPath.ts";
-import { useLaunch } from "../launch/useLaunch.ts";
+import { refreshSlots, useLaunch } from "../launch/useLaunch.ts";
 import { describeEnd, describeGameError } from "./endMessage.ts";
 import { ExitLinks } from "./PlayFrame.tsx";
 
@@ -48,6 +50,10 @@ export function SessionEnded({
           <code data-testid="game-error">{details}</code>
         </p>
       )}
+      <FullFolders folders={session.fullFolders ?? []} />
+      {session.earlierSave !== undefined && gameSlug !== undefined && (
+        <EarlierSave slug={gameSlug} save={session.earlierSave} />
+      )}
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
       <div className="actions">
         {gameSlug !== undefined && (
@@ -59,6 +65,54 @@ export function SessionEnded({
         <ExitLinks gameSlug={gameSlug} />
       </div>
     </section>
+  );
+}
+
+/** Says which space the game ran out of. */
+function FullFolders({ folders }: { folders: NonNullable<GameSessionStatusResponse["fullFolders"]> }) {
+  const { t } = useTranslation("play");
+  if (folders.length === 0) return null;
+  const isTemporaryFull = folders.some((folder) => folder !== "home");
+  return (
+    <p className="message" data-testid="full-folders">
+      {[folders.includes("home") && t("ended.full.home"), isTemporaryFull && t("ended.full.temporary")]
+        .filter(Boolean)
+        .join(" ")}
+    </p>
+  );
+}
+
+/** Offers the save from before a last one that may be incomplete. */
+function EarlierSave({
+  slug,
+  save: { saveSlotId, versionId, savedAt },
+}: {
+  slug: string;
+  save: NonNullable<GameSessionStatusResponse["earlierSave"]>;
+}) {
+  const { t } = useTranslation("play");
+  const time = formatMoment(savedAt);
+  const restore = useMutation({
+    mutationFn: () => restoreSave({ slug, slotId: saveSlotId }, versionId),
+    onSettled: (_result, _error, _input, _before, { client }) => refreshSlots(client, slug),
+  });
+  if (restore.isSuccess) return <p role="status">{t("ended.earlier.done", { time })}</p>;
+  return (
+    <>
+      <p>
+        <Trans t={t} i18nKey="ended.earlier.text" values={{ time }} components={{ strong: <strong /> }} />
+      </p>
+      {restore.error !== null && (
+        <p className="message message-problem" role="alert">
+          {describeError(restore.error)}
+        </p>
+      )}
+      <div className="actions">
+        <ActionButton className="button" isBusy={restore.isPending} onClick={() => restore.mutate()}>
+          {restore.isPending ? t("ended.earlier.restoring") : t("ended.earlier.use", { time })}
+        </ActionButton>
+      </div>
+    </>
   );
 }
 

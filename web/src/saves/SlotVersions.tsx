@@ -37,6 +37,9 @@ export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) 
                 {formatSize(version.bytes)}
               </span>
               {!version.isReadable && <span className="version-problem">{t("versions.damaged")}</span>}
+              {version.isReadable && version.mayBeIncomplete === true && (
+                <span className="version-problem">{t("versions.incomplete")}</span>
+              )}
             </div>
             <VersionActions slug={slug} slot={slot} version={version} onRestore={onRestore} />
           </li>

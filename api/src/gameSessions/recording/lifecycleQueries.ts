@@ -243,6 +243,10 @@ export interface GameSessionEnd {
   durationSeconds: number;
   cpuSeconds: number;
   peakMemoryMb: number;
+  /** Whether the last save may be incomplete, because the game was killed. */
+  isSaveSuspect?: boolean;
+  /** Folders of the game that were full at some time, by their names in the GameSession kind. */
+  fullFolders?: readonly string[];
   /** Whether no further save can arrive, so the session releases its slot. */
   isSlotReleased: boolean;
 }
@@ -265,7 +269,8 @@ export async function updateGameSessionEnded(
         failure_message = $5, duration_seconds = $6, cpu_seconds = $7, peak_memory_mb = $8,
         ready_at = COALESCE(ready_at, ${withinSession("$9")}),
         stopping_at = COALESCE(stopping_at, now()), ended_at = COALESCE(ended_at, ${withinSession("$10")}, now()), recorded_at = now(), node = COALESCE($11, node),
-        slot_released_at = CASE WHEN $12 THEN COALESCE(slot_released_at, now()) ELSE slot_released_at END
+        slot_released_at = CASE WHEN $12 THEN COALESCE(slot_released_at, now()) ELSE slot_released_at END,
+        is_save_suspect = $13, full_folders = $14
       WHERE id = $1 AND recorded_at IS NULL`,
     values: [
       id,
@@ -280,6 +285,8 @@ export async function updateGameSessionEnded(
       times.endedAt ?? null,
       node ?? null,
       end.isSlotReleased,
+      end.isSaveSuspect ?? false,
+      end.fullFolders ?? [],
     ],
   });
   return rowCount === 1;

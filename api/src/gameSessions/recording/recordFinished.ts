@@ -3,6 +3,7 @@ import { limits, mebibyte } from "#contracts/limits.ts";
 import { stopReasons, failureReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { publicStatusOf, conditionStatus } from "#contracts/crd/sessionState.ts";
 import { memoryLimitOf, type StopReason } from "#contracts/crd/gameSessionSpec.ts";
+import { isSaveSuspect } from "./saveNotice.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "./slotQueries.ts";
 import {
   raiseGameMemory,
@@ -61,6 +62,8 @@ function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSes
     durationSeconds: usage?.durationSeconds ?? 0,
     cpuSeconds: usage?.cpuSeconds ?? 0,
     peakMemoryMb: (usage?.peakMemoryBytes ?? 0) / mebibyte,
+    isSaveSuspect: isSaveSuspect(gameSession),
+    fullFolders: gameSession.status?.gameEnd?.fullFolders ?? [],
   };
 }
 

@@ -4,7 +4,7 @@ import type { Stored } from "#kube/api/object.ts";
 import { hasFinalizer } from "#kube/controllers/finalizers.ts";
 import { isFinished, hasEnded, publicStatusOf, isOngoing } from "#contracts/crd/sessionState.ts";
 import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
-import { saveNoticeOf } from "./saveNotice.ts";
+import { isSaveSuspect, saveNoticeOf } from "./saveNotice.ts";
 import { releaseSlot } from "./slotQueries.ts";
 import {
   findRecordedGameSession,
@@ -15,7 +15,13 @@ import {
   type RecordedGameSession,
 } from "./lifecycleQueries.ts";
 import { isSaveUnreported, stopReasonOf, recordFinished } from "./recordFinished.ts";
-import { recordRequestedSave, recordUnreadableSave, credibleSave, recordSave } from "./recordSaves.ts";
+import {
+  credibleSave,
+  recordRequestedSave,
+  recordSave,
+  recordSuspectSave,
+  recordUnreadableSave,
+} from "./recordSaves.ts";
 import { recordVanished } from "./recordFailures.ts";
 import type { Deps } from "../../deps.ts";
 
@@ -40,6 +46,8 @@ export async function recordGameSession(deps: RecorderDeps, id: string): Promise
   if (save !== undefined) {
     await recordSave(deps, row, save);
     await recordRequestedSave(deps, row, save);
+    if (isFinished(gameSession) && save.final && isSaveSuspect(gameSession))
+      await recordSuspectSave(deps, row, save);
   }
   if (row.recordedAt === null) await recordUnreadableSave(deps, row.id, gameSession);
   if (isFinished(gameSession)) return recordResult(deps, row, gameSession);

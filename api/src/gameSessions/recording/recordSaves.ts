@@ -11,6 +11,7 @@ import {
   hasRequestedVersion,
   insertRequestedVersion,
   updateObjectReadable,
+  updateSaveSuspect,
 } from "../../saves/saveVersionQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { unavailable } from "../../errors.ts";
@@ -105,6 +106,19 @@ export async function recordRequestedSave(
       { gameSession: id, slot: slotId, sequence: save.sequence },
       "The recorder kept a requested save.",
     );
+}
+
+/** Marks the last save of a killed game, and keeps the save from before its end. */
+export async function recordSuspectSave(
+  { postgres, logger }: { postgres: Postgres; logger: Logger },
+  { id, slotId }: { id: string; slotId: string | null },
+  { objectKey, sequence }: StoredSave,
+): Promise<void> {
+  if (slotId === null || !(await updateSaveSuspect(postgres.pool, slotId, id, objectKey))) return;
+  logger.warn(
+    { gameSession: id, slot: slotId, sequence },
+    "The last save of a session may be incomplete, because its game was killed.",
+  );
 }
 
 /** Records that the save to restore is missing or damaged, so the player is offered the previous version. */

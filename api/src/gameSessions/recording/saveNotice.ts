@@ -36,8 +36,27 @@ const notices: Readonly<Record<string, Notice>> = {
   },
 };
 
-/** Returns the message about the session's save; undefined if it is stored. */
-export function saveNoticeOf({ status }: GameSession, isPlayed: boolean): string | undefined {
+/** For a save that is stored. */
+const killedNotice = "The game had to be ended by force. Its last save may be incomplete.";
+const fullNotice = "The save folder was full during the session, so the game may not have saved everything.";
+
+/** Returns the message about the session's save; undefined if it is stored as the game left it. */
+export function saveNoticeOf(gameSession: GameSession, isPlayed: boolean): string | undefined {
+  const notice = conditionNoticeOf(gameSession, isPlayed);
+  if (notice !== undefined || isPlayed) return notice;
+  if (isSaveSuspect(gameSession)) return killedNotice;
+  return gameSession.status?.gameEnd?.fullFolders?.includes("Home") === true ? fullNotice : undefined;
+}
+
+/**
+ * Returns whether the session's last save may be incomplete: its game was killed, and had changed its saves
+ * in the session.
+ */
+export function isSaveSuspect({ status }: GameSession): boolean {
+  return status?.gameEnd?.endedBy === "Sigkill" && status.save !== undefined;
+}
+
+function conditionNoticeOf({ status }: GameSession, isPlayed: boolean): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === "SavePersisted");
   // After the game ended, this reason does not concern the player.
   if (

@@ -21,7 +21,8 @@ export type SlotMove = "moved" | "known" | "not_owner";
  * Points the slot to a newer save of the session that owns it, and updates that session's version; its first
  * save supersedes the previous version, with the next generation. The agent's generation is only a name,
  * because a restore may have moved the slot since. The play time comes from the node, whose clock may be
- * ahead, and is capped at now.
+ * ahead, and is capped at now. The save that was recorded before the session's end began is remembered,
+ * because what a game writes at its end may be incomplete.
  */
 export async function updateSlotSave(
   db: Queryable,
@@ -33,7 +34,7 @@ export async function updateSlotSave(
     name: "move-slot",
     text: `
       WITH owner AS (
-        SELECT id FROM game_sessions WHERE id = $2 AND slot_id = $1 AND slot_released_at IS NULL FOR SHARE
+        SELECT id, stopping_at FROM game_sessions WHERE id = $2 AND slot_id = $1 AND slot_released_at IS NULL FOR SHARE
       ), slot AS (
         SELECT s.id, CASE WHEN s.saved_by_session = $2 THEN s.generation ELSE s.generation + 1 END AS next_generation
         FROM owner CROSS JOIN save_slots s
@@ -45,7 +46,10 @@ export async function updateSlotSave(
         ON CONFLICT (slot_id, game_session, kind) WHERE kind IN ('played', 'conflict') DO UPDATE SET
           object_key = EXCLUDED.object_key, sha256 = EXCLUDED.sha256, bytes = EXCLUDED.bytes, sequence = EXCLUDED.sequence,
           attempt = EXCLUDED.attempt, unpacked_bytes = EXCLUDED.unpacked_bytes, generation = EXCLUDED.generation,
-          stored_at = now(), superseded_at = NULL, unreadable_at = NULL
+          stored_at = now(), superseded_at = NULL, unreadable_at = NULL, before_end = COALESCE(v.before_end, (
+            SELECT jsonb_build_object('objectKey', v.object_key, 'sha256', v.sha256, 'bytes', v.bytes, 'unpackedBytes', v.unpacked_bytes,
+              'sequence', v.sequence, 'attempt', v.attempt, 'storedAt', v.stored_at)
+            FROM owner WHERE v.stored_at < owner.stopping_at OR owner.stopping_at IS NULL AND $10))
         WHERE (v.sequence, v.attempt) < (EXCLUDED.sequence, EXCLUDED.attempt)
         RETURNING v.id, v.generation
       ), former AS (
@@ -68,6 +72,7 @@ export async function updateSlotSave(
       attemptOf(save.objectKey),
       save.unpackedBytes ?? null,
       save.persistedAt,
+      save.final,
     ],
   });
   if (rows[0]?.isOwner !== true) return "not_owner";

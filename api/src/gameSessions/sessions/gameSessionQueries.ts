@@ -17,6 +17,10 @@ export interface GameSessionRow {
   cpuSeconds: number | null;
   peakMemoryMb: number | null;
   saveNotice: string | null;
+  /** Names of the GameSession kind. */
+  fullFolders: string[];
+  /** The save before a last save that may be incomplete, as long as that one is current. */
+  earlierSave: { saveSlotId: string; versionId: string; savedAt: string } | null;
   /** A FailureReason of the GameSession kind, or one set by the recorder. */
   failureReason: string | null;
   /** From the session's spec. */
@@ -27,6 +31,12 @@ const columns = `
   s.id, s.status, g.slug AS "gameSlug", g.title AS "gameTitle", s.started_at AS "startedAt", s.ready_at AS "readyAt",
   s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.duration_seconds AS "durationSeconds",
   s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason",
+  s.full_folders AS "fullFolders", CASE WHEN s.is_save_suspect THEN (
+    SELECT json_build_object('saveSlotId', e.slot_id, 'versionId', e.id, 'savedAt', e.stored_at)
+    FROM save_slots slot JOIN save_versions c ON c.slot_id = slot.id AND c.object_key = slot.object_key AND c.generation = slot.generation AND c.is_suspect
+      JOIN save_versions e ON e.slot_id = slot.id AND e.object_key <> c.object_key AND e.kind <> 'conflict' AND e.stored_at < c.stored_at
+    WHERE slot.id = s.slot_id AND c.game_session = s.id AND e.unreadable_at IS NULL AND NOT e.is_suspect
+    ORDER BY e.stored_at DESC LIMIT 1) END AS "earlierSave",
   s.spec -> 'stream' AS stream`;
 
 const readableSession = `FROM game_sessions s JOIN games g ON g.id = s.game_id

@@ -9,6 +9,7 @@ import type {
   StopResponse,
   GameSessionEndReason,
 } from "#contracts/http/gameSessions.ts";
+import { GameFolder } from "#contracts/termination.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { launchStepOf } from "#contracts/crd/launchStep.ts";
 import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
@@ -91,6 +92,15 @@ const gameFailureTexts: ReadonlyMap<string, PublicStopText["messages"]> = new Ma
     },
   ],
   [
+    failureReasons.launcherExited,
+    {
+      starting:
+        "The launcher of the game closed before the game did. This is an error of the game, and will probably happen again. Your saves are unchanged.",
+      running:
+        "The launcher of the game closed while the game was running, which ends the session. This is an error of the game, and may happen again. Your progress up to its last save is kept.",
+    },
+  ],
+  [
     failureReasons.outOfMemory,
     {
       starting:
@@ -130,6 +140,7 @@ export function presentGameSession(
   const status = currentStatus(row, gameSession);
   const serverUrl = `${baseUrl}${streamPath}`;
   const isGoingOn = isOngoing(status);
+  const saveNotice = findSaveNotice(row, gameSession, isGoingOn);
   const stopReason =
     row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null;
   return {
@@ -143,14 +154,18 @@ export function presentGameSession(
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
     ...(isGoingOn
       ? {}
-      : publicEndOf(
-          stopReason,
-          wasReady(row, gameSession),
-          row.failureReason ?? gameSession?.status?.failure?.reason,
-          gameSession?.status?.exit,
+      : withoutPromise(
+          publicEndOf(
+            stopReason,
+            wasReady(row, gameSession),
+            row.failureReason ?? gameSession?.status?.failure?.reason,
+            gameSession?.status?.exit,
+          ),
+          saveNotice,
         )),
     ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
-    ...presentSaveNotice(row, gameSession, isGoingOn),
+    ...(saveNotice === undefined ? {} : { saveNotice }),
+    ...(hasEnded(status) ? presentLosses(row) : {}),
   };
 }
 
@@ -171,17 +186,37 @@ export function presentLaunchProgress(
   return { stage, ...(progressPercent === undefined ? {} : { progressPercent }) };
 }
 
+/** Returns what may be missing from the last save of an ended session, and the save from before it. */
+function presentLosses({
+  earlierSave,
+  fullFolders,
+}: GameSessionRow): Pick<GameSessionStatusResponse, "earlierSave" | "fullFolders"> {
+  return {
+    ...(earlierSave !== null && {
+      earlierSave: { ...earlierSave, savedAt: new Date(earlierSave.savedAt).toISOString() },
+    }),
+    ...(fullFolders.length > 0 && {
+      fullFolders: fullFolders.flatMap((name) => GameFolder.safeParse(name.toLowerCase()).data ?? []),
+    }),
+  };
+}
+
 /**
  * Returns the save notice from the object while it exists: a save may still be in transit when the row is
  * written.
  */
-function presentSaveNotice(
+function findSaveNotice(
   row: GameSessionRow,
   gameSession: GameSession | undefined,
   isGoingOn: boolean,
-): Pick<GameSessionStatusResponse, "saveNotice"> {
-  const notice = gameSession === undefined ? row.saveNotice : saveNoticeOf(gameSession, isGoingOn);
-  return notice === undefined || notice === null ? {} : { saveNotice: notice };
+): string | undefined {
+  return gameSession === undefined ? (row.saveNotice ?? undefined) : saveNoticeOf(gameSession, isGoingOn);
+}
+
+/** Returns the end without the sentence that a notice about the last save contradicts. */
+function withoutPromise(end: PublicEnd | undefined, saveNotice: string | undefined): PublicEnd | undefined {
+  if (end?.message === undefined || saveNotice === undefined) return end;
+  return { ...end, message: end.message.replace(" Your progress is saved.", "") };
 }
 
 /** Returns the user's sessions that have not ended. */

@@ -54,6 +54,8 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
     cpuSeconds: null,
     peakMemoryMb: null,
     saveNotice: null,
+    fullFolders: [],
+    earlierSave: null,
     failureReason: status?.failure?.reason ?? null,
     stream: spec.stream,
   };

@@ -26,6 +26,8 @@ export interface Deadlines {
    * does not block the player.
    */
   saveGiveUp?: number;
+  /** The stop no longer waits for the game's report. */
+  reportGiveUp?: number;
   /** The status records the stop. Until then only the spec shows it. */
   stoppingNote?: number;
   /** The finished object is deleted. */
@@ -37,6 +39,9 @@ export interface Deadlines {
  * because an admin who investigates it would otherwise see a running game.
  */
 const stoppingNoteSeconds = 5;
+
+/** The kubelet reports the end of a streamer within a second or two. */
+const reportSeconds = 10;
 
 /**
  * Returns the deadlines that apply to the session in its current state. Every state has one, except a
@@ -53,6 +58,7 @@ export function deadlinesOf(world: SessionWorld): Deadlines {
 function stopDeadlines(world: SessionWorld): Deadlines {
   return {
     saveGiveUp: after(world, "stopping", world.timing.saveGiveUpMs / 1000),
+    reportGiveUp: after(world, "stopping", reportSeconds),
     ...(world.session.status?.stoppingAt === undefined
       ? { stoppingNote: after(world, "stopping", stoppingNoteSeconds) }
       : {}),

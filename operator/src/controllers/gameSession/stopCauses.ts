@@ -156,6 +156,7 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
   }
   const fault = streamerFault(pod) ?? (report?.reason === "no-display" ? "no-display" : undefined);
   if (fault !== undefined) return failed(failureReasons.streamerFailed, `The streamer failed: ${fault}.`);
+  if (report?.hasOutlivedLauncher === true) return launcherExited();
   if (exitCode !== 0) {
     const signal = exit?.signal === undefined ? "" : ` (${exit.signal})`;
     return failed(failureReasons.gameCrashed, `The game exited with code ${exitCode}${signal}.`);
@@ -168,6 +169,14 @@ function gameEndCause({ session }: SessionWorld, pod: Stored<Pod>): StopCause {
       message: "The game ended before its stream was ready.",
     },
   };
+}
+
+/** Returns the cause for a launcher that did not wait for its game. */
+export function launcherExited(): StopCause {
+  return failed(
+    failureReasons.launcherExited,
+    "The launcher exited while the game was still running, which ends the session. The launcher must start the game with exec, or wait for it.",
+  );
 }
 
 /**

@@ -83,6 +83,24 @@ export const SessionUsage = z.strictObject({
 });
 export type SessionUsage = z.infer<typeof SessionUsage>;
 
+export const GameEnd = z
+  .strictObject({
+    endedBy: z
+      .enum(["Itself", "CloseRequest", "Sigterm", "Sigkill"])
+      .describe(
+        "What ended the game's last process. After Sigkill, also at the memory limit, its last save may be incomplete.",
+      ),
+    hasOutlivedLauncher: z
+      .boolean()
+      .optional()
+      .describe("Whether the launcher exited while the game was still running."),
+    fullFolders: listSet(z.array(z.enum(["Home", "Tmp", "Shm"])).max(3))
+      .optional()
+      .describe("Folders that had no room left at some time: HOME, /tmp and /dev/shm."),
+  })
+  .describe("How the game ended, as reported by its supervisor. Absent without a report.");
+export type GameEnd = z.infer<typeof GameEnd>;
+
 export const SessionStream = z
   .strictObject({
     renderer: z
@@ -156,6 +174,7 @@ export const GameSessionStatus = z
     stoppingAt: timestamp.optional().describe("Time at which the session began to stop."),
     finishedAt: timestamp.optional().describe("Time at which the session finished."),
     stopReason: StopReason.optional().describe("Reason why the session ended or is ending."),
+    gameEnd: GameEnd.optional(),
     usage: SessionUsage.optional().describe("Resource usage of the session, set when it has ended."),
     exit: GameExit.optional(),
     save: StoredSave.optional().describe("Latest stored save of the session."),

@@ -274,6 +274,8 @@ export const failureReasons = {
   streamerFailed: "StreamerFailed",
   /** The game exited with an error. */
   gameCrashed: "GameCrashed",
+  /** The launcher exited normally while the game that it had started was still running. */
+  launcherExited: "LauncherExited",
   /** The game exited normally before its stream was ready. */
   gameEndedEarly: "GameEndedEarly",
   /**
@@ -311,6 +313,10 @@ export const gameSessionEventReasons = {
   ready: "Ready",
   /** By the operator: the session has ended. */
   finished: "Finished",
+  /** By the operator: the game was killed at its end, so its last save may be incomplete. */
+  gameKilled: "GameKilled",
+  /** By the operator: a folder that the game writes to was full at some time. */
+  folderFull: "FolderFull",
   /** By the node agent: the game's files and the save are ready. */
   prepared: "Prepared",
 } as const;

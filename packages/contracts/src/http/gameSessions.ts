@@ -3,6 +3,7 @@ import { launchSteps } from "../crd/launchStep.ts";
 import { publicStatuses } from "../crd/sessionState.ts";
 import { limits } from "../limits.ts";
 import { StreamQuality, LaunchQuality } from "../streamQuality.ts";
+import { GameFolder } from "../termination.ts";
 import { ViewerRole } from "../viewerRole.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
@@ -125,7 +126,18 @@ export const GameSessionStatusResponse = z
       }),
     saveNotice: z.string().optional().meta({
       description:
-        "A message for the player, if the newest progress cannot be saved, or a requested save has nothing to store.",
+        "A message for the player, if the newest progress cannot be saved or may be incomplete, or a requested save has nothing to store.",
+    }),
+    earlierSave: z
+      .object({ saveSlotId: z.string(), versionId: z.string(), savedAt: isoMoment })
+      .optional()
+      .meta({
+        description:
+          "After an end by force, when the last save may be incomplete: the save from before, which `POST /api/games/{slug}/saves/{slotId}/restore` makes current.",
+      }),
+    fullFolders: z.array(GameFolder).optional().meta({
+      description:
+        "After the end: folders of the game that had no room left at some time. `home` is the save folder.",
     }),
   })
   .meta({ id: "GameSession", description: "A session." });

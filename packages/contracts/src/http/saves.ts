@@ -3,12 +3,19 @@ import { limits } from "../limits.ts";
 import { isoMoment, line, opaqueId, slug } from "./text.ts";
 
 /** Why a version of a save is kept, by its name in the database. See decision 17 for the meanings. */
-export const saveVersionKinds = ["played", "conflict", "requested", "restored", "imported"] as const;
+export const saveVersionKinds = [
+  "played",
+  "conflict",
+  "requested",
+  "restored",
+  "imported",
+  "autosave",
+] as const;
 export const SaveVersionKind = z.enum(saveVersionKinds).meta({
   id: "SaveVersionKind",
   description:
     "`played` is the last save of a session, `conflict` one that arrived after the slot had been played elsewhere, `requested` was requested during play," +
-    " `restored` is an earlier version that was restored, `imported` was uploaded or copied.",
+    " `restored` is an earlier version that was restored, `imported` was uploaded or copied, `autosave` was stored before a session whose game had to be ended by force.",
 });
 export type SaveVersionKind = z.infer<typeof SaveVersionKind>;
 
@@ -33,6 +40,9 @@ export const SaveVersion = z
     isCurrent: z.boolean().meta({ description: "Whether it is the slot's current save." }),
     isReadable: z.boolean().meta({
       description: "False if the save is missing or damaged. It cannot be restored or downloaded then.",
+    }),
+    mayBeIncomplete: z.boolean().optional().meta({
+      description: "True if the game had to be ended by force, so it may not have finished this save.",
     }),
   })
   .meta({ id: "SaveVersion", description: "A stored save." });

@@ -48,6 +48,7 @@ const othersOfSession = {
   finishedAt: at,
   stopReason: "UserRequested",
   usage: { durationSeconds: 1, cpuSeconds: 1, peakMemoryBytes: 1 },
+  gameEnd: { endedBy: "Itself" },
   exit: { code: 139, signal: "SIGSEGV" },
   failure: { reason: "NodeLost", message: "lost" },
 } satisfies Required<Omit<GameSessionStatus, "conditions" | "save">>;

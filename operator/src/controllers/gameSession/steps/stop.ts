@@ -16,15 +16,17 @@ import { isOwnedBy, type Stored } from "#kube/api/object.ts";
 import { parseQuantity } from "#kube/api/quantity.ts";
 import { hasFinalizer, isDeleting, removeFinalizer } from "#kube/controllers/finalizers.ts";
 import {
+  gameEndOf,
   gameExitOf,
   gameTerminated,
   gameTerminationReport,
   hasGameRun,
   isGameOver,
+  isGameReportPending,
 } from "../../../sessionPods/podState.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
-import type { StopCause } from "../stopCauses.ts";
+import { launcherExited, type StopCause } from "../stopCauses.ts";
 import { currentPod, isSavePersisted, mayHavePlayed } from "../world.ts";
 import type { StepOutcome } from "#kube/controllers/reconciler.ts";
 import type { Step, StepContext } from "./step.ts";
@@ -120,9 +122,17 @@ export const awaitGameEnd: Step = ({ world }) => {
   return !pod || isGameOver(pod) || hasGivenUp(world) ? "done" : "wait";
 };
 
-/** Waits for the node agent to store the last save. A game that never ran has no save. */
+/**
+ * Waits for the node agent to store the last save, and for the game's report, which may arrive later. A game
+ * that never ran has no save.
+ */
 export const awaitSave: Step = ({ world, draft }) => {
-  if (!mayHavePlayed(world) || isSavePersisted(world.session)) return "done";
+  if (!mayHavePlayed(world)) return "done";
+  if (isSavePersisted(world.session)) {
+    const pod = currentPod(world);
+    const isPending = pod !== undefined && isGameReportPending(pod);
+    return isPending && !isPast(deadlinesOf(world).reportGiveUp, world) ? "wait" : "done";
+  }
   if (!hasGivenUp(world)) return "wait";
   // The failure stays in the status even if the save is stored later, because its message remains true.
   const message =
@@ -144,6 +154,7 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   delete status.podIp; // Another session's pod may get this address.
   if (cause?.failure) status.failure ??= cause.failure;
   if (usage) status.usage = usage;
+  noteGameEnd(draft, pod);
   noteExit(status, pod);
   const reason = status.failure?.reason ?? status.stopReason;
   const message = status.failure?.message ?? "The session ended normally.";
@@ -164,6 +175,35 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
 function noteExit(status: StepContext["draft"]["status"], pod: Pod | undefined): void {
   const exit = pod && gameExitOf(pod);
   if (exit && status.failure) status.exit = exit;
+}
+
+const folderPaths = { Home: "HOME", Tmp: "/tmp", Shm: "/dev/shm" } as const;
+
+/** Writes how the game ended, and what its partner and the admin should know about it. */
+function noteGameEnd(draft: StepContext["draft"], pod: Stored<Pod> | undefined): void {
+  const { status } = draft;
+  const end = pod && gameEndOf(pod);
+  if (end === undefined) return;
+  status.gameEnd = end;
+  draft.count((metrics) => metrics.gameEnded(end.endedBy));
+  // The report may arrive after the stop was recorded.
+  if (end.hasOutlivedLauncher === true) status.failure ??= launcherExited().failure;
+  if (end.endedBy === "Sigkill")
+    draft.event(
+      "Warning",
+      gameSessionEventReasons.gameKilled,
+      "Stop",
+      "The game was killed, because it did not end in time or exceeded its memory. Its last save may be incomplete.",
+    );
+  for (const folder of end.fullFolders ?? []) {
+    draft.count((metrics) => metrics.folderFull(folder));
+    draft.event(
+      "Warning",
+      gameSessionEventReasons.folderFull,
+      "Stop",
+      `${folderPaths[folder]} of the game was full during the session.`,
+    );
+  }
 }
 
 function countEnd(

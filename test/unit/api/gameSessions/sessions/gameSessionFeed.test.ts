@@ -33,6 +33,8 @@ describe("GameSessionFeed", () => {
       cpuSeconds: null,
       peakMemoryMb: null,
       saveNotice: null,
+      fullFolders: [],
+      earlierSave: null,
       failureReason: null,
       stream: aGameSession().spec.stream,
     };

@@ -145,9 +145,11 @@ describe("presentStop", () => {
       cpuSeconds: null,
       peakMemoryMb: 300,
       saveNotice: null,
+      fullFolders: [],
+      earlierSave: null,
       failureReason: null,
       stream: aGameSession().spec.stream,
-    } as const;
+    } satisfies Parameters<typeof presentStop>[0];
     expect(presentStop(row)).to.deep.equal({
       status: "stopped",
       duration: 1.23,

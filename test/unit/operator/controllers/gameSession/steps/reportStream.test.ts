@@ -35,6 +35,8 @@ function report(profile: "Gpu" | "Software", playable: PlayableStream | undefine
   const metrics = {
     sessionReady() {},
     sessionFinished() {},
+    gameEnded() {},
+    folderFull() {},
     nodeLossBraked() {},
     networkPoliciesEnforced() {},
     launchStepDone() {},
