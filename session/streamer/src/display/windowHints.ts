@@ -81,13 +81,13 @@ export function readWindowHints(
         if (!error) found.set(name, parseWords(property.data));
       });
     }
-    client.GetGeometry(window, (error, { xPos: x, yPos: y, width, height } = noGeometry) => {
-      if (!error) then(parseHints((name) => found.get(name) ?? [], atoms, { x, y, width, height }));
+    client.GetGeometry(window, (error, geometry) => {
+      if (error) return;
+      const { xPos: x, yPos: y, width, height } = geometry;
+      then(parseHints((name) => found.get(name) ?? [], atoms, { x, y, width, height }));
     });
   });
 }
-
-const noGeometry = { xPos: 0, yPos: 0, width: 0, height: 0 };
 
 /** The properties that hold hints, with their types and the number of words to read. */
 const hintProperties = [

@@ -105,7 +105,7 @@ export function createWindowLayout(deps: WindowLayoutDeps): WindowLayout {
     client.ConfigureWindow(window, { ...managed.rect, borderWidth: 0 });
     client.SendEvent(window, false, structureNotifyMask, buildConfigureNotify(window, managed.rect));
   };
-  /** A window that fills the display is told that it is in full screen, which hides a title bar of its own. */
+  /** Tells a window that fills the display that it is in full screen, which hides its own title bar. */
   const publishStates = (window: number, { kind, rect, states }: ManagedWindow) => {
     const { width, height } = connection.size;
     const fills = kind === "game" && rect.width === width && rect.height === height;
