@@ -141,8 +141,6 @@ export function presentGameSession(
   const serverUrl = `${baseUrl}${streamPath}`;
   const isGoingOn = isOngoing(status);
   const saveNotice = findSaveNotice(row, gameSession, isGoingOn);
-  const stopReason =
-    row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null;
   return {
     sessionId: row.id,
     status,
@@ -152,21 +150,21 @@ export function presentGameSession(
     startedAt: row.startedAt.toISOString(),
     ...(status === "starting" ? presentLaunchProgress(gameSession, (name) => cluster.gameNode(name)) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
-    ...(isGoingOn
-      ? {}
-      : withoutPromise(
-          publicEndOf(
-            stopReason,
-            wasReady(row, gameSession),
-            row.failureReason ?? gameSession?.status?.failure?.reason,
-            gameSession?.status?.exit,
-          ),
-          saveNotice,
-        )),
+    ...(isGoingOn ? {} : withoutPromise(presentEnd(row, gameSession), saveNotice)),
     ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
     ...(saveNotice === undefined ? {} : { saveNotice }),
     ...(hasEnded(status) ? presentLosses(row) : {}),
   };
+}
+
+/** Returns why a session ended, from the row or, if the recorder lags behind, from the cluster. */
+function presentEnd(row: GameSessionRow, gameSession: ReturnType<ClusterView["gameSession"]>): PublicEnd {
+  return publicEndOf(
+    row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null,
+    wasReady(row, gameSession),
+    row.failureReason ?? gameSession?.status?.failure?.reason,
+    gameSession?.status?.exit,
+  );
 }
 
 /**
