@@ -158,7 +158,10 @@ export function presentGameSession(
 }
 
 /** Returns why a session ended, from the row or, if the recorder lags behind, from the cluster. */
-function presentEnd(row: GameSessionRow, gameSession: ReturnType<ClusterView["gameSession"]>): PublicEnd {
+function presentEnd(
+  row: GameSessionRow,
+  gameSession: ReturnType<ClusterView["gameSession"]>,
+): PublicEnd | undefined {
   return publicEndOf(
     row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null,
     wasReady(row, gameSession),
