@@ -152,7 +152,28 @@ describe("the end of a session", () => {
     await eventually(async () => (await pair.gameMessage())?.state === "running");
     await pair.signalGame("TERM");
     expect(await pair.gameExit()).to.equal(0);
-    expect(await pair.gameMessage()).to.include({ state: "ended", reason: "stopped-by-kill" });
+    expect(await pair.gameMessage()).to.include({
+      state: "ended",
+      reason: "stopped-by-kill",
+      endedBy: "sigkill",
+    });
+  });
+
+  it("reports folders that were full, and what ended the game", async () => {
+    const fill = "dd if=/dev/zero of=/tmp/full bs=1M count=4096";
+    const pair = await start({
+      game: { script: `#!/bin/sh\n${fill}; sleep 1; rm /tmp/full; exec sleep 600\n` },
+    });
+    await eventually(async () => (await pair.gameMessage())?.fullFolders?.includes("tmp"), {
+      what: "a report of the full folder",
+    });
+    await pair.signalGame("TERM");
+    expect(await pair.gameExit()).to.equal(0);
+    expect(await pair.gameMessage()).to.deep.include({
+      reason: "stopped",
+      endedBy: "sigterm",
+      fullFolders: ["tmp"],
+    });
   });
 
   it("reports the signal of a game that crashed", async () => {

@@ -138,6 +138,15 @@ describe("planFor", () => {
       toEnd,
     ],
     [
+      "stops a session whose launcher exited before its game",
+      {
+        status: aRunningStatus(),
+        pod: { status: ended(0, aTerminationReport({ reason: "exited", hasOutlivedLauncher: true })) },
+      },
+      toEnd,
+      "LauncherExited",
+    ],
+    [
       "stops a session whose display did not appear",
       {
         status: aPlacedStatus({ conditions: contentReady }),
