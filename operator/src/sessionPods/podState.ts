@@ -174,7 +174,7 @@ export function gameEndOf(pod: Pod): GameEnd | undefined {
   };
 }
 
-/** A supervisor that is killed, such as after the pod's grace period, leaves a report of a running game. */
+/** A supervisor that was killed, as after the pod's grace period, has left the report of a running game. */
 function enderOf(report: GameTermination | undefined, exitCode = 0): GameEnd["endedBy"] | undefined {
   if (report?.state === "running" || report?.reason === "out-of-memory") return "Sigkill";
   if (report?.endedBy !== undefined) return publicEnders[report.endedBy];

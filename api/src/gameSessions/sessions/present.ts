@@ -150,24 +150,11 @@ export function presentGameSession(
     startedAt: row.startedAt.toISOString(),
     ...(status === "starting" ? presentLaunchProgress(gameSession, (name) => cluster.gameNode(name)) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
-    ...(isGoingOn ? {} : withoutPromise(presentEnd(row, gameSession), saveNotice)),
+    ...(isGoingOn ? {} : presentEnd(row, gameSession, saveNotice)),
     ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
     ...(saveNotice === undefined ? {} : { saveNotice }),
     ...(hasEnded(status) ? presentLosses(row) : {}),
   };
-}
-
-/** Returns why a session ended, from the row or, if the recorder lags behind, from the cluster. */
-function presentEnd(
-  row: GameSessionRow,
-  gameSession: ReturnType<ClusterView["gameSession"]>,
-): PublicEnd | undefined {
-  return publicEndOf(
-    row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null,
-    wasReady(row, gameSession),
-    row.failureReason ?? gameSession?.status?.failure?.reason,
-    gameSession?.status?.exit,
-  );
 }
 
 /**
@@ -214,8 +201,18 @@ function findSaveNotice(
   return gameSession === undefined ? (row.saveNotice ?? undefined) : saveNoticeOf(gameSession, isGoingOn);
 }
 
-/** Returns the end without the sentence that a notice about the last save contradicts. */
-function withoutPromise(end: PublicEnd | undefined, saveNotice: string | undefined): PublicEnd | undefined {
+/** Returns the end, without a sentence that a notice about the last save contradicts. */
+function presentEnd(
+  row: GameSessionRow,
+  gameSession: GameSession | undefined,
+  saveNotice: string | undefined,
+): PublicEnd | undefined {
+  const end = publicEndOf(
+    row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null,
+    wasReady(row, gameSession),
+    row.failureReason ?? gameSession?.status?.failure?.reason,
+    gameSession?.status?.exit,
+  );
   if (end?.message === undefined || saveNotice === undefined) return end;
   return { ...end, message: end.message.replace(" Your progress is saved.", "") };
 }
