@@ -4,4 +4,4 @@ ALTER TYPE save_version_kind ADD VALUE 'autosave';
 ALTER TABLE save_versions ADD COLUMN is_suspect BOOLEAN NOT NULL DEFAULT false;
 ALTER TABLE save_versions ADD COLUMN before_end JSONB;
 ALTER TABLE game_sessions ADD COLUMN is_save_suspect BOOLEAN NOT NULL DEFAULT false;
-ALTER TABLE game_sessions ADD COLUMN full_folders TEXT[] NOT NULL DEFAULT '{}';
+ALTER TABLE game_sessions ADD COLUMN full_folders TEXT[] DEFAULT ARRAY[]::TEXT[];
