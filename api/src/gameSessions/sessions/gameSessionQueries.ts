@@ -18,7 +18,7 @@ export interface GameSessionRow {
   peakMemoryMb: number | null;
   saveNotice: string | null;
   /** Names of the GameSession kind. */
-  fullFolders: string[];
+  fullFolders: string[] | null;
   /** The save before a last save that may be incomplete, as long as that one is current. */
   earlierSave: { saveSlotId: string; versionId: string; savedAt: string } | null;
   /** A FailureReason of the GameSession kind, or one set by the recorder. */

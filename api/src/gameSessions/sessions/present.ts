@@ -183,9 +183,10 @@ function presentLosses({
     ...(earlierSave !== null && {
       earlierSave: { ...earlierSave, savedAt: new Date(earlierSave.savedAt).toISOString() },
     }),
-    ...(fullFolders.length > 0 && {
-      fullFolders: fullFolders.flatMap((name) => GameFolder.safeParse(name.toLowerCase()).data ?? []),
-    }),
+    ...(fullFolders !== null &&
+      fullFolders.length > 0 && {
+        fullFolders: fullFolders.flatMap((name) => GameFolder.safeParse(name.toLowerCase()).data ?? []),
+      }),
   };
 }
 
