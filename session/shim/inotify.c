@@ -112,6 +112,7 @@ OVERRIDE int inotify_init1(int flags) {
   return flags & ~(IN_CLOEXEC | IN_NONBLOCK) ? fail(EINVAL) : openEmulated(flags);
 }
 
+OVERRIDES(inotify_init)
 OVERRIDE int inotify_init(void) { return inotify_init1(0); }
 
 /* Returns the watch's entry, a new one, or NULL if there is no room. */

@@ -2,6 +2,7 @@
 #include "loopback.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -104,6 +105,17 @@ int reconnectDatagrams(int fd, const struct loopback *socket) {
   return connectToAny(fd, &socket->peer, SOCK_DGRAM);
 }
 
+/*
+ * A Unix socket connects at once. TCP that does not block never does, and some programs (Mono) wait for the
+ * socket to become writable in any case. Setting the size of the buffer reports that again to those that
+ * registered the socket with edge-triggered epoll before it was connected.
+ */
+static int reportProgress(int fd) {
+  int size = optionOf(fd, SO_SNDBUF) / 2; /* the kernel doubles what is set */
+  originalSetOption(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+  return fail(EINPROGRESS);
+}
+
 int connectLoopback(int fd, struct loopback *socket, const struct sockaddr *address, socklen_t length) {
   struct endpoint peer;
   if (address && length >= sizeof address->sa_family && address->sa_family == AF_UNSPEC) {
@@ -123,7 +135,8 @@ int connectLoopback(int fd, struct loopback *socket, const struct sockaddr *addr
   }
   socket->peer = peer;
   socket->hasPeer = true;
-  return 0;
+  bool isBlocking = !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+  return isBlocking || socket->type == SOCK_DGRAM ? 0 : reportProgress(fd);
 }
 
 int listenLoopback(int fd, struct loopback *socket, int backlog) {

@@ -20,6 +20,7 @@ struct loopback {
   bool onlyV6, canShareAddress, hasNoDelay;
   bool hasPeer; /* of connect; a UDP socket can have a peer that does not exist yet */
   struct endpoint peer;
+  long lastLossMs; /* when a receiver had no room for a datagram */
 };
 
 /* Returns whether socket() with these arguments opens a socket that can be emulated. */

@@ -1,7 +1,6 @@
 /* Messages with addresses: what UDP sends and receives. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,8 +15,6 @@ enum {
   /* A receiver that lost one may not be reading at all: for this long, the sender does not wait for it. */
   IMPATIENT_MS = 20,
 };
-
-static _Atomic long lastLossMs = -IMPATIENT_MS;
 
 static int fail(int error) {
   errno = error;
@@ -37,23 +34,23 @@ static size_t lengthOf(const struct msghdr *message) {
 }
 
 /* Sends without waiting for long, and drops what finds no room, as UDP does. */
-static ssize_t sendDatagram(int fd, const struct msghdr *message, int flags) {
+static ssize_t sendDatagram(int fd, struct loopback *socket, const struct msghdr *message, int flags) {
   const struct timespec pause = {.tv_nsec = ROOM_NS};
-  int tries = nowMs() - atomic_load(&lastLossMs) < IMPATIENT_MS ? 0 : ROOM_TRIES;
+  int tries = nowMs() - socket->lastLossMs < IMPATIENT_MS ? 0 : ROOM_TRIES;
   for (int i = 0;; i++) {
     ssize_t sent = originalSend(fd, message, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0 || errno != EAGAIN) return sent;
     if (i >= tries) break;
     nanosleep(&pause, NULL);
   }
-  atomic_store(&lastLossMs, nowMs());
+  socket->lastLossMs = nowMs();
   return (ssize_t)lengthOf(message);
 }
 
 static bool isAbsent(int error) { return error == ENOENT || error == ECONNREFUSED; }
 
 /* UDP reports no missing receiver to a sender that is not connected, nor one that receives from another. */
-static ssize_t sendTo(int fd, const struct loopback *socket, struct msghdr message, int flags) {
+static ssize_t sendTo(int fd, struct loopback *socket, struct msghdr message, int flags) {
   struct endpoint target, candidates[MAX_CANDIDATES];
   if (!readEndpoint(message.msg_name, message.msg_namelen, socket->family, &target)) return -1;
   if (!isLocal(&target)) return fail(ENETUNREACH);
@@ -62,17 +59,17 @@ static ssize_t sendTo(int fd, const struct loopback *socket, struct msghdr messa
     struct sockaddr_un name = nameOf(&candidates[i], SOCK_DGRAM);
     message.msg_name = &name;
     message.msg_namelen = sizeof name;
-    ssize_t sent = sendDatagram(fd, &message, flags);
+    ssize_t sent = sendDatagram(fd, socket, &message, flags);
     if (sent >= 0 || (!isAbsent(errno) && errno != EPERM)) return sent;
   }
   return (ssize_t)lengthOf(&message);
 }
 
 /* The peer may have appeared, or another may have its address by now. */
-static ssize_t sendToPeer(int fd, const struct loopback *socket, const struct msghdr *message, int flags) {
-  ssize_t sent = sendDatagram(fd, message, flags);
+static ssize_t sendToPeer(int fd, struct loopback *socket, const struct msghdr *message, int flags) {
+  ssize_t sent = sendDatagram(fd, socket, message, flags);
   if (sent >= 0 || (errno != ENOTCONN && !isAbsent(errno))) return sent;
-  if (reconnectDatagrams(fd, socket) == 0) return sendDatagram(fd, message, flags);
+  if (reconnectDatagrams(fd, socket) == 0) return sendDatagram(fd, socket, message, flags);
   return errno == EPERM ? (ssize_t)lengthOf(message) : -1;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -103,10 +104,17 @@ static int bindLocked(int fd, const struct loopback *socket, struct endpoint end
 
 static int bindEndpoint(int fd, const struct loopback *socket, const struct endpoint *endpoint,
                         bool isClient) {
-  int folder = lockFolder();
-  if (folder < 0) return fail(ENOBUFS);
-  int result = bindLocked(fd, socket, *endpoint, isClient), error = errno;
-  close(folder);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before); /* a handler that binds would wait for the lock forever */
+  int folder = lockFolder(), result = -1, error = ENOBUFS;
+  if (folder >= 0) {
+    result = bindLocked(fd, socket, *endpoint, isClient);
+    error = errno;
+    flock(folder, LOCK_UN); /* a child forked in the meantime has the descriptor, too */
+    close(folder);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   /* The temporary folder is full. */
   errno = error == ENOSPC ? ENOBUFS : error;
   return result;

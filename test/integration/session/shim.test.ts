@@ -75,6 +75,10 @@ describe("the shim of a supervised game", function () {
     expect(await python("event_loop")).to.deep.equal(["hello", "hello", "hello"]);
   });
 
+  it("reports the end of a connection attempt to a socket that does not block", async () => {
+    expect(await python("edges")).to.deep.equal(["EINPROGRESS", true, 0]);
+  });
+
   it("delivers datagrams with the sender's address, also to a receiver that appears later", async () => {
     expect(await python("udp")).to.deep.equal({
       received: ["one", "two", "three"],

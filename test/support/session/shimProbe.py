@@ -15,7 +15,8 @@ import sys
 import threading
 import urllib.request
 
-libc = ctypes.CDLL(None, use_errno=True)
+# A handle of the library, as Mono uses for native calls, leads past preloaded libraries.
+libc = ctypes.CDLL("libc.so.6", use_errno=True)
 
 
 def error_of(work):
@@ -89,6 +90,19 @@ def event_loop():
         return answers
 
     return asyncio.run(run())
+
+
+def edges():
+    """A socket that does not block is registered before it connects, and only changes are reported."""
+    with socket.socket() as server, socket.socket() as client, select.epoll() as poll:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        client.setblocking(False)
+        poll.register(client, select.EPOLLOUT | select.EPOLLET)
+        poll.poll(0)
+        result = errno.errorcode[client.connect_ex(server.getsockname())]
+        ready = poll.poll(10) == [(client.fileno(), select.EPOLLOUT)]
+        return [result, ready, client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)]
 
 
 def udp():
