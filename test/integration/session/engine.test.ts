@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { expect } from "chai";
 import { compileProbe } from "#test/support/session/compileC.ts";
 import { imageBuildMs, prepareSessionImages } from "#test/support/session/containers.ts";
@@ -15,7 +16,7 @@ describe("an engine in a session's containers", function () {
     ]);
     pair = await startSessionPair({
       images,
-      game: { script: "#!/bin/sh\nexec /game/program\n", program },
+      game: { script: `#!/bin/sh\nexec /game/${basename(program)}\n`, programs: [program] },
       isReady: false,
     });
     const code = await pair.gameExit();

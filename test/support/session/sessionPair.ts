@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { podPaths } from "#contracts/nodeLayout.ts";
 import { StreamerStatus } from "#contracts/stream.ts";
@@ -29,8 +29,8 @@ export const lightStream = { FPS: "30" } as const;
 
 export interface SessionPairOptions {
   images: SessionImages;
-  /** Archive of the game, or the text of a launcher script and the program in its folder, if any. */
-  game: { archive: string; launcher: string } | { script: string; program?: string };
+  /** Archive of the game, or the text of a launcher script and programs to copy beside it. */
+  game: { archive: string; launcher: string } | { script: string; programs?: readonly string[] };
   /** Save directory of an earlier pair to continue with. */
   saves?: string;
   gameMemory?: string;
@@ -276,7 +276,8 @@ async function layOut({ game }: SessionPairOptions): Promise<string> {
     await run("tar", ["xzf", game.archive, "-C", join(folder, "game")]);
   } else {
     await writeFile(join(folder, "game", "game.sh"), game.script, { mode: 0o755 });
-    if (game.program !== undefined) await copyFile(game.program, join(folder, "game", "program"));
+    for (const program of game.programs ?? [])
+      await copyFile(program, join(folder, "game", basename(program)));
   }
   await run("install", ["-m", "666", "/dev/null", join(folder, "streamer-message")]);
   return folder;
