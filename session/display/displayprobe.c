@@ -4,6 +4,7 @@
  * - size WIDTH HEIGHT: sets the display's size with RandR
  * - gl [FRAMES]: draws with OpenGL, reads the picture back as the capture does, and times this many frames
  * - vulkan [FRAMES]: the same with a Vulkan swapchain
+ * - output: the first output's mode, refresh rate in Hz, number of modes, and size in millimetres
  * - extensions: lists the extensions of the display's protocol, each with its number
  *
  * Exits with 0 when the command succeeded. A driver may also crash or hang it, so the caller sets a deadline.
@@ -176,6 +177,29 @@ static void setSize(Display *display, unsigned width, unsigned height) {
   fail("the display keeps another size");
 }
 
+static void printOutput(Display *display) {
+  XRRScreenResources *resources =
+      XRRGetScreenResourcesCurrent(display, RootWindow(display, DefaultScreen(display)));
+  if (!resources || resources->noutput < 1) fail("the display has no output");
+  XRROutputInfo *output = XRRGetOutputInfo(display, resources, resources->outputs[0]);
+  XRRCrtcInfo *crtc = output && output->crtc ? XRRGetCrtcInfo(display, resources, output->crtc) : NULL;
+  if (!crtc) fail("the output is off");
+  char text[64];
+  for (int i = 0; i < resources->nmode; i++) {
+    XRRModeInfo *mode = &resources->modes[i];
+    if (mode->id != crtc->mode) continue;
+    snprintf(text, sizeof text, "%ux%u", mode->width, mode->height);
+    printFinding("mode", text);
+    double dots = (double)mode->hTotal * mode->vTotal;
+    snprintf(text, sizeof text, "%.2f", dots > 0 ? (double)mode->dotClock / dots : 0);
+    printFinding("rate", text);
+  }
+  snprintf(text, sizeof text, "%d", output->nmode);
+  printFinding("modes", text);
+  snprintf(text, sizeof text, "%lux%lu", output->mm_width, output->mm_height);
+  printFinding("millimetres", text);
+}
+
 static void printExtensions(Display *display) {
   int count = 0;
   char **extensions = XListExtensions(display, &count);
@@ -197,10 +221,12 @@ int main(int argc, char **argv) {
     probeGl(display, argc > 2 ? atoi(argv[2]) : 0);
   else if (strcmp(command, "vulkan") == 0)
     probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
+  else if (strcmp(command, "output") == 0)
+    printOutput(display);
   else if (strcmp(command, "extensions") == 0)
     printExtensions(display);
   else
-    fail("say size WIDTH HEIGHT, gl, vulkan or extensions");
+    fail("say size WIDTH HEIGHT, gl, vulkan, output or extensions");
   XCloseDisplay(display);
   return 0;
 }

@@ -90,3 +90,12 @@ export const podPaths = {
   gameReport: "/run/game",
   spool: "/spool",
 } as const;
+
+/**
+ * Variables of a game whose pictures no driver paces. They select the OpenGL vendor "joypod" of the game
+ * image (session/vsync), which waits for the display's refresh, and the Vulkan layer that does the same.
+ */
+export const pacedDrawing = {
+  __GLX_VENDOR_LIBRARY_NAME: "joypod",
+  __EGL_VENDOR_LIBRARY_FILENAMES: "/usr/local/lib/joypod/egl.json:/usr/share/glvnd/egl_vendor.d/50_mesa.json",
+};

@@ -164,26 +164,36 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
  */
 function startDisplayAndSound({ config, logger, clock, onFailure }: StreamPipelineOptions) {
   const { display, width, height, profile, childEnvironment: env, soundSocket } = config;
-  const startSound = () =>
-    startSoundServer({ socket: soundSocket, env, logger, onExit: () => onFailure("sound-failed") });
+  const startSound = (publishAfter?: Promise<unknown>) =>
+    startSoundServer({
+      socket: soundSocket,
+      ...(publishAfter && { publishAfter }),
+      env,
+      logger,
+      onExit: () => onFailure("sound-failed"),
+    });
   const displayOptions = {
     choice: config.displayServer,
     profile,
     display,
     width,
     height,
+    fps: config.bounds.maxFps,
     env,
     logger,
     clock,
     renderNode: findRenderNode(),
     onExit: () => onFailure("display-failed"),
   };
-  if (!isProbed(displayOptions)) return [startDisplay(displayOptions), startSound()] as const;
+  if (!isProbed(displayOptions)) {
+    const starting = startDisplay(displayOptions);
+    return [starting, startSound(starting)] as const; // The display has its modes when the game starts.
+  }
   // Left behind by a streamer that was killed.
   for (const stale of [soundSocket, displaySocket(display)]) removeStale(stale, logger);
   const starting = startDisplay(displayOptions).then((started: StartedDisplay | undefined) => {
     if (started) writeGameEnvironment(config.runDir, started.gameEnvironment);
     return started;
   });
-  return [starting, starting.then(startSound)] as const;
+  return [starting, starting.then(() => startSound())] as const;
 }

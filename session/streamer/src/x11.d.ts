@@ -69,6 +69,34 @@ declare module "x11" {
       groupLatch: number,
     ): void;
   }
+  /** The part of RandR that the streamer and tests use. */
+  export interface Randr {
+    GetScreenResources(window: number, callback: Callback<ScreenResources>): void;
+    CreateMode(
+      window: number,
+      mode: { name: string; width: number; height: number; dot_clock: number },
+      callback: Callback<number>,
+    ): void;
+    AddOutputMode(output: number, mode: number): void;
+    SetCrtcConfig(
+      crtc: number,
+      timestamp: number,
+      configTimestamp: number,
+      x: number,
+      y: number,
+      mode: number,
+      rotation: number,
+      outputs: number[],
+      callback: Callback<{ status: number }>,
+    ): void;
+    SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
+  }
+  export interface ScreenResources {
+    timestamp: number;
+    config_timestamp: number;
+    crtcs: number[];
+    outputs: number[];
+  }
   export interface Client {
     /** Requests that the socket has not accepted yet. */
     pack_stream: { write_queue: readonly unknown[] };
@@ -78,6 +106,9 @@ declare module "x11" {
     on(event: "end", listener: () => void): void;
     on(event: "event", listener: (event: WindowEvent) => void): void;
     require(extension: "xtest", callback: Callback<XTest>): void;
+    require(extension: "randr", callback: Callback<Randr>): void;
+    /** Ends the connection. */
+    terminate(): void;
     require(extension: "xkb", callback: Callback<Xkb>): void;
     require(extension: "fixes", callback: Callback<XFixes>): void;
     AllocID(): number;

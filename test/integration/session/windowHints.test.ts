@@ -9,7 +9,7 @@ import { createDesktopInput, type DesktopInput } from "#streamer/input/desktopIn
 import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import type { ServerProcess } from "#streamer/processes.ts";
 import { startWindowManager } from "#streamer/display/windowManager.ts";
-import { connectDisplay, promised, type XConnection } from "#streamer/display/xConnection.ts";
+import { type XConnection, connectDisplay, promised } from "#streamer/display/xConnection.ts";
 
 const screen = { width: 1_280, height: 720 };
 const [replaceProperty, atomType, windowType] = [0, 4, 33];
@@ -44,7 +44,7 @@ describe("the window manager", function () {
   before(async () => {
     const logger = pino({ level: "silent" });
     const env = { PATH: process.env.PATH ?? "" };
-    server = await startXServer({ display, ...screen, env, logger, onExit: () => undefined });
+    server = await startXServer({ display, ...screen, fps: 60, env, logger, onExit: () => undefined });
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
     manager = await connectDisplay(display, () => undefined);
     await startWindowManager({ connection: manager, logger });

@@ -1,23 +1,17 @@
 import { Writable } from "node:stream";
 import { expect } from "chai";
 import { pino } from "pino";
-import type { Callback } from "x11";
+import type { Callback, Randr } from "x11";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import {
-  connectGame,
-  words,
-  type GameClient,
-  type HeardEvent,
-  type Randr,
-} from "#test/support/session/gameClient.ts";
+import { connectGame, words, type GameClient, type HeardEvent } from "#test/support/session/gameClient.ts";
 import { startXServer } from "#streamer/display/displayServers.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import type { ServerProcess } from "#streamer/processes.ts";
 import { startWindowManager, type WindowManager } from "#streamer/display/windowManager.ts";
-import { connectDisplay, promised, type XConnection } from "#streamer/display/xConnection.ts";
+import { type XConnection, connectDisplay, promised } from "#streamer/display/xConnection.ts";
 
 const [width, height] = [640, 480];
 const [replaceProperty, atomType, windowType] = [0, 4, 33];
@@ -55,6 +49,7 @@ describe("the display under a hostile game", function () {
       display,
       width,
       height,
+      fps: 60,
       env: { PATH: process.env.PATH ?? "" },
       logger,
       onExit: () => {
@@ -375,7 +370,7 @@ describe("the display under a hostile game", function () {
       randr.GetScreenResources(manager.root, done),
     );
     await promised((done: Callback<unknown>) =>
-      randr.SetCrtcConfig(crtc, timestamp, configured, 0, 0, 0, 1, [], done),
+      randr.SetCrtcConfig(crtc ?? 0, timestamp, configured, 0, 0, 0, 1, [], done),
     ); // The screen is no smaller than its outputs.
     try {
       randr.SetScreenSize(manager.root, small.width, small.height, 80, 60);

@@ -7,11 +7,11 @@ import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 
-/** A fake display: accepts connections at its clients' path. */
+/** A fake display: accepts connections at its clients' path, and closes them. */
 const display = `#!${process.execPath}
 require("node:fs").writeFileSync(__filename + ".pid", String(process.pid));
 const [, number] = process.argv.map((word) => /^:(\\d+)$/.exec(word)).find((found) => found);
-require("node:net").createServer((client) => client.on("error", () => undefined)).listen("/tmp/.X11-unix/X" + number);
+require("node:net").createServer((client) => client.on("error", () => undefined).end()).listen("/tmp/.X11-unix/X" + number);
 `;
 /** A fake driver that hangs in this step. */
 const hang = "echo $$ > $0.pid; exec sleep 600";
@@ -56,6 +56,7 @@ describe("the choice of a session's display, with fake displays and drivers", fu
       renderNode: undefined,
       width: 1_280,
       height: 720,
+      fps: 60,
       display: `:${2_000_000 + (process.pid % 10_000) * 100 + (nextDisplay++ % 100)}`,
       env: { PATH: `${folder}:${process.env["PATH"] ?? ""}` },
       logger,

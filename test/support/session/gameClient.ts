@@ -1,26 +1,6 @@
 import { createRequire } from "node:module";
-import type { Callback, Client, WindowEvent, XFixes, Xkb, XTest } from "x11";
+import type { Callback, Client, Randr, WindowEvent, XFixes, Xkb, XTest } from "x11";
 import { promised } from "#streamer/display/xConnection.ts";
-
-/** Extension with which a game resizes the display. */
-export interface Randr {
-  GetScreenResources(
-    window: number,
-    done: Callback<{ timestamp: number; config_timestamp: number; crtcs: [number] }>,
-  ): void;
-  SetCrtcConfig(
-    crtc: number,
-    timestamp: number,
-    configTimestamp: number,
-    x: number,
-    y: number,
-    mode: number,
-    rotation: number,
-    outputs: number[],
-    done: Callback<unknown>,
-  ): void;
-  SetScreenSize(window: number, width: number, height: number, widthMm: number, heightMm: number): void;
-}
 
 /** Events that a game receives about its windows. */
 export interface HeardEvent extends WindowEvent {
@@ -40,7 +20,6 @@ export interface GameClient extends Client {
   UngrabServer(): void;
   UnmapWindow(window: number): void;
   DestroyWindow(window: number): void;
-  terminate(): void;
 }
 interface GameLibrary {
   createClient(

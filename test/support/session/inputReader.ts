@@ -6,7 +6,7 @@ import { pointerScale, type StreamInput } from "#contracts/stream.ts";
 import { watchCursor, type CursorWatch } from "#streamer/display/cursorWatch.ts";
 import { startXServer } from "#streamer/display/displayServers.ts";
 import { startWindowManager } from "#streamer/display/windowManager.ts";
-import { connectDisplay, type XConnection } from "#streamer/display/xConnection.ts";
+import { type XConnection, connectDisplay } from "#streamer/display/xConnection.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
@@ -51,6 +51,7 @@ export class InputDisplay {
       startXServer({
         display: name,
         ...screen,
+        fps: 60,
         env: { PATH: process.env["PATH"] ?? "" },
         logger,
         onExit: () => undefined,

@@ -5,6 +5,7 @@ import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
 import { fromStreamSpec, type StreamSpec } from "#contracts/crd/streamSpec.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import {
+  pacedDrawing,
   containerNames,
   contentDirectory,
   podPaths,
@@ -336,7 +337,7 @@ function machineIdOf({ userId, gameCacheRef }: GameSession["spec"]): string {
 }
 
 /** The software renderer gets one thread. More threads would take CPU time from the encoder. */
-export const softwareRendering = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
+export const softwareRendering = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1", ...pacedDrawing };
 
 function plain(values: Record<string, string | number>): EnvVar[] {
   return Object.entries(values).map(([name, value]) => ({ name, value: String(value) }));

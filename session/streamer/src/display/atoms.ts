@@ -90,3 +90,34 @@ export async function internAtoms(client: Client): Promise<Atoms> {
   );
   return Object.fromEntries(numbers) as Atoms; // fromEntries loses the key type
 }
+
+// Property types of the X11 protocol.
+export const anyType = 0;
+export const atomType = 4;
+export const cardinalType = 6;
+export const windowType = 33;
+
+/** Maximum number of protocols read per window; toolkits list three or four. */
+export const maxProtocols = 64;
+
+const replaceProperty = 0;
+
+/** Sets a window property to 32-bit numbers. */
+export type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
+
+/** Returns a function that sets window properties by atom name. */
+export function createSetProperty(client: Pick<Client, "ChangeProperty">, atoms: Atoms): SetProperty {
+  return (window, name, type, ...values) =>
+    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, buildWords(values));
+}
+
+/** Returns the 32-bit numbers of a property. Its writer may have left an incomplete one at the end. */
+export function parseWords(data: Buffer): number[] {
+  return Array.from({ length: Math.floor(data.length / 4) }, (_, index) => data.readUInt32LE(index * 4));
+}
+
+function buildWords(values: number[]): Buffer {
+  const data = Buffer.alloc(values.length * 4);
+  values.forEach((value, index) => data.writeUInt32LE(value >>> 0, index * 4));
+  return data;
+}

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
-import { promised, type XConnection } from "./xConnection.ts";
+import { type XConnection, promised } from "./xConnection.ts";
 import type { XFixes } from "x11";
 
 const displayCursorMask = 1;

@@ -1,22 +1,32 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "#runtime/logger.ts";
+import { addDisplayModes, listModes } from "./displayModes.ts";
 import { startServerProcess, waitForSocket, type ServerProcess, removeStale } from "../processes.ts";
 
 const xvfbDeadlineMs = 15_000;
+/** A game that is already connected can keep the display from replying. */
+const modesDeadlineMs = 5_000;
 
 interface XServerOptions {
   display: string;
   width: number;
   height: number;
+  /** Refresh rate that the display reports, in Hz; 60 by default. */
+  fps?: number;
   env: Record<string, string>;
   logger: Logger;
   onExit: (name: string) => void;
 }
 
-/** Starts Xvfb. Resolves to undefined when it does not accept connections in time. */
+/**
+ * Starts Xvfb with the modes that games choose from. Resolves to undefined when it does not accept
+ * connections in time.
+ */
 export async function startXServer({
   display,
   width,
   height,
+  fps = 60,
   env,
   logger,
   onExit,
@@ -45,7 +55,13 @@ export async function startXServer({
     logger,
     onExit,
   });
-  return (await waitForSocket(displaySocket(display), xvfbDeadlineMs)) ? server : undefined;
+  if (!(await waitForSocket(displaySocket(display), xvfbDeadlineMs))) return undefined;
+  const given = await Promise.race([
+    addDisplayModes(display, listModes(width, height, fps)).catch((error: unknown) => error),
+    delay(modesDeadlineMs, new Error("The display does not reply."), { ref: false }),
+  ]);
+  if (given !== undefined) logger.warn({ err: given }, "The display reports no refresh rate.");
+  return server;
 }
 
 /** Returns the path of a display's Unix socket. */

@@ -1,12 +1,13 @@
+import { type XConnection, promised } from "./xConnection.ts";
 import {
+  type Atoms,
+  type SetProperty,
   atomType,
   cardinalType,
-  promised,
+  supportedHints,
+  windowStates,
   windowType,
-  type SetProperty,
-  type XConnection,
-} from "./xConnection.ts";
-import { supportedHints, windowStates, type Atoms } from "./atoms.ts";
+} from "./atoms.ts";
 
 // Numbers of the X11 protocol.
 const replaceProperty = 0;

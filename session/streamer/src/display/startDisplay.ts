@@ -6,7 +6,7 @@ import type { ServerProcess } from "../processes.ts";
 import { probeDisplay } from "./displayProbe.ts";
 import { startXServer, startXwayland } from "./displayServers.ts";
 import { renameSync, writeFileSync, readdirSync } from "node:fs";
-import { gameEnvironmentFile } from "#contracts/nodeLayout.ts";
+import { gameEnvironmentFile, pacedDrawing } from "#contracts/nodeLayout.ts";
 
 /** Rendering variables for the game container, in addition to the pod's environment. */
 type GameEnvironment = Readonly<Record<string, string>>;
@@ -18,6 +18,8 @@ interface DisplayOptions {
   display: string;
   width: number;
   height: number;
+  /** Refresh rate that the display reports, in Hz. */
+  fps: number;
   env: Record<string, string>;
   logger: Logger;
   clock: Pick<Clock, "setTimer">;
@@ -36,9 +38,14 @@ export interface StartedDisplay {
 }
 
 /** OpenGL on Vulkan: a Vulkan driver can present on Xvfb, while OpenGL drivers may not. */
-const zink = { MESA_LOADER_DRIVER_OVERRIDE: "zink", GALLIUM_DRIVER: "zink", LIBGL_KOPPER_DRI2: "1" };
+const zink = {
+  MESA_LOADER_DRIVER_OVERRIDE: "zink",
+  GALLIUM_DRIVER: "zink",
+  LIBGL_KOPPER_DRI2: "1",
+  ...pacedDrawing,
+};
 /** A single thread, because more would take processor time from the encoder. */
-export const inSoftware = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1" };
+export const inSoftware = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1", ...pacedDrawing };
 
 /** Returns whether a probe chooses the display, which takes time. */
 export function isProbed({ choice, profile }: Pick<DisplayOptions, "choice" | "profile">): boolean {

@@ -1,13 +1,6 @@
 import type { Client, WindowEvent } from "x11";
-import {
-  atomType,
-  maxProtocols,
-  parseWords,
-  windowType,
-  type SetProperty,
-  isFromServer,
-} from "./xConnection.ts";
-import type { Atoms } from "./atoms.ts";
+import { isFromServer } from "./xConnection.ts";
+import { type Atoms, type SetProperty, atomType, maxProtocols, parseWords, windowType } from "./atoms.ts";
 import { wantsInput } from "./windowHints.ts";
 
 const revertToParent = 2;

@@ -1,14 +1,6 @@
+import type { Rect } from "./xConnection.ts";
 import type { Client } from "x11";
-import { anyType, atomType, maxProtocols, parseWords } from "./xConnection.ts";
-import type { Atoms } from "./atoms.ts";
-
-/** A rectangle in pixels of the display. */
-export interface Rect {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
+import { type Atoms, anyType, atomType, maxProtocols, parseWords } from "./atoms.ts";
 
 /** Sizes that a window accepts (WM_NORMAL_HINTS, ICCCM 4.1.2.3), in pixels. */
 export interface SizeHints {

@@ -8,10 +8,10 @@ import {
   type WindowKind,
 } from "./windowPlacement.ts";
 import { knownStates } from "./managerProperties.ts";
-import type { Rect, SizeHints, WindowHints } from "./windowHints.ts";
+import type { Rect, XConnection } from "./xConnection.ts";
+import { type Atoms, type SetProperty, atomType, cardinalType } from "./atoms.ts";
+import type { SizeHints, WindowHints } from "./windowHints.ts";
 import type { WindowStack } from "./windowStack.ts";
-import { atomType, cardinalType, type SetProperty, type XConnection } from "./xConnection.ts";
-import type { Atoms } from "./atoms.ts";
 
 const structureNotifyMask = 0x20000;
 const configureNotify = 22;

@@ -1,21 +1,20 @@
 import { systemClock, type Clock } from "#runtime/scheduling/clock.ts";
 import type { WindowEvent } from "x11";
 import type { Logger } from "#runtime/logger.ts";
+import { type XConnection, isFromServer, promised } from "./xConnection.ts";
 import {
+  type Atoms,
   atomType,
   cardinalType,
   createSetProperty,
-  windowType,
-  isFromServer,
+  internAtoms,
   maxProtocols,
   parseWords,
-  promised,
-  type XConnection,
-} from "./xConnection.ts";
-import { internAtoms, type Atoms } from "./atoms.ts";
+  windowType,
+} from "./atoms.ts";
+import { type WindowHints, readSizeHints, readWindowHints } from "./windowHints.ts";
 import { announceManager, applyStateMessage, publishSize } from "./managerProperties.ts";
 import { createWindowFocus } from "./windowFocus.ts";
-import { readSizeHints, readWindowHints, type WindowHints } from "./windowHints.ts";
 import { createWindowLayout, type ManagedWindow } from "./windowLayout.ts";
 import { createWindowStack } from "./windowStack.ts";
 
@@ -153,8 +152,9 @@ export async function startWindowManager({
     opened += 1;
     if (opened <= maxLoggedWindows) logger.info({ window, kind, opened }, "The game opened a window.");
   };
+  const isFull = (window: number) => !stack.has(window) && stack.size() >= maxWindows;
   const manage = (window: number, hints: WindowHints) => {
-    if (!stack.has(window) && stack.size() >= maxWindows) {
+    if (isFull(window)) {
       client.MapWindow(window);
       return;
     }
@@ -222,23 +222,11 @@ export async function startWindowManager({
     layout.fitDisplay(isWithinBudget);
   };
 
-  client.on("event", (event) => {
-    focus.handleEvent(event);
-    // The pointer is frozen until the click is replayed.
-    if (event.name === "ButtonPress" && isFromServer(event)) {
-      client.AllowEvents(replayPointer, event.time ?? currentTime);
-      activate(event.wid);
-      return;
-    }
-    const isResize = isResizeOf(root, event);
-    // Always applied, regardless of the budget, because pointer positions depend on it.
-    if (isResize) connection.size = { width: event.width, height: event.height };
-    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Always handled for managed windows, which are few; `unmanage` checks the budget for others.
-    if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
-    if (isResize) fitDisplay();
+  const handleEvent = (event: WindowEvent) => {
     switch (event.name) {
       case "MapRequest":
-        readWindowHints(client, atoms, event.wid, (hints) => manage(event.wid, hints));
+        if (isFull(event.wid)) client.MapWindow(event.wid);
+        else readWindowHints(client, atoms, event.wid, (hints) => manage(event.wid, hints));
         break;
       case "MapNotify":
         if (event.overrideRedirect === true) addOverlay(event.wid);
@@ -257,6 +245,23 @@ export async function startWindowManager({
         unmanage(event.wid);
         break;
     }
+  };
+
+  client.on("event", (event) => {
+    focus.handleEvent(event);
+    // The pointer is frozen until the click is replayed.
+    if (event.name === "ButtonPress" && isFromServer(event)) {
+      client.AllowEvents(replayPointer, event.time ?? currentTime);
+      activate(event.wid);
+      return;
+    }
+    const isResize = isResizeOf(root, event);
+    // Always applied, regardless of the budget, because pointer positions depend on it.
+    if (isResize) connection.size = { width: event.width, height: event.height };
+    const isEnd = event.name === "UnmapNotify" || event.name === "DestroyNotify"; // Always handled for managed windows, which are few; `unmanage` checks the budget for others.
+    if (!isEnd && (connection.isBehind() || !isWithinBudget())) return;
+    if (isResize) fitDisplay();
+    handleEvent(event);
   });
   // Changes before this were not reported. Later ones arrive after the reply.
   client.GetGeometry(root, (error, geometry) => {

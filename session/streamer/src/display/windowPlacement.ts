@@ -1,5 +1,6 @@
-import type { Rect, SizeHints, WindowHints } from "./windowHints.ts";
-import { passiveTypes, windowTypes, type Atoms } from "./atoms.ts";
+import type { Rect } from "./xConnection.ts";
+import { type Atoms, passiveTypes, windowTypes } from "./atoms.ts";
+import type { SizeHints, WindowHints } from "./windowHints.ts";
 
 /**
  * How a window is treated: the game itself, a dialog above it, or a passive window, which keeps its size and

@@ -1,6 +1,12 @@
-import type { Rect } from "./windowHints.ts";
-import type { Atoms, AtomName } from "./atoms.ts";
 import x11, { type Callback, type Client, type Display, type WindowEvent, type Xkb, type XTest } from "x11";
+
+/** A rectangle in pixels of the display. */
+export interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
 
 /** A client's connection to the display. */
 export interface XConnection {
@@ -66,35 +72,4 @@ export function promised<T>(request: (done: Callback<T>) => void): Promise<T> {
       else resolve(value);
     });
   });
-}
-
-// Property types of the X11 protocol.
-export const anyType = 0;
-export const atomType = 4;
-export const cardinalType = 6;
-export const windowType = 33;
-
-/** Maximum number of protocols read per window; toolkits list three or four. */
-export const maxProtocols = 64;
-
-const replaceProperty = 0;
-
-/** Sets a window property to 32-bit numbers. */
-export type SetProperty = (window: number, name: AtomName, type: number, ...values: number[]) => void;
-
-/** Returns a function that sets window properties by atom name. */
-export function createSetProperty(client: Pick<Client, "ChangeProperty">, atoms: Atoms): SetProperty {
-  return (window, name, type, ...values) =>
-    client.ChangeProperty(replaceProperty, window, atoms[name], type, 32, buildWords(values));
-}
-
-/** Returns the 32-bit numbers of a property. Its writer may have left an incomplete one at the end. */
-export function parseWords(data: Buffer): number[] {
-  return Array.from({ length: Math.floor(data.length / 4) }, (_, index) => data.readUInt32LE(index * 4));
-}
-
-function buildWords(values: number[]): Buffer {
-  const data = Buffer.alloc(values.length * 4);
-  values.forEach((value, index) => data.writeUInt32LE(value >>> 0, index * 4));
-  return data;
 }

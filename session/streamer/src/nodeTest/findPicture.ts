@@ -40,6 +40,7 @@ export async function findPicture(config: PictureConfig, logger: Logger): Promis
     display,
     width,
     height,
+    fps,
     env,
     logger,
     clock: systemClock,

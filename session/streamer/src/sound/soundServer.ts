@@ -1,3 +1,4 @@
+import { renameSync } from "node:fs";
 import type { Logger } from "#runtime/logger.ts";
 import { startServerProcess, waitForSocket, type ServerProcess, removeStale } from "../processes.ts";
 
@@ -8,6 +9,8 @@ export const soundSink = "game";
 
 export interface SoundServerOptions {
   socket: string;
+  /** The socket appears only after this, and then the game starts. */
+  publishAfter?: Promise<unknown>;
   env: Record<string, string>;
   logger: Logger;
   onExit: (name: string) => void;
@@ -19,11 +22,13 @@ export interface SoundServerOptions {
  */
 export async function startSoundServer({
   socket,
+  publishAfter,
   env,
   logger,
   onExit,
 }: SoundServerOptions): Promise<ServerProcess | undefined> {
-  removeStale(socket, logger);
+  const ownSocket = publishAfter ? `${socket}.new` : socket;
+  for (const stale of [socket, ownSocket]) removeStale(stale, logger);
   const server = startServerProcess({
     name: "sound",
     command: "pulseaudio",
@@ -39,7 +44,7 @@ export async function startSoundServer({
       // them.
       "--disallow-module-loading=1",
       "-L",
-      `module-native-protocol-unix socket=${socket} auth-anonymous=1`,
+      `module-native-protocol-unix socket=${ownSocket} auth-anonymous=1`,
       "-L",
       `module-null-sink sink_name=${soundSink} rate=48000 channels=2`,
     ],
@@ -47,5 +52,10 @@ export async function startSoundServer({
     logger,
     onExit,
   });
-  return (await waitForSocket(socket, startDeadlineMs)) ? server : undefined;
+  if (!(await waitForSocket(ownSocket, startDeadlineMs))) return undefined;
+  if (publishAfter) {
+    await publishAfter;
+    renameSync(ownSocket, socket);
+  }
+  return server;
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Atoms } from "#streamer/display/atoms.ts";
-import { parseSizeHints, type SizeHints, type WindowHints } from "#streamer/display/windowHints.ts";
+import { type SizeHints, type WindowHints, parseSizeHints } from "#streamer/display/windowHints.ts";
 import { classifyWindow, placeBeside, placeGame, viewOf } from "#streamer/display/windowPlacement.ts";
 
 const display = { width: 1_280, height: 720 };
