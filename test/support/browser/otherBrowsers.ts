@@ -4,7 +4,7 @@
 export const playedGamepad = `
   window.testPad = (south, leftX) => {
     const buttons = Array.from({ length: 17 }, (_, place) => ({ pressed: place === 0 && south, value: place === 0 && south ? 1 : 0 }));
-    window.testPads = [{ index: 0, mapping: "standard", axes: [leftX, 0, 0, 0], buttons }];
+    window.testPads = [{ index: 0, id: "Test pad", mapping: "standard", axes: [leftX, 0, 0, 0], buttons }];
   };
   window.testPads = [null];
   navigator.getGamepads = () => window.testPads;

@@ -5,6 +5,7 @@ import { describeError } from "../client/apiError.ts";
 import { Dialog } from "../components/Dialog.tsx";
 import { formatCountdown } from "../components/format.ts";
 import { useNow } from "../components/useNow.ts";
+import type { UnknownGamepad } from "../stream/gamepadCapture.ts";
 import type { GameStream } from "../stream/gameStream.ts";
 import { captureInput } from "../stream/inputCapture.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
@@ -15,6 +16,7 @@ import { PlayBrand } from "./PlayFrame.tsx";
 import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
 import { StreamOverlay } from "./StreamOverlay.tsx";
 import { useIsPointerLocked } from "./useDocumentFlag.ts";
+import { useGamepadNotice } from "./useGamepadNotice.ts";
 import type { GameSessionView } from "./useGameSession.ts";
 import { useClickLock } from "./useClickLock.ts";
 import type { GameStreamView } from "./useGameStream.ts";
@@ -28,6 +30,7 @@ interface InputCaptureParts {
   stream: GameStream | undefined;
   locksOnClick: RefObject<boolean>;
   onMenu: () => void;
+  onUnknownGamepad: (gamepad: UnknownGamepad) => void;
 }
 
 /** Keepalives normally extend the session long before so little time is left. */
@@ -61,6 +64,7 @@ export function PlayerView({
   const clickLock = useClickLock(gameSlug ?? session.gameTitle, isPointerHidden, isLocked);
   const playback = useVideoPlayback(video, media);
   const saving = useSaveNow(session, gameSlug);
+  const gamepadNotice = useGamepadNotice();
   const isLaunching = Boolean(launch);
   const showMenu = useFocusControls(menu, isLocked);
   const isPlaying = state.phase === "connected" && !isLaunching;
@@ -73,6 +77,7 @@ export function PlayerView({
     stream,
     locksOnClick: clickLock.isDue,
     onMenu: showMenu,
+    onUnknownGamepad: gamepadNotice.show,
   });
 
   return (
@@ -133,6 +138,9 @@ export function PlayerView({
           />
           <ExpiryWarning expiresAt={view.expiresAt} />
           <Notices saving={saving} stopError={view.stopError} saveNotice={session.saveNotice} />
+          <p className={gamepadNotice.text === undefined ? "visually-hidden" : "gamepad-word"} role="status">
+            {gamepadNotice.text}
+          </p>
           <p className={clickLock.isExplained ? "lock-word" : "visually-hidden"} role="status">
             {clickLock.isExplained && t("lockedByClick", { control: t("controls.lockOnClick") })}
           </p>
@@ -284,7 +292,7 @@ function StopDialog({
  */
 function useInputCapture(
   isInPlay: boolean,
-  { surface, video, stream, locksOnClick, onMenu }: InputCaptureParts,
+  { surface, video, stream, locksOnClick, onMenu, onUnknownGamepad }: InputCaptureParts,
 ): void {
   useEffect(() => {
     if (!isInPlay || stream === undefined || surface.current === null || video.current === null) return;
@@ -294,14 +302,16 @@ function useInputCapture(
       send: (message) => stream.send(message),
       locksOnClick: () => locksOnClick.current,
       onMenu,
+      onUnknownGamepad,
     });
-    const stopListening = stream.on("notice", ({ t }) => {
+    const stopListening = stream.on("notice", (notice) => {
       // The streamer has released all keys: after a silence, or at the end of the connection before this one.
-      if (t === "released" || t === "hello") input.pressAgain();
+      if (notice.t === "released" || notice.t === "hello") input.pressAgain();
+      if (notice.t === "rumble") input.rumble(notice);
     });
     return () => {
       stopListening();
       input.stop();
     };
-  }, [isInPlay, surface, video, stream, locksOnClick, onMenu]);
+  }, [isInPlay, surface, video, stream, locksOnClick, onMenu, onUnknownGamepad]);
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { stickScale, triggerScale, type PadInput, type StreamInput } from "#contracts/stream.ts";
+import { maxGamepads, stickScale, triggerScale, type PadInput, type StreamInput } from "#contracts/stream.ts";
+import { PadReader, type PadSample, type StandardSample } from "./gamepadLayouts.ts";
 
 type PadMessage = z.infer<typeof PadInput>;
 
@@ -8,82 +9,139 @@ const leftTrigger = 6;
 const rightTrigger = 7;
 /** Sticks at rest report small values. Games have a larger dead zone. */
 const noise = 0.02;
+/** A stick that moves this far is used by the player and not worn. */
+const intended = 0.25;
 
-/** The fields of Gamepad that are read. */
-export interface PadSample {
-  readonly index: number;
-  /**
-   * Any mapping except "standard" has another order of sticks and buttons: wheels, pedals, and gamepads that
-   * the browser does not know.
-   */
-  readonly mapping: string;
-  readonly axes: readonly number[];
-  readonly buttons: readonly { readonly pressed: boolean; readonly value: number }[];
+/** A gamepad with an unknown layout. */
+export interface UnknownGamepad {
+  /** Name of the device. */
+  name: string;
+  /** Whether it is sent to the game with a guessed layout. */
+  isUsed: boolean;
+}
+
+/** A connected gamepad. */
+interface TrackedPad {
+  id: string;
+  reader: PadReader;
+  /** The first state, to recognize that the player uses the gamepad. */
+  first: StandardSample;
+  /** The game's gamepad; undefined until the player uses it. */
+  slot: number | undefined;
+  last: string;
 }
 
 /**
- * Sends the changes of the one gamepad that the player uses: the first that moved, until it is unplugged. A
- * button that is pressed from the start counts, because browsers show a gamepad only after its first press. A
- * stick does not, because worn sticks are never at rest.
+ * Sends the changes of up to four gamepads, each from the moment when the player uses it until it is
+ * unplugged. A button that is pressed from the start counts, because browsers show a gamepad only after its
+ * first press. A stick does not, because worn sticks are never at rest.
  */
 export class GamepadCapture {
   readonly #send: (message: StreamInput) => void;
-  readonly #idle = new Map<number, string>();
-  #active: number | undefined;
-  #last = "";
+  readonly #onUnknown: (gamepad: UnknownGamepad) => void;
+  readonly #pads = new Map<number, TrackedPad>();
+  /** Devices that were reported as unknown, by id. */
+  readonly #reported = new Set<string>();
 
-  constructor(send: (message: StreamInput) => void) {
+  constructor(send: (message: StreamInput) => void, onUnknown: (gamepad: UnknownGamepad) => void) {
     this.#send = send;
+    this.#onUnknown = onUnknown;
   }
 
   /** Called once per frame with the result of `navigator.getGamepads()`. */
   sample(pads: readonly (PadSample | null)[]): void {
-    const connected = pads.filter((pad) => pad !== null).filter(({ mapping }) => mapping === "standard");
-    const pad = connected.find(({ index }) => index === this.#active) ?? this.#findMoved(connected);
-    if (pad !== undefined) this.#sendChange(padMessage(pad));
+    const connected = pads.filter((pad) => pad !== null);
+    for (const [index, { id }] of this.#pads)
+      if (!connected.some((pad) => pad.index === index && pad.id === id)) this.#remove(index);
+    for (const pad of connected) this.#update(pad);
   }
 
-  /** Forgets the last state after everything was released, so that the next sample is sent in any case. */
+  /** Forgets the last states after everything was released, so that the next samples are sent in any case. */
   reset(): void {
-    this.#last = "";
+    for (const pad of this.#pads.values()) pad.last = "";
   }
 
-  #findMoved(pads: readonly PadSample[]): PadSample | undefined {
-    if (this.#active !== undefined) this.#loseActive();
-    const moved = pads.find((pad) => {
-      const text = JSON.stringify(padMessage(pad));
-      const before = this.#idle.get(pad.index);
-      this.#idle.set(pad.index, text);
-      return before === undefined ? pad.buttons.some(({ pressed }) => pressed) : before !== text;
-    });
-    this.#active = moved?.index;
-    return moved;
+  /** Returns the browser's index of one of the game's gamepads. */
+  indexOf(slot: number): number | undefined {
+    return [...this.#pads].find(([, pad]) => pad.slot === slot)?.[0];
   }
 
-  /** The player may continue with keyboard and mouse, whose keys and buttons stay pressed. */
-  #loseActive(): void {
-    this.#active = undefined;
-    this.#idle.clear();
-    this.#sendChange(atRest);
-  }
-
-  #sendChange(message: PadMessage): void {
+  #update(pad: PadSample): void {
+    const reader = this.#pads.get(pad.index)?.reader ?? new PadReader();
+    const sample = reader.read(pad);
+    if (sample === undefined) {
+      if (pad.buttons.some(({ pressed }) => pressed)) this.#report(pad, false);
+      return;
+    }
+    const tracked = this.#pads.get(pad.index) ?? {
+      id: pad.id,
+      reader,
+      first: { axes: [...sample.axes], buttons: [] },
+      slot: undefined,
+      last: "",
+    };
+    this.#pads.set(pad.index, tracked);
+    if (tracked.slot === undefined && isUsed(sample, tracked.first)) {
+      tracked.slot = this.#freeSlot(pad.index);
+      if (pad.mapping !== "standard") this.#report(pad, tracked.slot !== undefined);
+    }
+    if (tracked.slot === undefined) return;
+    const message = padMessage(sample, tracked.slot);
     const text = JSON.stringify(message);
-    if (text === this.#last) return;
-    this.#last = text;
+    if (text === tracked.last) return;
+    tracked.last = text;
     this.#send(message);
+  }
+
+  /** The browser's index stays the same when the page is loaded again, so the game's pads do not change. */
+  #freeSlot(index: number): number | undefined {
+    const taken = new Set([...this.#pads.values()].map(({ slot }) => slot));
+    const all = Array.from({ length: maxGamepads }, (_slot, place) => place);
+    return [index, ...all].find((slot) => slot < maxGamepads && !taken.has(slot));
+  }
+
+  #remove(index: number): void {
+    const slot = this.#pads.get(index)?.slot;
+    this.#pads.delete(index);
+    if (slot === undefined) return;
+    // Streamers of earlier versions know only states.
+    this.#send(padMessage(atRest, slot));
+    this.#send({ t: "unplug", i: slot });
+  }
+
+  #report({ id }: PadSample, isUsed: boolean): void {
+    if (this.#reported.has(id)) return;
+    this.#reported.add(id);
+    this.#onUnknown({ name: nameOf(id), isUsed });
   }
 }
 
-const atRest = padMessage({ axes: [], buttons: [] });
+const atRest: StandardSample = { axes: [], buttons: [] };
+
+/** Returns a gamepad's name from its id in Chromium's or Firefox's format. */
+function nameOf(id: string): string {
+  const name = id
+    .replace(/\s*\((STANDARD GAMEPAD )?Vendor: .*\)$/i, "")
+    .replace(/^[0-9a-f]{1,4}-[0-9a-f]{1,4}-/i, "")
+    .trim();
+  return (name === "" ? id : name).slice(0, 80);
+}
+
+function isUsed({ axes, buttons }: StandardSample, first: StandardSample): boolean {
+  return (
+    buttons.some(({ pressed, value }) => pressed || value > intended) ||
+    axes.slice(0, 4).some((value, axis) => Math.abs(value - (first.axes[axis] ?? 0)) > intended)
+  );
+}
 
 /** Returns the whole state of a gamepad as one message. */
-export function padMessage({ axes, buttons }: Pick<PadSample, "axes" | "buttons">): PadMessage {
+export function padMessage({ axes, buttons }: StandardSample, slot: number): PadMessage {
   const stick = (axis: number): number => scaled(axes[axis] ?? 0);
   const trigger = (button: number): number =>
     Math.round(Math.min(1, Math.max(0, buttons[button]?.value ?? 0)) * triggerScale);
   return {
     t: "pad",
+    i: slot,
     s: [stick(0), stick(1), stick(2), stick(3)],
     l: trigger(leftTrigger),
     r: trigger(rightTrigger),

@@ -1,5 +1,6 @@
 import { heldEveryMs, maxHeldKeys, type StreamInput } from "#contracts/stream.ts";
-import { GamepadCapture } from "./gamepadCapture.ts";
+import { GamepadCapture, type UnknownGamepad } from "./gamepadCapture.ts";
+import { playRumble, type Rumble } from "./gamepadRumble.ts";
 import { KeyboardCapture, isMenuChord } from "./keyboardCapture.ts";
 import { pictureArea, type Area } from "./pictureArea.ts";
 import { movementUnitOf, PointerCapture } from "./pointerCapture.ts";
@@ -15,12 +16,16 @@ export interface InputCaptureOptions {
   locksOnClick: () => boolean;
   /** Called when the player presses the menu chord. */
   onMenu: () => void;
+  /** Called once for each kind of gamepad whose layout is not known. */
+  onUnknownGamepad: (gamepad: UnknownGamepad) => void;
 }
 
 /** Input that is being sent to the game. */
 export interface InputCapture {
   /** Presses the held keys and buttons again after the streamer released them. */
   pressAgain(): void;
+  /** Vibrates one of the player's gamepads. */
+  rumble(notice: Rumble): void;
   /** Releases everything and stops sending. */
   stop(): void;
 }
@@ -49,6 +54,7 @@ export function captureInput({
   send,
   locksOnClick,
   onMenu,
+  onUnknownGamepad,
 }: InputCaptureOptions): InputCapture {
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -58,7 +64,7 @@ export function captureInput({
     movementUnit: () => movementUnitOf(navigator.userAgent, window.devicePixelRatio),
   });
   const wheel = new WheelCapture(send, navigator.userAgent);
-  const gamepad = new GamepadCapture(send);
+  const gamepad = new GamepadCapture(send, onUnknownGamepad);
   const releaseAll = (): void => {
     for (const device of [keyboard, pointer, wheel, gamepad]) device.reset();
     send({ t: "release" });
@@ -83,6 +89,10 @@ export function captureInput({
     pressAgain() {
       for (const device of [keyboard, pointer]) device.pressAgain();
       gamepad.reset();
+    },
+    rumble(notice) {
+      const pad = navigator.getGamepads()[gamepad.indexOf(notice.i) ?? -1];
+      if (pad) playRumble(pad, notice);
     },
     stop() {
       releaseAll();

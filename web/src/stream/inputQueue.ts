@@ -21,10 +21,11 @@ export class InputQueue {
   }
 
   push(message: StreamInput): void {
-    const last = this.#messages.at(-1);
+    const place = this.#placeBefore(message);
+    const last = this.#messages[place];
     const merged = last === undefined ? undefined : merge(last, message);
     if (merged !== undefined) {
-      this.#messages[this.#messages.length - 1] = merged;
+      this.#messages[place] = merged;
       return;
     }
     this.#messages.push(message);
@@ -40,10 +41,21 @@ export class InputQueue {
     this.#messages = [];
   }
 
+  /** Returns the place of the last message, not counting states of other gamepads after one of this. */
+  #placeBefore(message: StreamInput): number {
+    let place = this.#messages.length - 1;
+    while (isOtherPad(this.#messages[place], message)) place -= 1;
+    return place;
+  }
+
   #shrink(): void {
     const withoutMotion = this.#messages.filter((message) => !isMotion(message));
     this.#messages = withoutMotion.length < this.#messages.length ? withoutMotion : [{ t: "release" }];
   }
+}
+
+function isOtherPad(queued: StreamInput | undefined, message: StreamInput): boolean {
+  return message.t === "pad" && queued?.t === "pad" && (queued.i ?? 0) !== (message.i ?? 0);
 }
 
 function isMotion({ t }: StreamInput): boolean {

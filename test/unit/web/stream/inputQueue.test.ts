@@ -16,9 +16,28 @@ function queueOf(messages: StreamInput[], capacity?: number): InputQueue {
 }
 
 const key = (code: string, down: 0 | 1): StreamInput => ({ t: "key", c: code, d: down });
-const pad = (bits: number, x = 0): StreamInput => ({ t: "pad", s: [x, 0, 0, 0], l: 0, r: 0, b: bits });
+const pad = (bits: number, x = 0, i = 0): StreamInput => ({
+  t: "pad",
+  i,
+  s: [x, 0, 0, 0],
+  l: 0,
+  r: 0,
+  b: bits,
+});
 
 describe("InputQueue", () => {
+  it("keeps only the last stick positions of each of several gamepads", () => {
+    const queued = queueOf([
+      pad(0, 1, 0),
+      pad(0, 2, 1),
+      pad(0, 3, 0),
+      pad(0, 4, 1),
+      pad(1, 5, 0),
+      pad(0, 6, 1),
+    ]);
+    expect(drain(queued)).to.deep.equal([pad(0, 3, 0), pad(0, 6, 1), pad(1, 5, 0)]);
+  });
+
   it("keeps only the last of several pointer positions", () => {
     expect(
       drain(
