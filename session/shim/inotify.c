@@ -20,6 +20,7 @@
 #include "descriptors.h"
 #include "lock.h"
 #include "next.h"
+#include "padPaths.h"
 #include "padWatch.h"
 
 /* The kernel's usual limits. */
@@ -157,7 +158,8 @@ OVERRIDES(inotify_add_watch)
 OVERRIDE int inotify_add_watch(int fd, const char *path, uint32_t mask) {
   const int *index = stateOf(fd, FILE_WATCH);
   struct stat file;
-  if (!index) return NEXT(inotify_add_watch)(fd, path, mask);
+  char buffer[PAD_PATH_BYTES];
+  if (!index) return NEXT(inotify_add_watch)(fd, locatePath(path, buffer), mask);
   if (!(mask & kinds) || (mask & additions) == additions) return fail(EINVAL);
   if (fstatat(AT_FDCWD, path, &file, mask & IN_DONT_FOLLOW ? AT_SYMLINK_NOFOLLOW : 0) != 0) return -1;
   if (mask & IN_ONLYDIR && !S_ISDIR(file.st_mode)) return fail(ENOTDIR);

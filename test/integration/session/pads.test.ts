@@ -1,14 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { expect } from "chai";
-import { pino } from "pino";
-import { systemClock } from "#runtime/scheduling/clock.ts";
-import type { Rumble } from "#streamer/input/forceFeedback.ts";
-import { readGamepad } from "#streamer/input/gamepad.ts";
-import { openGamepads, type Gamepads } from "#streamer/input/gamepads.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 import { compileProbe, compileShim } from "#test/support/session/compileC.ts";
+import { PadsForTests } from "#test/support/session/padsForTests.ts";
 import { supervisedLaunches } from "#test/support/session/supervisedLaunches.ts";
 
 const device = "/sys/devices/platform/joypod/usb1/1-1/1-1:1.0/input/input0";
@@ -17,55 +10,36 @@ const [created, removed, ignored] = ["100", "200", "8000"];
 describe("the gamepads of a supervised game", function () {
   this.timeout(60_000);
   const { launch } = supervisedLaunches();
-  let directory: string;
-  let environment: Record<string, string>;
+  let shim: string;
   let probe: string;
-  let gamepads: Gamepads;
-  let rumbles: [pad: number, rumble: Rumble][];
+  let pads: PadsForTests;
 
   before(async () => {
-    const [shim, compiled] = await Promise.all([compileShim(), compileProbe("padProbe", "dynamic")]);
-    probe = compiled;
-    const folder = temporaryFolder("pads");
-    execFileSync("chmod", ["755", folder]);
-    directory = join(folder, "pads");
-    environment = { LD_PRELOAD: shim, JOYPOD_PADS: directory };
+    [shim, probe] = await Promise.all([compileShim(), compileProbe("padProbe", "dynamic")]);
   });
   beforeEach(() => {
-    // The game is another user here, and as such must be able to connect.
-    const umask = process.umask(0);
-    gamepads = openGamepads({ directory, logger: pino({ level: "silent" }), clock: systemClock });
-    rumbles = [];
-    gamepads.onRumble((pad, rumble) => rumbles.push([pad, rumble]));
-    for (const pad of [2, 3]) gamepads.connect(pad);
-    process.umask(umask);
+    pads = new PadsForTests();
   });
-  afterEach(() => gamepads.close());
+  afterEach(() => pads.close());
 
-  function connect(pad: number): void {
-    const umask = process.umask(0);
-    gamepads.connect(pad);
-    process.umask(umask);
-  }
+  const environment = () => ({ LD_PRELOAD: shim, JOYPOD_PADS: pads.directory });
 
   it("appear to inotify, libudev and listings, report presses and vibrate, and vanish", async () => {
-    gamepads.unplug(2);
-    gamepads.unplug(3);
-    const game = await launch(`#!/bin/sh\nexec ${probe}\n`, { environment });
+    const game = await launch(`#!/bin/sh\nexec ${probe}\n`, { environment: environment() });
     const printed = (line: string) =>
       eventually(() => game.output().includes(line), { timeoutMs: 20_000, what: `“${line}”` });
     await printed("ready");
-    connect(0);
+    pads.connect(0);
     await printed("pad Microsoft");
-    gamepads.set(0, readGamepad({ t: "pad", i: 0, s: [1_234, 0, 0, 0], l: 0, r: 0, b: 1 }));
+    pads.hold(0, 1_234, 0, "south");
     await printed("effect 0");
-    await eventually(() => rumbles.length > 0, { what: "the vibration" });
-    gamepads.set(0, readGamepad({ t: "pad", i: 0, s: [0, 0, 0, 0], l: 0, r: 0, b: 0 }));
+    await eventually(() => pads.rumbles.length > 0, { what: "the vibration" });
+    pads.hold(0, 0, 0);
     await printed("event 304 0");
-    gamepads.unplug(0);
+    pads.unplug(0);
     expect(await game.exit(), game.output()).to.equal(0);
 
-    expect(rumbles[0]).to.deep.equal([0, { strong: 40_000, weak: 20_000 }]);
+    expect(pads.rumbles[0]).to.deep.equal([0, { strong: 40_000, weak: 20_000 }]);
     const usb = "joystick=1 vendor=045e";
     const lines = game
       .output()
@@ -103,13 +77,16 @@ describe("the gamepads of a supervised game", function () {
   });
 
   it("are four devices, and are connected before a program that asks for it", async () => {
-    const script = `#!/bin/sh
+    pads.connect(2, 3);
+    const umask = process.umask(0); // For the pads that the game asks for.
+    const game = await launch(
+      `#!/bin/sh
 export JOYPOD_CONNECT_GAMEPADS=2
 ls -l /dev/input
 cat /sys/class/input/event3/device/phys
-`;
-    const umask = process.umask(0);
-    const game = await launch(script, { environment });
+`,
+      { environment: environment() },
+    );
     expect(await game.exit(), game.output()).to.equal(0);
     process.umask(umask);
     for (const pad of [0, 1, 2, 3])

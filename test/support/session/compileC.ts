@@ -28,6 +28,24 @@ async function buildShim(): Promise<string> {
   return compile("shim.so", ["-fPIC", "-shared", "-fvisibility=hidden", ...(await sourcesIn(shimFolder))]);
 }
 
+/** Compiles libudev as in the game image. Returns its path; programs get its folder in `LD_LIBRARY_PATH`. */
+export async function compileUdev(): Promise<string> {
+  const sources = (await sourcesIn(shimFolder)).filter((path) => /\/(udev\w+|padPaths)\.c$/.test(path));
+  return compile("libudev.so.1", [
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-Wl,-soname,libudev.so.1",
+    `-Wl,--version-script=${join(shimFolder, "libudev.map")}`,
+    ...sources,
+  ]);
+}
+
+/** Compiles the program that prints gamepads as engines give them to games. */
+export function compileEnginePads(): Promise<string> {
+  return compile("enginePads", [join(root, "test/support/session/enginePads.c"), "-lSDL2", "-lglfw"]);
+}
+
 /** Compiles the hostile game, linked dynamically like most games. */
 export async function compileHostile(): Promise<string> {
   return compile("hostile", await sourcesIn(join(root, "games/hostile")));

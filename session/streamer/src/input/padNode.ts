@@ -145,9 +145,9 @@ export class PadNode {
     for (let length = lengthOfRequest(rest); length !== undefined; length = lengthOfRequest(rest)) {
       applyRequest(reader, rest.subarray(0, length), clock.monotonicMs());
       rest = rest.subarray(length);
+      rumble.update(); // After each: a short effect may begin and end in the same data.
     }
     reader.unparsed = Buffer.from(rest);
-    rumble.update();
   }
 }
 
