@@ -10,7 +10,7 @@ games=$repositoryRoot/games
 # Prints a hash of an archive's inputs: the recipe, the sources and the libraries of the game image.
 contentOf() {
   local recipe=("$games/packing.sh" "$games/$1/pack.sh") source
-  while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.[ch]' -o -name '*.py' | LC_ALL=C sort)
+  while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.[ch]' -o -name '*.py' -o -name '*.lua' -o -name '*.gd' -o -name '*.godot' -o -name '*.tscn' | LC_ALL=C sort)
   {
     hashOf "${recipe[@]}"
     echo "$provided"
@@ -34,17 +34,17 @@ pack() {
 
 ensureGame() {
   local archive
-  archive=$joypodCache/games/$1-$(contentOf "$1").tar.gz
+  archive=$joypodCache/games/${1//\//-}-$(contentOf "$1").tar.gz
   mkdir -p "$(dirname "$archive")"
-  if [ ! -f "$archive" ]; then step "Packing the game $1" "game-$1" pack "$1" "$archive"; fi
+  if [ ! -f "$archive" ]; then step "Packing the game $1" "game-${1//\//-}" pack "$1" "$archive"; fi
   printf '%s\n' "$archive"
 }
 
-[ $# -gt 0 ] || die "name the games to build: $(cd "$games" && printf '%s ' */pack.sh | sed 's#/pack.sh##g')"
+[ $# -gt 0 ] || die "name the games to build: $(cd "$games" && printf '%s ' */pack.sh compat/*/pack.sh | sed 's#/pack.sh##g')"
 for game in "$@"; do
   [ -f "$games/$game/pack.sh" ] || die "unknown game $game; see the folder games."
 done
 useEngine "${JOYPOD_ENGINE:-}"
 image=${JOYPOD_GAME_IMAGE:-$(JOYPOD_ENGINE=$containerEngine "$repositoryRoot/tools/images/build.sh" game | sed -n 's/^  game: //p')}
 provided=$("$containerEngine" run --rm --network none --entrypoint /bin/sh "$image" -c 'ldconfig -p | sort; cat /etc/debian_version' | sha256sum)
-for game in "$@"; do withLock "game-$game" ensureGame "$game"; done
+for game in "$@"; do withLock "game-${game//\//-}" ensureGame "$game"; done

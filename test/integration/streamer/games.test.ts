@@ -15,6 +15,7 @@ import {
   prepareSessionImages,
   type SessionImages,
 } from "#test/support/session/containers.ts";
+import { gridDistance, gridOf } from "#test/support/session/pictureGrid.ts";
 import { lightStream, startSessionPair } from "#test/support/session/sessionPair.ts";
 import { launchBrowser, openViewer, type Viewer } from "#test/support/session/viewer.ts";
 
@@ -88,7 +89,7 @@ describe("the demo games", () => {
           async () => {
             // repeated if a game under load has not polled yet
             await begin(viewer);
-            return distance(menu, await gridOf(viewer)) > 10;
+            return gridDistance(menu, await gridOf(viewer)) > 10;
           },
           { timeoutMs: startMs, intervalMs: 1_000, what: "another picture after input" },
         );
@@ -105,24 +106,9 @@ describe("the demo games", () => {
   }
 });
 
-/** Returns the colours of a coarse grid over the picture at one moment. */
-async function gridOf(viewer: Viewer): Promise<number[]> {
-  const cells = Array.from({ length: 36 }, (_, cell) => ({
-    x: (cell % 6) * 213,
-    y: Math.floor(cell / 6) * 120,
-    width: 213,
-    height: 120,
-  }));
-  return (await viewer.colors(cells)).flat();
-}
-
 async function detailOf(viewer: Viewer): Promise<number> {
   const grid = await gridOf(viewer);
   return Math.max(...grid) - Math.min(...grid);
-}
-
-function distance(one: number[], other: number[]): number {
-  return one.reduce((sum, value, index) => sum + Math.abs(value - other[index]!), 0) / one.length;
 }
 
 /** Loading screens and fades have ended when little changes within a second. */
@@ -131,7 +117,7 @@ async function steadyPicture(viewer: Viewer): Promise<void> {
   await eventually(
     async () => {
       const next = await gridOf(viewer);
-      const change = distance(last, next);
+      const change = gridDistance(last, next);
       last = next;
       return change < 4;
     },
