@@ -68,6 +68,21 @@ describe("a game's input", function () {
     }
   });
 
+  it("has the player's Caps Lock and Num Lock, without a press of their keys", async () => {
+    await display.play("sdl-text");
+    const type = async (locks: { caps: 0 | 1; num: 0 | 1 }): Promise<string> => {
+      display.forget();
+      display.send({ t: "locks", ...locks });
+      for (const c of ["KeyA", "Numpad7"]) display.send({ t: "key", c, d: 1 }, { t: "key", c, d: 0 });
+      await display.settle();
+      return display.read("text").join("");
+    };
+    expect(await type({ caps: 1, num: 1 })).to.equal("A7");
+    expect(await type({ caps: 0, num: 1 })).to.equal("a7");
+    expect(await type({ caps: 0, num: 0 })).to.equal("a");
+    expect(display.read("key").filter((line) => /lock/i.test(line))).to.deep.equal([]);
+  });
+
   it("reports when the game hides its pointer, and when it shows it again", async () => {
     await display.play("sdl-text");
     display.point(640, 360);

@@ -83,7 +83,8 @@ function useBarOpener(
     const options = { capture: true, signal: listening.signal };
     window.addEventListener("pointermove", (event) => opener.move(event), options);
     window.addEventListener("pointerdown", (event) => opener.press(event), options);
-    document.documentElement.addEventListener("mouseleave", () => opener.leave(), options);
+    // Without capture: it would also read the leaving of each element on the page.
+    document.documentElement.addEventListener("mouseleave", () => opener.leave(), { signal: options.signal });
     return () => {
       listening.abort();
       opener.close();

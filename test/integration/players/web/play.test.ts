@@ -15,6 +15,9 @@ import type { SessionPair } from "#test/support/session/sessionPair.ts";
 
 const [red, green, blue, yellow] = layout.cycle as [string, string, string, string];
 
+/** Returns whether the browser would ask before it closes the page. */
+const isAskedBeforeLeaving = `!dispatchEvent(new Event("beforeunload", { cancelable: true }))`;
+
 describe("playing on the page", function () {
   this.timeout(90_000);
   let fixture: PlayFixture;
@@ -329,6 +332,7 @@ describe("playing on the page", function () {
 
   it("asks before stopping, then shows the session's resource usage", async () => {
     const id = await play();
+    expect(await page.evaluate(isAskedBeforeLeaving), "while the game is played").to.equal(true);
     const shown = game.stop();
     await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped");
     await operator.finish(id, {
@@ -336,6 +340,7 @@ describe("playing on the page", function () {
     });
     expect(await shown).to.deep.equal({ duration: "1 min 3 s", cpuSeconds: 12.5, peakMemoryMb: 200 });
     await page.getByRole("button", { name: "Play again" }).waitFor();
+    expect(await page.evaluate(isAskedBeforeLeaving), "after the game").to.equal(false);
   });
 
   it("reports that the game could not be stopped, and continues", async () => {

@@ -127,6 +127,61 @@ describe("a player's devices and browsers", function () {
     expect(new URL(page.url()).pathname).to.equal(pathname);
   });
 
+  it("click at the game's top edge, and open the controls by their handle or by resting at the very edge", async () => {
+    const card = new TestCard(game);
+    const open = page.locator(".controls-open");
+    const away = async (): Promise<void> => {
+      await game.moveTo(640, 560);
+      await open.waitFor({ state: "detached" });
+    };
+    await away();
+    const isLit = await card.isClickLit();
+    await page.mouse.click(500, 1);
+    await eventually(async () => (await card.isClickLit()) !== isLit, { what: "the click in the game" });
+    expect(await open.count()).to.equal(0);
+    await away();
+    await page.mouse.move(500, 0);
+    await open.waitFor();
+    await away();
+    await page.mouse.click(640, 4);
+    await open.waitFor();
+    await away();
+    expect(await card.isClickLit(), "the handle's click is not the game's").to.equal(!isLit);
+  });
+
+  it("keep a key held while they use a control, and not when it goes up there", async () => {
+    const card = new TestCard(game);
+    const before = await eventually(() => card.presses(), { what: "the test card" });
+    await page.getByTestId("game-surface").focus();
+    await page.keyboard.down("KeyA");
+    await card.showsPresses(before + 1);
+    await page.keyboard.press("Control+Alt+KeyM");
+    await game.waitForColor(layout.heldBlock, dark);
+    await page.getByTestId("game-surface").focus();
+    await game.waitForColor(layout.heldBlock, white);
+    await page.keyboard.press("Control+Alt+KeyM");
+    await game.waitForColor(layout.heldBlock, dark);
+    await page.keyboard.up("KeyA");
+    await page.getByTestId("game-surface").focus();
+    // The press, its repetition, and the two modifiers of each chord.
+    await card.showsPresses(before + 6);
+  });
+
+  it("are asked before they close the page, which releases their keys", async () => {
+    await page.getByTestId("game-surface").focus();
+    await page.keyboard.down("KeyA");
+    await game.waitForColor(layout.heldBlock, white);
+    const asked = page.waitForEvent("dialog");
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).to.equal("beforeunload");
+    await question.dismiss();
+    await game.waitForColor(layout.heldBlock, dark);
+    await page.keyboard.up("KeyA");
+    await game.openControl("Statistics");
+    await game.openControl("Statistics");
+  });
+
   it("show the running game in full screen", async () => {
     await game.openControl("Full screen");
     await eventually(() => page.evaluate("document.fullscreenElement !== null"), { what: "full screen" });
