@@ -169,7 +169,7 @@ describe("accessibility of", function () {
     const id = sessionIdOf(page);
     await fixture.launches.makeReady(id);
     await page.getByRole("toolbar").waitFor();
-    await page.getByText("CONNECTING…").waitFor();
+    await page.getByText(/^(CONNECTING…|NOT CONNECTED YET. TRYING AGAIN…)$/).waitFor();
     await fixture.launches.operator.finish(id);
     await page.getByRole("heading", { name: "SEE YOU SOON" }).waitFor();
   });

@@ -3,7 +3,7 @@ import { GamepadCapture, type UnknownGamepad } from "./gamepadCapture.ts";
 import { playRumble, type Rumble } from "./gamepadRumble.ts";
 import { KeyboardCapture, isMenuChord } from "./keyboardCapture.ts";
 import { pictureArea, type Area } from "./pictureArea.ts";
-import { movementUnitOf, PointerCapture } from "./pointerCapture.ts";
+import { backButton, forwardButton, movementUnitOf, PointerCapture } from "./pointerCapture.ts";
 import { lockOnClick, watchLockEscape } from "./pointerLock.ts";
 import { WheelCapture } from "./wheelCapture.ts";
 
@@ -192,6 +192,7 @@ function listenToPointer(capture: Capture): void {
     { signal },
   );
   releaseBeforeMenu(surface, releaseAll, signal);
+  keepHistory(surface, pointer, signal);
   // The back button of the mouse belongs to the game, and the middle button pastes nothing.
   for (const name of ["mouseup", "auxclick", "contextmenu"] as const)
     surface.addEventListener(name, (event) => event.preventDefault(), { signal });
@@ -209,6 +210,25 @@ function releaseBeforeMenu(surface: HTMLElement, releaseAll: () => void, signal:
     name,
     ({ button, shiftKey }) => {
       if (button === 2 && shiftKey && document.pointerLockElement === null) releaseAll();
+    },
+    { signal },
+  );
+}
+
+/**
+ * Gives the back and forward buttons of the mouse to the game in Firefox on Linux, which reports no press of
+ * them and leaves the page. Its own buttons work: the pointer is not on the surface then.
+ */
+function keepHistory(surface: HTMLElement, pointer: PointerCapture, signal: AbortSignal): void {
+  if (!/Linux.*Firefox\//.test(navigator.userAgent) || !("navigation" in window)) return;
+  const { navigation } = window;
+  navigation.addEventListener(
+    "navigate",
+    (event) => {
+      const { navigationType, destination } = event;
+      if (navigationType !== "traverse" || !event.cancelable || !surface.matches(":hover")) return;
+      event.preventDefault();
+      pointer.tap(destination.index < (navigation.currentEntry?.index ?? 0) ? backButton : forwardButton);
     },
     { signal },
   );

@@ -5,6 +5,9 @@ import { toPointerCoordinates, type Area } from "./pictureArea.ts";
  * Bits of `PointerEvent.buttons`, in the order of `MouseEvent.button`: left, middle, right, back, forward.
  */
 const buttonBits = [1, 4, 2, 8, 16] as const;
+/** `MouseEvent.button` of two buttons that browsers use to go through the history. */
+export const backButton = 3;
+export const forwardButton = 4;
 const maxDistance = 4_096;
 
 export interface PointerSample {
@@ -79,6 +82,11 @@ export class PointerCapture {
    */
   cancel(): void {
     this.#press(0);
+  }
+
+  /** Presses and releases a button that the browser does not report. */
+  tap(button: number): void {
+    for (const d of [1, 0] as const) this.#send({ t: "btn", b: button, d });
   }
 
   /** Forgets the position when the pointer leaves the picture: it may come back elsewhere. */

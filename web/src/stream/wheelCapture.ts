@@ -33,6 +33,8 @@ export class WheelCapture {
   readonly #send: (message: StreamInput) => void;
   /** macOS also fills the older fields for touch pads. */
   readonly #isMac: boolean;
+  /** Firefox also fills them for distances in pixels, which are those of touch pads. */
+  readonly #isFirefox: boolean;
   /** The system's lines per notch, which Firefox reports: the fewest seen. */
   #linesPerNotch: number | undefined;
   #restX = 0;
@@ -41,6 +43,7 @@ export class WheelCapture {
   constructor(send: (message: StreamInput) => void, userAgent: string) {
     this.#send = send;
     this.#isMac = userAgent.includes("Macintosh");
+    this.#isFirefox = userAgent.includes("Firefox/");
   }
 
   /**
@@ -54,7 +57,8 @@ export class WheelCapture {
     const [across, down] = readTurns(sample);
     // Browsers report a pinch with Control, pressed or not, and Chromium reports each small part of one as a
     // whole notch.
-    const tellsNotches = (!ctrlKey || isControlHeld) && !this.#isMac;
+    const isPinch = ctrlKey && !isControlHeld;
+    const tellsNotches = !isPinch && !this.#isMac && (!this.#isFirefox || deltaMode === lineMode);
     const notches = ({ delta, legacyDelta }: Turn): number =>
       (tellsNotches ? legacyNotches(legacyDelta) : undefined) ??
       this.#lineNotches(deltaMode, delta) ??

@@ -21,6 +21,9 @@ import { TestCard } from "#test/support/browser/testCard.ts";
 import { PlayFixture } from "#test/support/fixtures/playFixture.ts";
 import { imageBuildMs } from "#test/support/session/containers.ts";
 
+/** Waits until the bar of controls has stopped moving. */
+const restingControls =
+  "Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))";
 const white = "#ffffff";
 const dark = "#202020";
 
@@ -96,9 +99,7 @@ describe("a player's devices and browsers", function () {
     await game.moveTo(640, 560); // Away from the controls, which would stay open for a pointer.
     const words = page.getByText("The pointer cannot be locked right now. Try again in a second.");
     await words.waitFor();
-    await page.evaluate(
-      "Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))",
-    );
+    await page.evaluate(restingControls);
     expect((await words.boundingBox())?.y).to.be.at.least(0);
     await words.waitFor({ state: "detached" });
     await page.reload();
@@ -132,7 +133,9 @@ describe("a player's devices and browsers", function () {
     const open = page.locator(".controls-open");
     const away = async (): Promise<void> => {
       await game.moveTo(640, 560);
+      await pointerAt(640, 560); // Browsers merge movements of one frame.
       await open.waitFor({ state: "detached" });
+      await page.evaluate(restingControls);
     };
     await away();
     const isLit = await card.isClickLit();

@@ -2,7 +2,8 @@ import { expect } from "chai";
 import type { StreamInput } from "#contracts/stream.ts";
 import { WheelCapture, type WheelSample } from "#web/stream/wheelCapture.ts";
 
-const [onLinux, onMac] = [
+const [onFirefox, onLinux, onMac] = [
+  "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
   "Mozilla/5.0 (X11; Linux x86_64)",
   "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)",
 ];
@@ -74,10 +75,16 @@ describe("WheelCapture", () => {
 
   it("counts one notch for the six lines that Firefox reports on Linux", () => {
     const notch = { deltaY: 6, deltaMode: 1, wheelDeltaY: -120 };
-    expect(sentFor([notch, { deltaY: 12, deltaMode: 1, wheelDeltaY: -240 }])).to.deep.equal([
+    expect(sentFor([notch, { deltaY: 12, deltaMode: 1, wheelDeltaY: -240 }], onFirefox)).to.deep.equal([
       { t: "wheel", x: 0, y: 1 },
       { t: "wheel", x: 0, y: 2 },
     ]);
+  });
+
+  it("measures by distance in Firefox, whose legacy fields of touchpads look like notches", () => {
+    const part = { deltaY: 40, wheelDeltaY: -120 };
+    expect(sentFor([part, part], onFirefox)).to.deep.equal([]);
+    expect(sentFor([part, part, part], onFirefox)).to.deep.equal([{ t: "wheel", x: 0, y: 1 }]);
   });
 
   it("learns the system's lines per notch from a browser that reports only lines", () => {
