@@ -118,8 +118,20 @@ const padIndex = z
   .max(maxGamepads - 1);
 const rumble = z.int().min(0).max(rumbleScale);
 
-/** A key is pressed (1) or released (0), identified by `KeyboardEvent.code`. Unknown codes are ignored. */
-export const KeyInput = z.object({ t: z.literal("key"), c: z.string().min(1).max(24), d: pressed });
+/**
+ * A key is pressed (1) or released (0), identified by `KeyboardEvent.code`. Unknown codes are ignored. With
+ * `k`, the `KeyboardEvent.key` of a press, the game reads this text from the key.
+ */
+export const KeyInput = z.object({
+  t: z.literal("key"),
+  c: z.string().min(1).max(24),
+  d: pressed,
+  k: z.string().min(1).max(16).optional(),
+});
+/** Longer text is split into several messages. */
+export const maxTextLength = 200;
+/** Text to type into the game, such as from an input method or the clipboard. A line break is Return. */
+export const TextInput = z.object({ t: z.literal("text"), s: z.string().min(1).max(maxTextLength) });
 /**
  * The pointer is at this position in the picture. With `e` it came there from somewhere else: it entered the
  * picture, or was unlocked. A game that turns its view by the pointer's movement then does not turn it.
@@ -188,6 +200,7 @@ export const QualityInput = z.object({ t: z.literal("quality"), ...qualityFields
 /** Any message from the browser. */
 export const StreamInput = z.discriminatedUnion("t", [
   KeyInput,
+  TextInput,
   MoveInput,
   RelativeInput,
   ButtonInput,

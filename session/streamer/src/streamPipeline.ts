@@ -9,6 +9,7 @@ import { startWindowManager, type WindowManager } from "./display/windowManager.
 import { openCloseSocket } from "./display/closeSocket.ts";
 import { connectDisplay } from "./display/xConnection.ts";
 import { watchCursor } from "./display/cursorWatch.ts";
+import { readKeyboardMap } from "./display/keyboardMap.ts";
 import {
   writeGameEnvironment,
   isProbed,
@@ -21,6 +22,7 @@ import { createDesktopInput } from "./input/desktopInput.ts";
 import { rumbleMs } from "./input/forceFeedback.ts";
 import { createGamePointer } from "./input/gamePointer.ts";
 import { openGamepads, type Gamepads } from "./input/gamepads.ts";
+import { createKeyText } from "./input/keyText.ts";
 import { createInputRouter, type InputRouter } from "./input/inputRouter.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Logger } from "#runtime/logger.ts";
@@ -98,6 +100,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
   const windows = await startWindowManager({ connection, logger });
   const cursor = await watchCursor({ connection, clock });
   const closeSocket = await openCloseSocket({ socketPath: config.closeSocket, windows, logger });
+  const keyboard = await readKeyboardMap(connection);
   const media = createMediaSource({
     encoders,
     display,
@@ -109,11 +112,13 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
     clock,
   });
   const input = createInputRouter({
-    desktop: createDesktopInput(
+    desktop: createDesktopInput({
       connection,
-      () => media.shape(),
-      createGamePointer({ clock, isHidden: () => cursor.isHidden() }),
-    ),
+      picture: () => media.shape(),
+      pointer: createGamePointer({ clock, isHidden: () => cursor.isHidden() }),
+      text: createKeyText({ map: keyboard, clock }),
+      clock,
+    }),
     gamepads,
     clock,
   });

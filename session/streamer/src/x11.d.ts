@@ -56,6 +56,9 @@ declare module "x11" {
   export interface Xkb {
     UseCoreKbd: 0x100;
     ModMask: { Lock: 2; Mod2: 16 };
+    NameDetail: { KeyTypeNames: 64 };
+    majorOpcode: number;
+    GetNames(device: number, details: number, callback: Callback<{ typeNames: number[] }>): void;
     UseExtension(major: number, minor: number, callback: Callback<unknown>): void;
     LatchLockState(
       device: number,
@@ -98,8 +101,10 @@ declare module "x11" {
     outputs: number[];
   }
   export interface Client {
-    /** Requests that the socket has not accepted yet. */
-    pack_stream: { write_queue: readonly unknown[] };
+    /** The queue holds requests that the socket has not accepted yet. */
+    pack_stream: { write_queue: readonly unknown[]; put(request: Buffer): void; submit(): void };
+    /** Number of the last request. A request that is put into the stream has to count it up. */
+    seq_num: number;
     /** Numbers of atoms that the library knows, by name. */
     atoms: Record<string, number>;
     on(event: "error", listener: (error: Error) => void): void;
@@ -190,6 +195,9 @@ declare module "x11" {
     ): void;
     UngrabButton(window: number, button: number, modifiers: number): void;
     AllowEvents(mode: number, time: number): void;
+    GetKeyboardMapping(first: number, count: number, callback: Callback<number[][]>): void;
+    GetModifierMapping(callback: Callback<number[][]>): void;
+    SetModifierMapping(modifiers: number[][], callback: Callback<number>): void;
   }
   export interface Color {
     R: number;

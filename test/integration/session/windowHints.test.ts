@@ -2,11 +2,11 @@ import { expect } from "chai";
 import { pino } from "pino";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { desktopDeps } from "#test/support/session/desktopDeps.ts";
 import { connectGame, words, type GameClient, type HeardEvent } from "#test/support/session/gameClient.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { startXServer } from "#streamer/display/displayServers.ts";
 import { createDesktopInput, type DesktopInput } from "#streamer/input/desktopInput.ts";
-import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import type { ServerProcess } from "#streamer/processes.ts";
 import { startWindowManager } from "#streamer/display/windowManager.ts";
 import { type XConnection, connectDisplay, promised } from "#streamer/display/xConnection.ts";
@@ -48,8 +48,11 @@ describe("the window manager", function () {
     if (!server) throw new Error("Xvfb does not start: install the Debian package xvfb.");
     manager = await connectDisplay(display, () => undefined);
     await startWindowManager({ connection: manager, logger });
-    const pointer = createGamePointer({ clock: systemClock, isHidden: () => false });
-    desktop = createDesktopInput(manager, () => screen, pointer);
+    desktop = createDesktopInput({
+      ...desktopDeps(systemClock),
+      connection: manager,
+      picture: () => screen,
+    });
   });
   beforeEach(async () => {
     [game, other] = [await connectGame(display), await connectGame(display)];

@@ -4,11 +4,11 @@ import { pino } from "pino";
 import type { Callback, Randr } from "x11";
 import { pointerScale } from "#contracts/stream.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { desktopDeps } from "#test/support/session/desktopDeps.ts";
 import { connectGame, words, type GameClient, type HeardEvent } from "#test/support/session/gameClient.ts";
 import { startXServer } from "#streamer/display/displayServers.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
-import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import type { ServerProcess } from "#streamer/processes.ts";
 import { startWindowManager, type WindowManager } from "#streamer/display/windowManager.ts";
 import { type XConnection, connectDisplay, promised } from "#streamer/display/xConnection.ts";
@@ -395,8 +395,11 @@ describe("the display under a hostile game", function () {
   it("queues a bounded number of events while a game holds the display", async () => {
     game.GrabServer();
     await promised<number>((done) => game.InternAtom(false, "A_ROUND_TRIP", done));
-    const pointer = createGamePointer({ clock: systemClock, isHidden: () => false });
-    const desktop = createDesktopInput(manager, () => ({ width, height }), pointer);
+    const desktop = createDesktopInput({
+      ...desktopDeps(systemClock),
+      connection: manager,
+      picture: () => ({ width, height }),
+    });
     for (let event = 0; event < 100_000; event++) {
       desktop.movePointer(event % pointerScale, 0, false);
       desktop.movePointerBy(1, 0);

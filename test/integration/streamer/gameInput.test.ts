@@ -93,4 +93,64 @@ describe("a game's input", function () {
     await display.leave();
     await eventually(() => !display.cursor.isHidden());
   });
+
+  /** Presses a key that types `typed`, with the modifiers held by code and `key`. */
+  const type = (code: string, typed: string, held: readonly (readonly [string, string])[] = []) => {
+    for (const [c, k] of held) display.send({ t: "key", c, d: 1, k });
+    display.send({ t: "key", c: code, d: 1, k: typed }, { t: "key", c: code, d: 0 });
+    for (const [c] of held.toReversed()) display.send({ t: "key", c, d: 0 });
+  };
+  const shift = ["ShiftLeft", "Shift"] as const;
+  const altGraph = ["AltRight", "AltGraph"] as const;
+
+  for (const mode of ["sdl-text", "glfw"]) {
+    it(`types in ${mode} what the player's keys type, at their positions`, async () => {
+      await display.play(mode);
+      type("KeyZ", "y");
+      type("KeyY", "Z", [shift]);
+      type("KeyY", "z");
+      type("KeyQ", "@", [altGraph]);
+      type("KeyQ", "q");
+      type("Semicolon", "ö");
+      type("Semicolon", "Ö", [shift]);
+      type("Digit2", '"', [shift]);
+      type("Minus", "ß");
+      type("Minus", "?", [shift]);
+      type("KeyE", "€", [altGraph]);
+      type("KeyA", "ф");
+      await display.settle();
+      expect(display.read("text").join("")).to.equal('yZz@qöÖ"ß?€ф');
+    });
+
+    it(`types in ${mode} the characters of dead keys, input methods and the clipboard`, async () => {
+      await display.play(mode);
+      type("Equal", "Dead");
+      type("KeyE", "é");
+      type("KeyE", "e");
+      display.send({ t: "text", s: "日本 Grüße, Zoë: 100 €\n" });
+      type("KeyB", "b");
+      await display.settle();
+      expect(display.read("text").join("").replace("\r", "")).to.equal("ée日本 Grüße, Zoë: 100 €b");
+    });
+  }
+
+  it("types text regardless of held modifiers and Caps Lock", async () => {
+    await display.play("sdl-text");
+    display.send(
+      { t: "locks", caps: 1, num: 0 },
+      { t: "key", c: "ControlLeft", d: 1, k: "Control" },
+      { t: "key", c: "ShiftLeft", d: 1, k: "Shift" },
+      { t: "text", s: "aÄß1" },
+      { t: "key", c: "ShiftLeft", d: 0 },
+      { t: "key", c: "ControlLeft", d: 0 },
+    );
+    await display.settle();
+    type("KeyA", "A");
+    type("KeyA", "a", [shift]);
+    display.send({ t: "locks", caps: 0, num: 0 });
+    type("KeyA", "a");
+    await display.settle();
+    expect(display.read("text").join("")).to.equal("aÄß1Aaa");
+    expect(display.read("key")).to.include("down Left Ctrl");
+  });
 });

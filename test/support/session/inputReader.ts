@@ -4,11 +4,13 @@ import { pino } from "pino";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { pointerScale, type StreamInput } from "#contracts/stream.ts";
 import { watchCursor, type CursorWatch } from "#streamer/display/cursorWatch.ts";
+import { readKeyboardMap } from "#streamer/display/keyboardMap.ts";
 import { startXServer } from "#streamer/display/displayServers.ts";
 import { startWindowManager } from "#streamer/display/windowManager.ts";
 import { type XConnection, connectDisplay } from "#streamer/display/xConnection.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import { createGamePointer } from "#streamer/input/gamePointer.ts";
+import { createKeyText } from "#streamer/input/keyText.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { compileInputReader } from "./compileC.ts";
@@ -16,6 +18,9 @@ import { compileInputReader } from "./compileC.ts";
 const screen = { width: 1_280, height: 720 };
 const logger = pino({ level: "silent" });
 const unused = { pong: () => undefined, quality: () => undefined, released: () => undefined };
+
+/** The press of F9, as SDL, GLFW and raw events name it. */
+const settlingKeys = ["down F9", "down 298", "down 75"];
 
 /** A display with the streamer's input, on which programs read input as engines do. */
 export class InputDisplay {
@@ -62,11 +67,13 @@ export class InputDisplay {
     await startWindowManager({ connection, logger });
     const cursor = await watchCursor({ connection, clock: systemClock });
     const router = createInputRouter({
-      desktop: createDesktopInput(
+      desktop: createDesktopInput({
         connection,
-        () => screen,
-        createGamePointer({ clock: systemClock, isHidden: () => cursor.isHidden() }),
-      ),
+        picture: () => screen,
+        pointer: createGamePointer({ clock: systemClock, isHidden: () => cursor.isHidden() }),
+        text: createKeyText({ map: await readKeyboardMap(connection), clock: systemClock }),
+        clock: systemClock,
+      }),
       gamepads: { connect: () => 0, set: () => undefined, unplug: () => undefined, rest: () => undefined },
       clock: systemClock,
     });
@@ -116,7 +123,7 @@ export class InputDisplay {
 
   /** Waits until the program has read all that was sent so far: a key, sent after it. */
   async settle(): Promise<void> {
-    const presses = () => this.read("key").filter((line) => line.startsWith("down ")).length;
+    const presses = () => this.read("key").filter((line) => settlingKeys.includes(line)).length;
     const count = presses();
     this.send({ t: "key", c: "F9", d: 1 }, { t: "key", c: "F9", d: 0 });
     await eventually(() => presses() > count, { what: "a key" });

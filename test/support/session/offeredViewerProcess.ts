@@ -4,13 +4,13 @@ import { whep } from "#contracts/stream.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
-import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import { createInputRouter } from "#streamer/input/inputRouter.ts";
 import { candidateEncoders } from "#streamer/media/encoders.ts";
 import { createMediaSource } from "#streamer/media/mediaSource.ts";
 import { createViewers } from "#streamer/transport/viewers.ts";
 import { FakeClock } from "../clocks/fakeClock.ts";
 import { insteadOfChild } from "../processes/insteadOfChild.ts";
+import { desktopDeps } from "./desktopDeps.ts";
 import { openLocalPage } from "./localPage.ts";
 import { offeredKbps, type ViewerByOffer } from "./offeredViewer.ts";
 
@@ -50,11 +50,18 @@ const media = createMediaSource({
   clock,
 });
 const input = createInputRouter({
-  desktop: createDesktopInput(
-    { client: { QueryPointer: nothing }, xtest, xkb, root: 1, size: picture, isBehind: () => false },
-    () => picture,
-    createGamePointer({ clock, isHidden: () => false }),
-  ),
+  desktop: createDesktopInput({
+    ...desktopDeps(clock),
+    connection: {
+      client: { QueryPointer: nothing },
+      xtest,
+      xkb,
+      root: 1,
+      size: picture,
+      isBehind: () => false,
+    },
+    picture: () => picture,
+  }),
   gamepads: { connect: () => 0, set: nothing, unplug: nothing, rest: nothing },
   clock,
 });

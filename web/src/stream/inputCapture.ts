@@ -1,4 +1,5 @@
 import { heldEveryMs, maxHeldKeys, type StreamInput } from "#contracts/stream.ts";
+import { ComposedKeys } from "./composedKeys.ts";
 import { GamepadCapture, type UnknownGamepad } from "./gamepadCapture.ts";
 import { playRumble, type Rumble } from "./gamepadRumble.ts";
 import { KeyboardCapture, isMenuChord } from "./keyboardCapture.ts";
@@ -34,6 +35,7 @@ export interface InputCapture {
 interface Capture {
   surface: HTMLElement;
   keyboard: KeyboardCapture;
+  composed: ComposedKeys;
   pointer: PointerCapture;
   wheel: WheelCapture;
   locksOnClick: () => boolean;
@@ -59,6 +61,10 @@ export function captureInput({
   const stopped = new AbortController();
   const { signal } = stopped;
   const keyboard = new KeyboardCapture(send, navigator.userAgent);
+  const composed = new ComposedKeys({
+    down: (press) => keyboard.down(press),
+    type: (s) => send({ t: "text", s }),
+  });
   const pointer = new PointerCapture(send, {
     area: () => areaOf(video),
     movementUnit: () => movementUnitOf(navigator.userAgent, window.devicePixelRatio),
@@ -66,16 +72,26 @@ export function captureInput({
   const wheel = new WheelCapture(send, navigator.userAgent);
   const gamepad = new GamepadCapture(send, onUnknownGamepad);
   const releaseAll = (): void => {
-    for (const device of [keyboard, pointer, wheel, gamepad]) device.reset();
+    for (const device of [keyboard, composed, pointer, wheel, gamepad]) device.reset();
     send({ t: "release" });
   };
-  const capture: Capture = { surface, keyboard, pointer, wheel, locksOnClick, onMenu, releaseAll, signal };
+  const capture: Capture = {
+    surface,
+    keyboard,
+    composed,
+    pointer,
+    wheel,
+    locksOnClick,
+    onMenu,
+    releaseAll,
+    signal,
+  };
   listenToKeyboard(capture);
   listenToPointer(capture);
   listenToWheel(capture);
   pollGamepads(gamepad, releaseAll, signal);
   listenToFocus(capture, () => {
-    for (const device of [pointer, wheel, gamepad]) device.reset();
+    for (const device of [composed, pointer, wheel, gamepad]) device.reset();
     keyboard.suspend();
     send({ t: "release" });
   });
@@ -110,7 +126,7 @@ function areaOf(video: HTMLVideoElement): Area {
  * Reads the keys of the whole page: those of the surface are the game's, and the others end what the game has
  * as held.
  */
-function listenToKeyboard({ surface, keyboard, onMenu, signal }: Capture): void {
+function listenToKeyboard({ surface, keyboard, composed, onMenu, signal }: Capture): void {
   const options = { capture: true, signal };
   window.addEventListener(
     "keydown",
@@ -119,9 +135,18 @@ function listenToKeyboard({ surface, keyboard, onMenu, signal }: Capture): void 
         keyboard.downOnPage(event);
         return;
       }
+      const isChord = isMenuChord(event);
+      if (isChord) onMenu();
+      if (isChord || !composed.down(event)) event.preventDefault();
+    },
+    options,
+  );
+  window.addEventListener(
+    "keypress",
+    (event) => {
+      if (!isInside(surface, event)) return;
       event.preventDefault();
-      if (isMenuChord(event)) onMenu();
-      else keyboard.down(event);
+      composed.typed(event.key);
     },
     options,
   );
@@ -129,6 +154,7 @@ function listenToKeyboard({ surface, keyboard, onMenu, signal }: Capture): void 
     "keyup",
     (event) => {
       if (isInside(surface, event)) event.preventDefault();
+      composed.settle();
       keyboard.up(event);
     },
     options,

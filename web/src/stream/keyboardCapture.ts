@@ -211,14 +211,14 @@ export class KeyboardCapture {
   #press(code: string, press: ModifierState & { readonly key: string }): void {
     const flag = reportedFlag(press);
     if (flag !== undefined) this.#sides.set(flag, code);
-    this.#hold(code, flag);
+    this.#hold(code, flag, typedBy(code, press.key));
   }
 
-  #hold(code: string, flag: ModifierFlag | undefined): void {
+  #hold(code: string, flag: ModifierFlag | undefined, typed: { k?: string } = {}): void {
     // Windows presses Shift again after a key of the keypad.
     const isKnown = flag !== undefined && this.#held.has(code);
     this.#held.set(code, flag);
-    if (!this.#isSuspended && !isKnown) this.#send({ t: "key", c: code, d: 1 });
+    if (!this.#isSuspended && !isKnown) this.#send({ t: "key", c: code, d: 1, ...typed });
   }
 
   #release(code: string): void {
@@ -302,6 +302,19 @@ export class KeyboardCapture {
     // Windows reports AltGraph as Control and Alt, and sets neither flag.
     return flag === "shiftKey" || flag === "metaKey" || !press.getModifierState("AltGraph");
   }
+}
+
+/**
+ * Returns what tells the game the text of a press: a character, a dead key, or whether the right Alt key is
+ * AltGr. The streamer knows what the other keys are.
+ */
+function typedBy(code: string, key: string): { k?: string } {
+  return code === "AltRight" || key === "Dead" || isCharacter(key) ? { k: key } : {};
+}
+
+/** Returns whether the key is one that types a character, which is its `key`. */
+export function isCharacter(key: string): boolean {
+  return [...key].length === 1;
 }
 
 function delayByTimer(ms: number, callback: () => void): () => void {

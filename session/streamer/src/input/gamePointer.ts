@@ -6,7 +6,7 @@ export interface Point {
   y: number;
 }
 
-interface Size {
+interface Area extends Point {
   width: number;
   height: number;
 }
@@ -35,11 +35,11 @@ export interface GamePointerOptions {
  */
 export interface GamePointer {
   /**
-   * Returns the distance from `position`, where the pointer is, for a player who points at `target`. With
-   * `isEntry` the player's pointer came from somewhere else, so that the distance to its last position means
-   * nothing.
+   * Returns the distance from `position`, where the pointer is, for a player who points at `target`. `shown`
+   * is the part of the display that the player sees. With `isEntry` the player's pointer came from somewhere
+   * else, so that the distance to its last position means nothing.
    */
-  distanceTo(target: Point, isEntry: boolean, position: Point, display: Size): Point;
+  distanceTo(target: Point, isEntry: boolean, position: Point, shown: Area): Point;
   /** Records a movement by distance, as of a locked pointer, that starts at `position`. */
   moveBy(position: Point): void;
   /** Records where the last movement left the pointer. */
@@ -50,7 +50,7 @@ export interface GamePointer {
 export function createGamePointer({ clock, isHidden }: GamePointerOptions): GamePointer {
   let left: Point | undefined;
   let target: Point | undefined;
-  let size: Size | undefined;
+  let area: Area | undefined;
   let isDiverted = false;
   let warpedAt = -Infinity;
 
@@ -60,11 +60,11 @@ export function createGamePointer({ clock, isHidden }: GamePointerOptions): Game
     isDiverted = true;
   };
   return {
-    distanceTo(next, isEntry, position, display) {
-      if (size?.width !== display.width || size.height !== display.height) {
+    distanceTo(next, isEntry, position, shown) {
+      if (area?.width !== shown.width || area.height !== shown.height) {
         // The server moves the pointer into a smaller display.
         left = target = undefined;
-        size = { ...display };
+        area = { ...shown };
       }
       findWarp(position);
       const last = isEntry ? next : (target ?? next);
@@ -75,8 +75,8 @@ export function createGamePointer({ clock, isHidden }: GamePointerOptions): Game
       const moved = between(last, next);
       if (settledMs <= hiddenWarpMs) return moved;
       return {
-        x: isAtEdge(next.x, display.width) ? next.x - position.x : moved.x,
-        y: isAtEdge(next.y, display.height) ? next.y - position.y : moved.y,
+        x: isAtEdge(next.x - shown.x, shown.width) ? next.x - position.x : moved.x,
+        y: isAtEdge(next.y - shown.y, shown.height) ? next.y - position.y : moved.y,
       };
     },
     moveBy(position) {

@@ -1,46 +1,71 @@
+import type { PointerState } from "x11";
 import type { Point } from "./gamePointer.ts";
 
 /**
- * Input that waits for the pointer's position, at most. More of it was caused by a game that grabbed the
+ * Input that waits for the state of the display, at most. More of it was caused by a game that grabbed the
  * server.
  */
 const maxWaiting = 256;
 
-type Target = Point & { isEntry: boolean };
+/** A position in the picture; see MoveInput for `isEntry`. */
+export type Target = Point & { isEntry: boolean };
 
-/** Keeps input in order while a movement waits for the server's reply. */
-export interface InputOrder {
-  run(action: () => void): void;
-  /** Runs `start`, which calls `done` when what follows may run. Merges movements that wait. */
-  move(target: Target, start: (target: Target, done: () => void) => void): void;
+/** Takes the state of the display; undefined if the display does not answer. */
+type Take = (state: PointerState | undefined) => void;
+
+interface Action {
+  run: () => void;
+  /** Runs it although the display does not answer. Absent for what is dropped then. */
+  runBlindly?: () => void;
+  target?: Target;
 }
 
-/** Returns an empty order. */
-export function createInputOrder(): InputOrder {
-  let waiting: { target?: Target; run: () => void }[] = [];
-  let movement = 0;
-  let isMoving = false;
+/** Keeps input in order while some of it waits for the state of the display. */
+export interface InputOrder {
+  run(action: () => void): void;
+  /** Runs `take` with the present state of pointer and modifiers. */
+  ask(take: Take): void;
+  /** Like `ask`, but merges movements that wait, and drops them if the display does not answer. */
+  move(target: Target, take: (target: Target, state: PointerState) => void): void;
+}
+
+/** Returns an empty order. `query` passes the state, or undefined if there is none. */
+export function createInputOrder(query: (take: Take) => void): InputOrder {
+  let waiting: Action[] = [];
+  let question = 0;
+  let isAsking = false;
 
   const proceed = () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       next.run();
-      if (isMoving) return;
+      if (isAsking) return;
     }
   };
-  const enqueue = (action: { target?: Target; run: () => void }) => {
+  const askFor = (take: Take) => () => {
+    isAsking = true;
+    const current = ++question;
+    query((state) => {
+      if (current !== question) return;
+      isAsking = false;
+      take(state);
+      proceed();
+    });
+  };
+  const enqueue = (action: Action) => {
     waiting.push(action);
-    if (!isMoving) proceed();
+    if (!isAsking) proceed();
     if (waiting.length <= maxWaiting) return;
-    // The server does not answer: keys and buttons go on without the movements.
-    movement++;
-    isMoving = false;
-    const others = waiting.filter(({ target }) => target === undefined);
+    // The display does not answer: keys and buttons go on without the movements.
+    question++;
+    isAsking = false;
+    const left = waiting;
     waiting = [];
-    for (const other of others) other.run();
+    for (const { runBlindly } of left) runBlindly?.();
   };
   return {
-    run: (run) => enqueue({ run }),
-    move(target, start) {
+    run: (run) => enqueue({ run, runBlindly: run }),
+    ask: (take) => enqueue({ run: askFor(take), runBlindly: () => take(undefined) }),
+    move(target, take) {
       const last = waiting.at(-1)?.target;
       if (last && !target.isEntry) {
         Object.assign(last, { x: target.x, y: target.y });
@@ -48,15 +73,9 @@ export function createInputOrder(): InputOrder {
       }
       enqueue({
         target,
-        run: () => {
-          isMoving = true;
-          const current = ++movement;
-          start(target, () => {
-            if (current !== movement) return;
-            isMoving = false;
-            proceed();
-          });
-        },
+        run: askFor((state) => {
+          if (state) take(target, state);
+        }),
       });
     },
   };

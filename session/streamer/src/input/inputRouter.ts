@@ -56,7 +56,10 @@ export function createInputRouter({ desktop, gamepads, clock }: InputRouterOptio
   const apply = (input: GameInput) => {
     switch (input.t) {
       case "key":
-        desktop.key(input.c, input.d === 1);
+        desktop.key(input.c, input.d === 1, input.k);
+        break;
+      case "text":
+        desktop.type(input.s);
         break;
       case "move":
         desktop.movePointer(input.x, input.y, input.e === 1);

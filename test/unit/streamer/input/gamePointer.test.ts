@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createGamePointer, type GamePointer, type Point } from "#streamer/input/gamePointer.ts";
 
-const display = { width: 1_280, height: 720 };
+const display = { x: 0, y: 0, width: 1_280, height: 720 };
 const middle: Point = { x: 640, y: 360 };
 
 describe("createGamePointer", () => {
@@ -87,7 +87,7 @@ describe("createGamePointer", () => {
 
   it("does not take a smaller display for a moved pointer", () => {
     point(1_270, 700, true);
-    const smaller = { width: 640, height: 480 };
+    const smaller = { x: 0, y: 0, width: 640, height: 480 };
     expect(pointer.distanceTo({ x: 100, y: 100 }, false, { x: 639, y: 479 }, smaller)).to.deep.equal({
       x: -539,
       y: -379,

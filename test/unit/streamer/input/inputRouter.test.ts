@@ -1,9 +1,9 @@
 import { expect } from "chai";
+import { desktopDeps } from "#test/support/session/desktopDeps.ts";
 import type { StreamInput } from "#contracts/stream.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { createDesktopInput } from "#streamer/input/desktopInput.ts";
 import { restingGamepad, type GamepadState } from "#streamer/input/gamepad.ts";
-import { createGamePointer } from "#streamer/input/gamePointer.ts";
 import { createInputRouter, type InputRouter } from "#streamer/input/inputRouter.ts";
 
 describe("createInputRouter", () => {
@@ -40,21 +40,24 @@ describe("createInputRouter", () => {
       MotionNotify: 6,
       FakeInput: (type: number, detail: number) => void injected.push([type, detail]),
     } as const;
+    const clock = {
+      now: () => new Date(now),
+      monotonicMs: () => now,
+      setTimer: () => ({ cancel: () => undefined }),
+    };
     router = createInputRouter({
-      desktop: createDesktopInput(
-        {
-          client: {
-            QueryPointer: (_window, done) => done(null, { rootX: 0, rootY: 0, keyMask: 0 }),
-          },
+      desktop: createDesktopInput({
+        ...desktopDeps(clock),
+        connection: {
+          client: { QueryPointer: (_window, done) => done(null, { rootX: 0, rootY: 0, keyMask: 0 }) },
           xtest,
           xkb,
           root: 1,
           size: { width: 1_280, height: 720 },
           isBehind: () => false,
         },
-        () => ({ width: 1_280, height: 720 }),
-        createGamePointer({ clock: { monotonicMs: () => now }, isHidden: () => false }),
-      ),
+        picture: () => ({ width: 1_280, height: 720 }),
+      }),
       gamepads: {
         connect: () => 0,
         set: (index, state) => void pads.set(index, state),

@@ -169,9 +169,31 @@ describe("KeyboardCapture", () => {
     keyboard.down(press("ControlLeft", { ctrlKey: true }));
     keyboard.down(press("AltRight", { key: "AltGraph", ...inAltGraph }));
     for (const code of ["KeyQ", "KeyE"]) keyboard.down(press(code, inAltGraph));
-    expect(sent).to.deep.equal(
-      ["ControlLeft", "AltRight", "KeyQ", "KeyE"].map((c) => ({ t: "key", c, d: 1 })),
-    );
+    expect(sent).to.deep.equal([
+      { t: "key", c: "ControlLeft", d: 1 },
+      { t: "key", c: "AltRight", d: 1, k: "AltGraph" },
+      { t: "key", c: "KeyQ", d: 1 },
+      { t: "key", c: "KeyE", d: 1 },
+    ]);
+  });
+
+  it("tells what a key types, if it types a character or is dead", () => {
+    const { keyboard, sent } = capture(linux);
+    for (const [code, key] of [
+      ["KeyY", "z"],
+      ["Equal", "Dead"],
+      ["Enter", "Enter"],
+      ["KeyN", "Process"],
+      ["KeyI", "𝒾"],
+    ] as const)
+      keyboard.down(press(code, { key }));
+    expect(sent).to.deep.equal([
+      { t: "key", c: "KeyY", d: 1, k: "z" },
+      { t: "key", c: "Equal", d: 1, k: "Dead" },
+      { t: "key", c: "Enter", d: 1 },
+      { t: "key", c: "KeyN", d: 1 },
+      { t: "key", c: "KeyI", d: 1, k: "𝒾" },
+    ]);
   });
 
   it("keeps AltRight as AltGraph when AltLeft is released, and a Control key that is mapped to Caps Lock", () => {
@@ -259,7 +281,7 @@ describe("KeyboardCapture", () => {
     ] as const) {
       const { keyboard, sent } = capture(userAgent);
       keyboard.down(press("Backquote", { key }));
-      expect(sent).to.deep.equal([{ t: "key", c: "Backquote", d: 1 }]);
+      expect(sent).to.deep.equal([{ t: "key", c: "Backquote", d: 1, ...(key === "`" ? { k: key } : {}) }]);
       keyboard.up(press("Backquote", { key }));
       expect(sent.slice(1)).to.deep.equal([{ t: "key", c: "Backquote", d: 0 }]);
     }
