@@ -12,7 +12,7 @@ export const noKeyboardMap: KeyboardMap = {
   setRightAlt: () => undefined,
 };
 
-/** Returns what desktop input needs besides a connection, for keys without text and a game that hides nothing. */
+/** Returns what desktop input needs besides a connection. Keys type nothing, and the game hides nothing. */
 export function desktopDeps(
   clock: Pick<DesktopInputDeps["clock"], "setTimer"> & { monotonicMs: () => number },
 ): Pick<DesktopInputDeps, "pointer" | "text" | "clock"> {

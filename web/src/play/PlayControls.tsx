@@ -1,6 +1,7 @@
 import { useEffect, useState, type RefObject, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
+import type { StreamInput } from "#contracts/stream.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { Icon, type IconName } from "../components/Icon.tsx";
 import { QualityForm } from "../quality/QualityForm.tsx";
@@ -10,6 +11,7 @@ import { canEnterFullscreen, enterFullscreen, leaveFullscreen } from "../stream/
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { canLockPointer, lockPointer } from "../stream/pointerLock.ts";
 import { ControlBar } from "./ControlBar.tsx";
+import { TextPanel } from "./TextPanel.tsx";
 import type { ClickLock } from "./useClickLock.ts";
 import { useIsFullscreen } from "./useDocumentFlag.ts";
 import type { HeldQuality } from "./useGameStream.ts";
@@ -32,7 +34,8 @@ interface PlayControlsProps {
   hasStatistics: boolean;
   /** Undefined until it is known, and for streamers that cannot change it. */
   quality: HeldQuality | undefined;
-  onQuality: (wish: QualityRequest) => void;
+  /** Sends a message to the streamer. */
+  send: (message: StreamInput) => void;
   /** False while the game is not running or is being saved. */
   canSave: boolean;
   onSave: () => void;
@@ -51,7 +54,7 @@ export function PlayControls({
   clickLock,
   hasStatistics,
   quality,
-  onQuality,
+  send,
   canSave,
   onSave,
   onStatistics,
@@ -60,7 +63,7 @@ export function PlayControls({
   const { t } = useTranslation(["play", "common"]);
   const isFullscreen = useIsFullscreen();
   const isIntro = useIntro();
-  const [isChoosing, setIsChoosing] = useState(false);
+  const [panel, setPanel] = useState<"quality" | "text">();
   const [problem, setProblem] = useProblem();
   /** Runs a control's action and gives the focus back to the game. */
   const attempt = (action: Promise<void>, failure: string): void => {
@@ -75,8 +78,8 @@ export function PlayControls({
   const lock = (): void => {
     if (surface.current !== null) attempt(lockPointer(surface.current), t("controls.lockPointerFailed"));
   };
-  const leaveQuality = (): void => {
-    setIsChoosing(false);
+  const leavePanel = (): void => {
+    setPanel(undefined);
     surface.current?.focus({ preventScroll: true });
   };
   return (
@@ -85,7 +88,7 @@ export function PlayControls({
       isHidden={isHidden}
       isNeeded={isIntro || playback.isSoundBlocked || problem !== undefined}
       onReturn={() => surface.current?.focus({ preventScroll: true })}
-      onLeave={() => setIsChoosing(false)}
+      onLeave={() => setPanel(undefined)}
     >
       <div className="controls-bar">
         <Link className="control" to="/" title={t("controls.allGamesHint")} aria-label={t("common:allGames")}>
@@ -140,10 +143,17 @@ export function PlayControls({
           <Control
             icon="sliders"
             name={t("controls.quality")}
-            isExpanded={isChoosing}
-            onClick={() => (isChoosing ? leaveQuality() : setIsChoosing(true))}
+            isExpanded={panel === "quality"}
+            onClick={() => (panel === "quality" ? leavePanel() : setPanel("quality"))}
           />
         )}
+        <Control
+          icon="keyboard"
+          name={t("controls.typeText")}
+          hint={t("controls.typeTextHint")}
+          isExpanded={panel === "text"}
+          onClick={() => (panel === "text" ? leavePanel() : setPanel("text"))}
+        />
         <Control
           icon="save"
           name={t("controls.saveNow")}
@@ -159,19 +169,30 @@ export function PlayControls({
           {menuChord}
         </span>
       </div>
-      {isChoosing && quality !== undefined && (
-        <QualityMenu held={quality} onWish={onQuality} onClose={leaveQuality} />
+      {panel === "quality" && quality !== undefined && (
+        <QualityMenu held={quality} onWish={(wish) => send({ t: "quality", ...wish })} onClose={leavePanel} />
       )}
+      {panel === "text" && <TextPanel send={send} onClose={leavePanel} />}
+      <ControlNotes isSoundBlocked={playback.isSoundBlocked} problem={problem} />
+    </ControlBar>
+  );
+}
+
+/** What the controls tell the player. */
+function ControlNotes({ isSoundBlocked, problem }: { isSoundBlocked: boolean; problem: string | undefined }) {
+  const { t } = useTranslation("play");
+  return (
+    <>
       {/* Always on the page, because screen readers read out only changes in an existing region. */}
-      <p className={playback.isSoundBlocked ? "controls-note" : "visually-hidden"} role="status">
-        {playback.isSoundBlocked && t("controls.soundBlocked")}
+      <p className={isSoundBlocked ? "controls-note" : "visually-hidden"} role="status">
+        {isSoundBlocked && t("controls.soundBlocked")}
       </p>
       {problem !== undefined && (
         <p className="controls-note" role="alert">
           {problem}
         </p>
       )}
-    </ControlBar>
+    </>
   );
 }
 

@@ -126,7 +126,7 @@ export function PlayerView({
             clickLock={clickLock}
             hasStatistics={hasStatistics}
             quality={quality}
-            onQuality={(wish) => stream?.send({ t: "quality", ...wish })}
+            send={(message) => stream?.send(message)}
             canSave={session.status === "running" && !saving.isSaving}
             onSave={saving.save}
             onStatistics={() => setHasStatistics((shown) => !shown)}

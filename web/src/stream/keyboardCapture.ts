@@ -314,7 +314,7 @@ function typedBy(code: string, key: string): { k?: string } {
 
 /** Returns whether the key is one that types a character, which is its `key`. */
 export function isCharacter(key: string): boolean {
-  return [...key].length === 1;
+  return Array.from(key).length === 1;
 }
 
 function delayByTimer(ms: number, callback: () => void): () => void {

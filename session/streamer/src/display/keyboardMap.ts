@@ -165,6 +165,6 @@ export function otherCase(symbol: number): { symbol: number; isUpper: boolean } 
   if (character === undefined) return undefined;
   const [upper, lower] = [character.toUpperCase(), character.toLowerCase()];
   const other = upper === character ? lower : upper;
-  const found = [...other].length === 1 && other !== character ? symbolOf(other) : undefined;
+  const found = Array.from(other).length === 1 && other !== character ? symbolOf(other) : undefined;
   return found === undefined ? undefined : { symbol: found, isUpper: other === upper };
 }

@@ -22,16 +22,12 @@ const spareMs = 1_000;
 
 /** The keys on which layouts differ. */
 const writingKeys: ReadonlySet<number | undefined> = new Set(
-  [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
-    .map((letter) => `Key${letter}`)
-    .concat([..."0123456789"].map((digit) => `Digit${digit}`))
-    .concat(
-      "Minus Equal BracketLeft BracketRight Semicolon Quote Backquote Backslash Comma Period Slash".split(
-        " ",
-      ),
-      "Space IntlBackslash IntlRo IntlYen".split(" "),
-    )
-    .map(keyCodeOf),
+  [
+    ...Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ", (letter) => `Key${letter}`),
+    ...Array.from("0123456789", (digit) => `Digit${digit}`),
+    ..."Minus Equal BracketLeft BracketRight Semicolon Quote Backquote Backslash".split(" "),
+    ..."Comma Period Slash Space IntlBackslash IntlRo IntlYen".split(" "),
+  ].map(keyCodeOf),
 );
 const rightAlt = keyCodeOf("AltRight");
 
@@ -155,5 +151,5 @@ function types(key: KeyState, mask: number, symbol: number): boolean {
 }
 
 function isCharacter(typed: string): boolean {
-  return [...typed].length === 1;
+  return Array.from(typed).length === 1;
 }

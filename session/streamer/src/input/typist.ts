@@ -82,7 +82,7 @@ export function createTypist({ clock, keyFor, press, liftModifiers }: TypistOpti
   return {
     type(text) {
       const wasIdle = isIdle();
-      const characters = [...text.replace(/\r\n?/g, "\n")].filter(isTypeable);
+      const characters = Array.from(text.replace(/\r\n?/g, "\n")).filter(isTypeable);
       for (const character of characters.slice(0, Math.max(0, maxQueued - steps.length)))
         steps.push({ character });
       if (wasIdle) proceed();

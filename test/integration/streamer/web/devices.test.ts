@@ -93,6 +93,53 @@ describe("a player's devices and browsers", function () {
     await page.evaluate("document.exitPointerLock()");
   });
 
+  it("lock the pointer with a click while the game hides its own, and send the Escape that ends the lock", async () => {
+    const isLocked = () => page.evaluate<boolean>("document.pointerLockElement !== null");
+    const hidePointer = () =>
+      page.evaluate(
+        "inputChannel.dispatchEvent(new MessageEvent('message', { data: JSON.stringify({ t: 'pointer', hidden: true }) }))",
+      );
+    const card = new TestCard(game);
+    await game.moveTo(640, 560);
+    await page.mouse.click(640, 560);
+    expect(await isLocked()).to.equal(false);
+    await hidePointer();
+    await page.getByRole("button", { name: "Lock on click" }).waitFor({ state: "attached" });
+    await page.mouse.click(640, 560);
+    await eventually(isLocked, { what: "a locked pointer" });
+    await page.getByText("Your pointer is locked to the game.").waitFor();
+    const presses = await eventually(() => card.presses(), { what: "the test card" });
+    await page.evaluate("document.exitPointerLock()"); // As the browser does when Escape is pressed.
+    await card.showsPresses(presses + 1);
+    await game.openControl("Lock on click");
+    await page.reload();
+    await game.waitUntilPlaying();
+    await hidePointer();
+    await page.getByRole("button", { name: "Lock on click" }).waitFor({ state: "attached" });
+    await page.mouse.click(640, 560);
+    await game.press("KeyB");
+    await card.showsPresses(presses + 2);
+    expect(await isLocked()).to.equal(false);
+  });
+
+  it("type the text of input methods and the clipboard", async () => {
+    const card = new TestCard(game);
+    await page.getByTestId("game-surface").focus();
+    const presses = await eventually(() => card.presses(), { what: "the test card" });
+    await game.openControl("Type text");
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Input.imeSetComposition", { text: "にほ", selectionStart: 2, selectionEnd: 2 });
+    await devtools.send("Input.insertText", { text: "日本" });
+    await devtools.detach();
+    await card.showsPresses(presses + 2);
+    await page.getByTestId("game-text").fill("Grüße");
+    await page.keyboard.press("Enter");
+    await card.showsPresses(presses + 8);
+    expect(await page.getByTestId("game-text").inputValue()).to.equal("");
+    await page.keyboard.press("Escape");
+    await page.getByTestId("game-text").waitFor({ state: "detached" });
+  });
+
   it("show for some seconds that the pointer could not be locked", async () => {
     await page.evaluate(refusedLock);
     await game.openControl("Lock pointer");
