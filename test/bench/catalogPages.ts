@@ -1,6 +1,7 @@
 import pg from "pg";
 import { GamesQuery } from "#contracts/http/catalog.ts";
-import { CatalogCounts, listCatalogGames, listColumns } from "#api/catalog/catalogQueries.ts";
+import { listColumns } from "#api/catalog/catalogFilters.ts";
+import { CatalogCounts, listCatalogGames } from "#api/catalog/catalogQueries.ts";
 import { createTestDatabase } from "../support/stores/postgres.ts";
 import { addManyGames, commonWord, rareWord } from "./manyGames.ts";
 import { atLeastRow, atMostRow, belowRow, median, percentile, type BenchRow } from "./row.ts";
@@ -190,7 +191,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs;
 }
 
-const columns = { title: "title_key", createdAt: "created_at", popular: "popularity" };
+const columns: Partial<Record<GamesQuery["sort"], string>> = {
+  createdAt: "created_at",
+  popular: "popularity",
+};
 
 /** Returns the page with the same response, implemented in the usual way. */
 async function plainPage(
@@ -209,7 +213,7 @@ async function plainPage(
   await pool.query({
     name: `plain.page.${sort}.${order}`,
     text: `SELECT g.id, g.slug, g.title, g.developer, g.description, g.tags, g.thumbnail, g.release_date FROM games g WHERE ${where}
-      ORDER BY g.${columns[sort]} ${order}, g.title_key, g.id LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+      ORDER BY g.${columns[sort] ?? "title_key"} ${order}, g.title_key, g.id LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
     values,
   });
 }

@@ -1,6 +1,17 @@
 import type { GameDetail, GamesQuery } from "#contracts/http/catalog.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { limits } from "#contracts/limits.ts";
+import {
+  filterOf,
+  firstFilterParameter,
+  isListed,
+  keys,
+  listColumns,
+  type CatalogPage,
+  type CatalogQuery,
+  type Filter,
+} from "./catalogFilters.ts";
+import { listPersonalGames } from "./personalQueries.ts";
 
 /** An arbitrary constant that all replicas share, so that one of them does the work. */
 const advisoryLock = 7_264_010_340;
@@ -23,22 +34,7 @@ interface CatalogPageQuery {
   values: unknown[];
 }
 
-const isListed = "g.status = 'active' AND g.deleted_at IS NULL";
-
-/** Sort orders of the catalogue's five indexes; ties are sorted by title, then id. */
-const keys = {
-  title: (direction: string) => `g.title_key ${direction}, g.id ${direction}`,
-  createdAt: (direction: string, tie: string) => `g.created_at ${direction}, g.title_key ${tie}, g.id ${tie}`,
-  popular: (direction: string, tie: string) => `g.popularity ${direction}, g.title_key ${tie}, g.id ${tie}`,
-} satisfies Record<GamesQuery["sort"], (direction: string, tie: string) => string>;
-
 const opposite = { asc: "desc", desc: "asc" } as const;
-
-/** Preceded by user, limit, offset and the prefix of pictures' addresses. */
-const firstFilterParameter = 5;
-
-/** The trigram index finds no shorter terms. */
-const trigramLength = 3;
 
 /** Up to this many matches are sorted; more are read in index order. */
 const fewMax = 500;
@@ -50,17 +46,6 @@ const sample = { games: 500, matches: 10 };
 const texts = new Map<string, string>();
 
 const countAll = "count AS (SELECT listed AS total, false AS isfew, revision FROM catalog_totals)";
-
-/** One condition in two forms that mean the same. */
-interface Filter {
-  name: string;
-  /** As a search index answers it, where there is one. */
-  found: string;
-  isIndexed: boolean;
-  /** As a scan tests it, in the sort's order or of all games. */
-  walked: string;
-  values: string[];
-}
 
 /** The number of games that match a search or tag, and the catalogue revision it was counted in. */
 export interface KnownCount {
@@ -94,21 +79,15 @@ export class CatalogCounts {
   }
 }
 
-/** A page of the catalogue. */
-export interface CatalogPage {
-  /** A JSON array of the contract's `GameListItem`s, passed unparsed from the database to the client. */
-  gamesJson: string;
-  total: number;
-}
-
 /** A game with all its details and the user's save slots. */
 export interface CatalogDetail extends Omit<GameDetail, "saveSlots"> {
   slots: { id: string; number: number; label: string; lastPlayedAt: string }[];
 }
 
 /**
- * Returns one page of the catalogue for the user. `counts` caches counts of earlier pages; `picturesAddress`
- * is the prefix of pictures' addresses.
+ * Returns one page of the games for the user: of the catalogue, or of what the user has played or marked, if
+ * the query asks for that. `counts` caches counts of earlier pages; `picturesAddress` is the prefix of
+ * pictures' addresses.
  */
 export async function listCatalogGames(
   db: Queryable,
@@ -117,8 +96,11 @@ export async function listCatalogGames(
   counts = new CatalogCounts(),
   picturesAddress = "",
 ): Promise<CatalogPage> {
+  const { sort, favorites } = query;
+  if (sort === "lastPlayed" || favorites === true)
+    return listPersonalGames(db, userId, query, picturesAddress);
   const filter = JSON.stringify([query.search?.toLowerCase(), query.tag?.toLowerCase()]);
-  const { name, text, values } = catalogPageQuery(query, counts.find(filter), picturesAddress);
+  const { name, text, values } = catalogPageQuery({ ...query, sort }, counts.find(filter), picturesAddress);
   const {
     rows: [page],
   } = await db.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
@@ -149,21 +131,11 @@ export async function findCatalogGame(
 }
 
 /**
- * Returns the columns of a game in lists, formatted as the contract's `GameListItem`. `$1` is the user; the
- * expression is the prefix of uploaded pictures' addresses.
- */
-export function listColumns(picturesAddress: string): string {
-  return `g.id, g.slug, g.title, g.developer, g.description, g.tags, coalesce(${picturesAddress} || g.picture_id, g.thumbnail, '') AS thumbnail,
-  coalesce(to_char(g.release_date, 'YYYY-MM-DD'), '') AS "releaseDate",
-  EXISTS (SELECT 1 FROM favorites f WHERE f.user_id = $1 AND f.game_id = g.id) AS "isFavorite"`;
-}
-
-/**
  * Returns the statement for a page of the catalogue. A `known` large count is not recomputed while the
  * catalogue has its revision.
  */
 export function catalogPageQuery(
-  query: GamesQuery,
+  query: CatalogQuery,
   known?: KnownCount,
   picturesAddress = "",
 ): CatalogPageQuery {
@@ -189,7 +161,7 @@ export function catalogPageQuery(
  * whichever end is nearer; only then are rows fetched. Values come into the plan by subqueries alone, so the
  * plan's cost is the same for all values and Postgres keeps it.
  */
-function textOf(query: GamesQuery, filter: Filter | undefined): string {
+function textOf(query: CatalogQuery, filter: Filter | undefined): string {
   const { sort, order } = query;
   const forwards = keys[sort](order, "asc");
   const isFound = filter === undefined ? isListed : `${isListed} AND ${filter.walked}`;
@@ -227,7 +199,7 @@ function textOf(query: GamesQuery, filter: Filter | undefined): string {
  * part that does not apply has `LIMIT 0` and is not run. Few matches are not looked for when a sample has
  * many, or when an earlier page has counted many, even in another revision.
  */
-function countFound({ found, isIndexed, walked, values }: Filter, { sort, order }: GamesQuery): string {
+function countFound({ found, isIndexed, walked, values }: Filter, { sort, order }: CatalogQuery): string {
   const knownRevision = `$${firstFilterParameter + values.length}::bigint`;
   const knownTotal = `$${firstFilterParameter + values.length + 1}::int`;
   // A filter without an index walks the games in the sort's order, which only the sort's index returns
@@ -252,67 +224,6 @@ function countFound({ found, isIndexed, walked, values }: Filter, { sort, order 
         ) matches) END AS total
       FROM catalog_totals, (SELECT guess.isfew AND n <= ${fewMax} AS isfew, n FROM guess, (SELECT count(*)::int AS n FROM few) found) counted
     )`;
-}
-
-function filterOf(search: string | undefined, tag: string | undefined): Filter | undefined {
-  const parts: Filter[] = [];
-  if (search) parts.push(searchFilter(search, firstFilterParameter));
-  if (tag) parts.push(tagFilter(tag, firstFilterParameter + parts.flatMap(({ values }) => values).length));
-  if (parts.length === 0) return undefined;
-  return {
-    name: parts.map(({ name }) => name).join("-"),
-    found: parts.map(({ found }) => found).join(" AND "),
-    isIndexed: parts.some(({ isIndexed }) => isIndexed),
-    walked: parts.map(({ walked }) => walked).join(" AND "),
-    values: parts.flatMap(({ values }) => values),
-  };
-}
-
-function searchFilter(search: string, n: number): Filter {
-  // Greek has a different lower-case sigma at the end of a word, and a search term may end in the middle of a
-  // word of the name. `search_text` therefore uses this sigma everywhere.
-  const term = search.replace(/[Σς]/g, "σ");
-  const pattern = `%${escapeLike(term)}%`;
-  if (Array.from(term).length < trigramLength) {
-    // LIKE is faster than strpos for short terms. The explicit collation keeps Postgres from scanning the
-    // whole trigram index.
-    const walked = `g.search_text COLLATE "C" LIKE ${folded(`$${n}`)}`;
-    return { name: "short", found: walked, isIndexed: false, walked, values: [pattern] };
-  }
-  const walked = `strpos(g.search_text, ${folded(`$${n}`)}) > 0`;
-  return {
-    name: "search",
-    found: `g.search_text LIKE ${folded(`$${n + 1}`)}`,
-    isIndexed: true,
-    walked,
-    values: [term, pattern],
-  };
-}
-
-function tagFilter(tag: string, n: number): Filter {
-  const walked = `${folded(`$${n}`)} = ANY (g.tag_keys)`;
-  return {
-    name: "tag",
-    found: `g.tag_keys @> ARRAY[${folded(`$${n}`)}]`,
-    isIndexed: true,
-    walked,
-    values: [tag],
-  };
-}
-
-/**
- * Returns the parameter in lower case, as the columns are, and in the columns' collation, without which their
- * indexes are not used. A subquery runs once, not for every game. It also hides the value: told that a term
- * is common, Postgres would scan the table for the first matches, which can lie behind everything that was
- * ever deleted.
- */
-function folded(parameter: string): string {
-  return `(SELECT lower(${parameter}::text COLLATE "und-x-icu") COLLATE "default")`;
-}
-
-/** Escapes `%`, `_` and backslash, which mean something to LIKE. */
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, (sign) => `\\${sign}`);
 }
 
 /** Removes the game from the user's favourites, or adds it. */

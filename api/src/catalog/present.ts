@@ -1,6 +1,7 @@
 import type { GameDetail, GamesQuery, GamesResponse, SaveSlot } from "#contracts/http/catalog.ts";
 import { limits } from "#contracts/limits.ts";
-import type { CatalogDetail, CatalogPage } from "./catalogQueries.ts";
+import type { CatalogPage } from "./catalogFilters.ts";
+import type { CatalogDetail } from "./catalogQueries.ts";
 
 /** Returns a page of the catalogue as the JSON text of a `GamesResponse`. */
 export function presentGames({ gamesJson, total }: CatalogPage, { page, limit }: GamesQuery): string {

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { expect } from "chai";
 import { GamesQuery } from "#contracts/http/catalog.ts";
+import type { CatalogQuery } from "#api/catalog/catalogFilters.ts";
 import { listCatalogGames, catalogPageQuery, CatalogCounts } from "#api/catalog/catalogQueries.ts";
 import { addManyGames, commonWord, rareWord } from "#test/bench/manyGames.ts";
 import { visitedRows } from "#test/support/stores/visitedRows.ts";
@@ -40,7 +41,7 @@ describe("queries of the catalogue's pages", function () {
   });
 
   const visited = async (filter: object): Promise<number> => {
-    const { text, values } = catalogPageQuery(GamesQuery.parse(filter));
+    const { text, values } = catalogPageQuery(GamesQuery.parse(filter) as CatalogQuery);
     return visitedRows(client, text, ["nobody", ...values]);
   };
 

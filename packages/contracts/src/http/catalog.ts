@@ -39,11 +39,16 @@ export const GamesQuery = z.strictObject({
   tag: name(catalog.searchMaxLength)
     .optional()
     .meta({ description: "A whole tag, ignoring case.", examples: ["racing"] }),
+  favorites: z
+    .enum(["true", "false"])
+    .transform((text) => text === "true")
+    .optional()
+    .meta({ description: "`true` returns only the player's favourites.", examples: ["true"] }),
   sort: z
-    .enum(["title", "createdAt", "popular"])
+    .enum(["title", "createdAt", "popular", "lastPlayed"])
     .default("title")
     .meta({
-      description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days; ties go by title.`,
+      description: `\`popular\` counts the launches of the last ${catalog.popularWindowDays} days, \`lastPlayed\` is the time when the player last played the game. Ties are sorted by title. With \`lastPlayed\`, games that the player has never played come last in either order.`,
     }),
   order: z
     .enum(["asc", "desc"])
@@ -51,6 +56,22 @@ export const GamesQuery = z.strictObject({
     .meta({ description: "Ascending or descending, for every sort." }),
 });
 export type GamesQuery = z.infer<typeof GamesQuery>;
+
+/** What a player has played of a game. */
+export const PlayedGame = z
+  .object({
+    lastPlayedAt: isoMoment,
+    playSeconds: z
+      .number()
+      .min(0)
+      .meta({ description: "Total duration of the player's sessions, in seconds.", examples: [5_430] }),
+    slot: z
+      .object({ id: z.string(), slotNumber: z.int().min(1).max(limits.saveSlotsPerGame) })
+      .nullable()
+      .meta({ description: "The slot that was played last. Null if the game has no used slot." }),
+  })
+  .meta({ id: "PlayedGame", description: "What the player has played of a game." });
+export type PlayedGame = z.infer<typeof PlayedGame>;
 
 export const GameListItem = z
   .object({
@@ -68,6 +89,10 @@ export const GameListItem = z
     }),
     releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
     isFavorite: z.boolean().meta({ description: "Whether it is a favourite of the player." }),
+    played: PlayedGame.nullable().optional().meta({
+      description:
+        "Only in lists with `favorites=true` or `sort=lastPlayed`. Null if the player has never played the game.",
+    }),
   })
   .meta({ id: "Game", description: "A game in the catalogue." });
 export type GameListItem = z.infer<typeof GameListItem>;
@@ -105,16 +130,18 @@ export const SaveSlot = z
   });
 export type SaveSlot = z.infer<typeof SaveSlot>;
 
-export const GameDetail = GameListItem.extend({
-  screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", examples: [[]] }),
-  contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 7"] }),
-  languages: z.array(z.string()).meta({ description: "BCP 47 tags.", examples: [["en", "de"]] }),
-  website: z.string().meta({ description: "A URL, or empty.", examples: [""] }),
-  saveSlots: z
-    .array(SaveSlot)
-    .length(limits.saveSlotsPerGame)
-    .meta({ description: "The player's slots, by number." }),
-}).meta({ id: "GameDetail", description: "The details of a game." });
+export const GameDetail = GameListItem.omit({ played: true })
+  .extend({
+    screenshots: z.array(z.string()).meta({ description: "Addresses of pictures.", examples: [[]] }),
+    contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 7"] }),
+    languages: z.array(z.string()).meta({ description: "BCP 47 tags.", examples: [["en", "de"]] }),
+    website: z.string().meta({ description: "A URL, or empty.", examples: [""] }),
+    saveSlots: z
+      .array(SaveSlot)
+      .length(limits.saveSlotsPerGame)
+      .meta({ description: "The player's slots, by number." }),
+  })
+  .meta({ id: "GameDetail", description: "The details of a game." });
 export type GameDetail = z.infer<typeof GameDetail>;
 
 export const GameParams = z.object({ slug });
