@@ -1,6 +1,13 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
-import { aGame, aPartner, aSaveSlot, aUser, type TestPartner } from "#test/factories/catalog.ts";
+import {
+  aGame,
+  aGameSessionRow,
+  aPartner,
+  aSaveSlot,
+  aUser,
+  type TestPartner,
+} from "#test/factories/catalog.ts";
 import { aPng } from "#test/factories/pictures.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
@@ -61,7 +68,8 @@ describe("the catalogue's pages", () => {
     await tab.close({ failed: this.currentTest?.state === "failed" });
   });
 
-  const titles = () => page.getByRole("list", { name: "Games" }).getByRole("heading").allTextContents();
+  const grid = () => page.getByRole("list", { name: "Games", exact: true });
+  const titles = () => grid().getByRole("heading").allTextContents();
 
   it("load more games while scrolling", async () => {
     await page.getByText("30 games").waitFor();
@@ -186,7 +194,7 @@ describe("the catalogue's pages", () => {
   it("remember favourites", async () => {
     const heart = page.getByRole("button", { name: "Favourite: Alpha Quest" });
     await Promise.all([page.waitForResponse("**/api/favorites"), heart.click()]);
-    await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true");
+    await page.getByRole("list", { name: "Favourites" }).getByRole("link", { name: "Alpha Quest" }).waitFor();
     await page.goto("/games/alpha-quest");
     await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true", {
       what: "the favourite on the game's page",
@@ -194,7 +202,7 @@ describe("the catalogue's pages", () => {
   });
 
   it("report a failed favourite, and restore its mark", async () => {
-    const heart = page.getByRole("button", { name: "Favourite: Alpha Quest" });
+    const heart = grid().getByRole("button", { name: "Favourite: Alpha Quest" });
     const problem = page.getByRole("alert").getByText("Joypod did not answer.");
     await tab.context.setOffline(true);
     await heart.click();
@@ -207,12 +215,13 @@ describe("the catalogue's pages", () => {
   });
 
   it("keep a favourite after Back, before anything is reloaded", async () => {
-    const heart = page.getByRole("button", { name: "Favourite: Beta Run" });
     await page.getByRole("link", { name: "Beta Run" }).click();
-    await heart.click();
-    await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true");
+    const shown = page.getByRole("button", { name: "Favourite: Beta Run" });
+    await shown.click();
+    await eventually(async () => (await shown.getAttribute("aria-pressed")) === "true");
     await page.route("**/api/games?**", () => undefined); // There is no response.
     await page.goBack();
+    const heart = grid().getByRole("button", { name: "Favourite: Beta Run" });
     await page.getByRole("link", { name: "Alpha Quest" }).waitFor();
     // The page may be left before the mark has reached the server; its response marks the game here.
     await eventually(async () => (await heart.getAttribute("aria-pressed")) === "true", {
@@ -254,6 +263,35 @@ describe("the catalogue's pages", () => {
     expect(names).to.deep.equal(["New game in slot 1", "Continue slot 2"]);
     await page.getByRole("button", { name: "Continue playing" }).waitFor();
     await page.getByText("Second line.").waitFor();
+  });
+
+  it("continue the last game with one click, and list favourites", async () => {
+    const user = await aUser(api.deps);
+    const game = await aGame(api.deps, { slug: "omega", title: "Omega Drive", partnerId: partner.id });
+    const slot = await aSaveSlot(api.deps, { user, game, number: 3 });
+    await aGameSessionRow(
+      api.deps,
+      { user, game },
+      { slotId: slot.id, status: "stopped", durationSeconds: 5_400 },
+    );
+    await page.getByText("Games that you have played appear here.").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await signInAs(page, user);
+    const played = page.getByRole("list", { name: "Continue playing" }).getByRole("listitem");
+    await played.getByText("1 h 30 min played").waitFor();
+    expect(await played.count()).to.equal(1);
+    const [launch] = await Promise.all([
+      page.waitForRequest("**/api/game/launch"),
+      played.getByRole("button", { name: "Continue Omega Drive" }).click(),
+    ]);
+    expect(launch.postDataJSON()).to.deep.include({ gameSlug: "omega", saveSlotId: slot.id });
+    await page.goto("/");
+    await grid().getByRole("button", { name: "Favourite: Beta Run" }).click();
+    await page.getByRole("list", { name: "Favourites" }).getByRole("link", { name: "Beta Run" }).waitFor();
+    await page.getByRole("button", { name: "Favourites", exact: true }).click();
+    await page.getByText("1 game", { exact: true }).waitFor();
+    expect(await titles()).to.deep.equal(["Beta Run"]);
+    expect(new URL(page.url()).search).to.equal("?favorites=true");
   });
 
   it("can be used with the keyboard only", async () => {

@@ -7,11 +7,12 @@ import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { t } from "../i18n.ts";
 import { CardSkeleton, GameCard } from "./GameCard.tsx";
+import { HomeRows } from "./HomeRows.tsx";
 import { useCatalog, type Catalog, type CatalogFilters, useKnownTags, isSameTag } from "./useCatalog.ts";
 
 const typingPauseMs = 250;
 
-const sorts = ["title", "popular", "createdAt"] as const;
+const sorts = ["title", "popular", "createdAt", "lastPlayed"] as const;
 
 interface CatalogFilterBarProps {
   filters: CatalogFilters;
@@ -27,7 +28,7 @@ export function CatalogPage() {
   const [filters, changeFilters] = useFilters();
   const catalog = useCatalog(filters);
   const tags = useKnownTags(catalog.games, filters.tag);
-  const clear = (): void => changeFilters({ search: "", tag: "" });
+  const clear = (): void => changeFilters({ search: "", tag: "", favorites: false });
   return (
     <>
       <div className="page-head">
@@ -37,6 +38,12 @@ export function CatalogPage() {
         </p>
       </div>
       <CatalogFilterBar filters={filters} tags={tags} onChange={changeFilters} />
+      {isHome(filters) && (
+        <>
+          <HomeRows total={catalog.total} />
+          <h2 className="all-games">{t("rows.all")}</h2>
+        </>
+      )}
       {catalog.state === "failed" && catalog.games.length === 0 ? (
         <LoadFailure title={t("loadFailed")} error={catalog.error} onRetry={catalog.loadMore} />
       ) : (
@@ -47,6 +54,11 @@ export function CatalogPage() {
   );
 }
 
+/** Returns whether nothing narrows or sorts the catalogue. */
+function isHome({ search, tag, sort, favorites }: CatalogFilters): boolean {
+  return search === "" && tag === "" && sort === "title" && !favorites;
+}
+
 /** Reads the filters from the address, and returns a function that changes them there. */
 function useFilters(): [CatalogFilters, (change: Partial<CatalogFilters>) => void] {
   const [query, setQuery] = useSearchParams();
@@ -54,6 +66,7 @@ function useFilters(): [CatalogFilters, (change: Partial<CatalogFilters>) => voi
     search: query.get("q") ?? "",
     tag: query.get("tag") ?? "",
     sort: asSort(query.get("sort")),
+    favorites: query.get("favorites") === "true",
   };
   const change = useCallback(
     (changed: Partial<CatalogFilters>) => {
@@ -68,10 +81,15 @@ function useFilters(): [CatalogFilters, (change: Partial<CatalogFilters>) => voi
 
 function changedQuery(
   before: URLSearchParams,
-  { search, tag, sort }: Partial<CatalogFilters>,
+  { search, tag, sort, favorites }: Partial<CatalogFilters>,
 ): URLSearchParams {
   const after = new URLSearchParams(before);
-  const entries = { q: search, tag, sort: sort === "title" ? "" : sort };
+  const entries = {
+    q: search,
+    tag,
+    sort: sort === "title" ? "" : sort,
+    favorites: favorites === false ? "" : favorites?.toString(),
+  };
   for (const [name, value] of Object.entries(entries)) {
     if (value === "") after.delete(name);
     else if (value !== undefined) after.set(name, value);
@@ -100,13 +118,19 @@ function GameGrid({ catalog: { games, state }, empty }: { catalog: Catalog; empt
 }
 
 function NothingFound({
-  filters: { search, tag },
+  filters: { search, tag, favorites },
   onClear,
 }: {
   filters: CatalogFilters;
   onClear: () => void;
 }) {
   const { t } = useTranslation("catalog");
+  if (search === "" && tag === "" && favorites)
+    return (
+      <Notice title={t("noFavorites.title")}>
+        <p>{t("noFavorites.text")}</p>
+      </Notice>
+    );
   if (search === "" && tag === "")
     return (
       <Notice title={t("empty.title")}>
@@ -180,6 +204,15 @@ function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarProps) {
           ))}
         </select>
       </label>
+      <button
+        type="button"
+        className="tag"
+        aria-pressed={filters.favorites}
+        onClick={() => onChange({ favorites: !filters.favorites })}
+      >
+        <Icon name="heart" />
+        {t("filters.favorites")}
+      </button>
       {tags.length > 0 && (
         <div className="tags" role="group" aria-label={t("filters.tags")}>
           {["", ...tags].map((tag) => (
@@ -201,7 +234,7 @@ function CatalogFilterBar({ filters, tags, onChange }: CatalogFilterBarProps) {
 
 /** Returns the sort order with this name, or the default one. */
 function asSort(value: string | null): CatalogFilters["sort"] {
-  return value === "popular" || value === "createdAt" ? value : "title";
+  return sorts.find((sort) => sort === value) ?? "title";
 }
 
 /** Reports the typed text as soon as the player pauses. */

@@ -7,11 +7,12 @@ import {
 } from "@tanstack/react-query";
 import type { GameListItem, GamesResponse } from "#contracts/http/catalog.ts";
 import { listGames, type CatalogQuery } from "../client/catalog.ts";
+import { forgetHomeRows, keepRowFavorite } from "./useHomeRow.ts";
 
 const maxTags = 14;
 
 /** How the catalogue is narrowed and sorted. */
-export type CatalogFilters = Omit<CatalogQuery, "page">;
+export type CatalogFilters = Omit<CatalogQuery, "page" | "limit">;
 
 /** The games loaded so far, of all pages. */
 export interface Catalog {
@@ -31,6 +32,7 @@ const keptMs = 10 * 60_000;
 /** Removes the cached catalogue, which contains a player's favourites. */
 export function forgetCatalog(client: QueryClient): void {
   client.removeQueries({ queryKey: [catalogKey] });
+  forgetHomeRows(client);
 }
 
 /** Updates the favourite mark of a game in the cached catalogue. */
@@ -43,6 +45,7 @@ export function keepFavorite(client: QueryClient, gameId: string, isFavorite: bo
     { queryKey: [catalogKey] },
     (kept) => kept && { ...kept, pages: kept.pages.map(mark) },
   );
+  keepRowFavorite(client, gameId, isFavorite);
 }
 
 /** Returns the catalogue for the filters, loaded page by page. */

@@ -10,7 +10,11 @@ export interface CatalogQuery {
   page: number;
   search: string;
   tag: string;
-  sort: "title" | "createdAt" | "popular";
+  sort: "title" | "createdAt" | "popular" | "lastPlayed";
+  /** Whether to list only the player's favourites. */
+  favorites: boolean;
+  /** Games per page; 24 if absent. */
+  limit?: number;
 }
 
 /**
@@ -18,16 +22,17 @@ export interface CatalogQuery {
  * spaces.
  */
 export function listGames(
-  { page, search, tag, sort }: CatalogQuery,
+  { page, search, tag, sort, favorites, limit = 24 }: CatalogQuery,
   signal?: AbortSignal,
 ): Promise<GamesResponse> {
   const query = new URLSearchParams({
     page: String(page),
-    limit: "24",
+    limit: String(limit),
     sort,
     order: sort === "title" ? "asc" : "desc",
   });
   if (search !== "") query.set("search", asLine(search).slice(0, limits.catalog.searchMaxLength));
+  if (favorites) query.set("favorites", "true");
   if (tag !== "") query.set("tag", asLine(tag));
   return request(GamesResponse, `/api/games?${query}`, { signal });
 }
