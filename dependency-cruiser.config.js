@@ -215,7 +215,7 @@ const rooms = {
     "App.tsx",
     "PageFailure.tsx",
     "queryClient.ts",
-    "reloadForRelease.ts",
+    "translation.ts",
     "layout",
     // What a player comes for.
     "account",

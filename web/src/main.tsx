@@ -6,7 +6,7 @@ import { z } from "zod";
 import { App } from "./App.tsx";
 import { PageFailure } from "./PageFailure.tsx";
 import { createQueryClient } from "./queryClient.ts";
-import { reloadForRelease } from "./reloadForRelease.ts";
+import { reloadForRelease } from "./client/reloadForRelease.ts";
 import { readTabClientId } from "./stream/clientId.ts";
 import { supportTranslation } from "./translation.ts";
 import "./styles/base.css";

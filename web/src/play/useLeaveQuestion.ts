@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { isReloading } from "../reloadForRelease.ts";
+import { isReloading } from "../client/reloadForRelease.ts";
 
 /**
  * Lets the browser ask before the page closes, reloads or shows another site while `isPlaying`: Ctrl+W and

@@ -1,4 +1,4 @@
-import { accessStorage } from "./client/browser.ts";
+import { accessStorage } from "./browser.ts";
 
 const key = "joypod.reloadedAt";
 /** Another reload does not help a page that fails again within this time. */

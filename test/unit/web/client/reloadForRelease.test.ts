@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { mayReload } from "#web/reloadForRelease.ts";
+import { mayReload } from "#web/client/reloadForRelease.ts";
 
 describe("mayReload", () => {
   const noon = Date.parse("2026-03-01T12:00:00Z");
