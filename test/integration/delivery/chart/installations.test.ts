@@ -143,14 +143,14 @@ describe("two releases of the chart in one cluster", function () {
       [
         operator,
         patch(nodePath(own), { metadata: { labels: { [installationLabel]: null } } }),
-        "only the GameNodes of its own installation",
+        "only GameNodes of its own installation",
       ],
-      [operator, patch(nodePath(other), touched), "only the GameNodes of its own installation"],
-      [operator, { method: "DELETE", path: nodePath(other) }, "only the GameNodes of its own installation"],
+      [operator, patch(nodePath(other), touched), "only GameNodes of its own installation"],
+      [operator, { method: "DELETE", path: nodePath(other) }, "only GameNodes of its own installation"],
       [operator, patch(sessionPath(sessionsNamespace), touched), undefined],
-      [operator, patch(sessionPath(elsewhere), touched), "only the objects of its own sessions' namespace"],
+      [operator, patch(sessionPath(elsewhere), touched), "only objects in its own sessions' namespace"],
       [api, patch(sessionPath(sessionsNamespace), touched), undefined],
-      [api, patch(sessionPath(elsewhere), touched), "only the objects of its own sessions' namespace"],
+      [api, patch(sessionPath(elsewhere), touched), "only objects in its own sessions' namespace"],
       [
         operator,
         patch(`/api/v1/nodes/${own}`, { metadata: { labels: { [nodeAgentLabel]: "true" } } }),
@@ -162,7 +162,7 @@ describe("two releases of the chart in one cluster", function () {
         undefined,
       ],
       [agents.own, patch(`${nodePath(own)}/status`, heartbeat), undefined],
-      [agents.other, patch(`${nodePath(other)}/status`, heartbeat), "only for its own installation"],
+      [agents.other, patch(`${nodePath(other)}/status`, heartbeat), "only objects of its own installation"],
     ];
     for (const [transport, request, denial] of cases) {
       const error = await installed.errorOf(transport, request);
