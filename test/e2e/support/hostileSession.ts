@@ -57,7 +57,7 @@ export class HostileSession {
 
   /** Lets the game begin its act. */
   async begin(): Promise<void> {
-    await this.#kubectl("exec", this.id, "-c", "game", "--", "touch", "/tmp/begin");
+    await this.#kubectl("exec", this.id, "-c", "game", "--", "touch", "/tmp/runtime/begin");
   }
 
   /** Returns the results that the game has reported so far, by name. The last report of a name counts. */
