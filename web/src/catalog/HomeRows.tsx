@@ -30,7 +30,7 @@ export function HomeRows({ total }: { total: number }) {
 /** The games that the player has played, most recent first, each with a button that continues it. */
 function ContinueRow() {
   const { t } = useTranslation("catalog");
-  const { data, isPending, isError } = useHomeRow("continue", true);
+  const { data, isPending, isError } = useHomeRow("continue");
   const launch = useLaunch();
   const now = useNow(60_000);
   if (isPending || isError) return null;
@@ -89,12 +89,12 @@ function ContinueButton({ game, played, launch, now }: ContinueButtonProps) {
 
 function FavoritesRow() {
   const { t } = useTranslation("catalog");
-  const { data, isPending, isError } = useHomeRow("favorites", true);
+  const { data, isPending, isError } = useHomeRow("favorites");
   if (isPending || isError) return null;
   return (
     <Row row="favorites" more={data.pagination.total > rowLength ? "/?favorites=true" : undefined}>
       {data.games.length === 0 ? (
-        <p className="muted">{t("rows.favoritesEmpty")}</p>
+        <p className="muted">{t("noFavorites.text")}</p>
       ) : (
         <Cards row="favorites">
           {data.games.map((game) => (
@@ -109,7 +109,7 @@ function FavoritesRow() {
 }
 
 function CatalogRow({ row, sort }: { row: HomeRow; sort: "createdAt" | "popular" }) {
-  const { data } = useHomeRow(row, true);
+  const { data } = useHomeRow(row);
   if (data === undefined || data.games.length === 0) return null;
   return (
     <Row row={row} more={`/?sort=${sort}`}>

@@ -6,8 +6,7 @@ import { listGames, type CatalogQuery } from "../client/catalog.ts";
 export const rowLength = 12;
 
 /** The rows of the home page, from top to bottom. */
-export const homeRows = ["continue", "favorites", "recent", "popular"] as const;
-export type HomeRow = (typeof homeRows)[number];
+export type HomeRow = "continue" | "favorites" | "recent" | "popular";
 
 const rowKey = "homeRow";
 /** Going back and forth between games loads nothing again. */
@@ -22,13 +21,12 @@ const queries: Record<HomeRow, Pick<CatalogQuery, "sort" | "favorites">> = {
   popular: { sort: "popular", favorites: false },
 };
 
-/** Returns the games of a row. A disabled row is not loaded. */
-export function useHomeRow(row: HomeRow, enabled: boolean): UseQueryResult<GamesResponse> {
+/** Returns the games of a row. */
+export function useHomeRow(row: HomeRow): UseQueryResult<GamesResponse> {
   return useQuery({
     queryKey: [rowKey, row],
     queryFn: ({ signal }) =>
       listGames({ page: 1, limit: rowLength, search: "", tag: "", ...queries[row] }, signal),
-    enabled,
     gcTime: keptMs,
     staleTime: freshMs,
   });

@@ -315,7 +315,7 @@ describe("the chart's policies for session pods", function () {
     it(`reject, also for the operator, with: ${message}`, async () => {
       for (const changes of cases) {
         expect(await chart.errorOf(operator, createPod(sessionPod(changes))), JSON.stringify(changes))
-          .to.match(/denied request: (a|the) /)
+          .to.match(/denied request: (a|the) [a-zA-Z ]*session pod/)
           .and.contain(message);
       }
     });
