@@ -171,6 +171,7 @@ const Variables = z
     PORT_QUARANTINE_SECONDS: whole(60, 0, 3600),
     UNSCHEDULABLE_SECONDS: whole(10, 1, 600),
     SAVE_GIVE_UP_SECONDS: whole(45, 1, 86_400),
+    MAX_INPUT_IDLE_SECONDS: whole(0, 0, 86_400),
     WORKERS: whole(8, 1, 64),
     HTTP_PORT: whole(8081, 0, 65_535),
     LEADER_LEASE_NAMESPACE: z.string().trim().min(1).optional(),
@@ -292,6 +293,8 @@ export function readConfig(environment: Environment) {
             tolerations,
             target: { host: env.POD_IP, port: env.HTTP_PORT },
           },
+    /** Maximum time of a session without input, whatever keepalives arrive; undefined for no limit. */
+    maxInputIdleMs: env.MAX_INPUT_IDLE_SECONDS === 0 ? undefined : env.MAX_INPUT_IDLE_SECONDS * 1000,
     /** Share of silent game nodes, in percent, above which none is declared lost. */
     nodeLossBrakePercent: env.NODE_LOSS_BRAKE_PERCENT,
     timing: {

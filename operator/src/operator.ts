@@ -32,6 +32,7 @@ import { gameCaches } from "#contracts/crd/gameCache.ts";
 import { gameNodes } from "#contracts/crd/gameNode.ts";
 import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { askStreamer, createOperatorTickets } from "./streamers/askStreamer.ts";
+import { InputIdleness } from "./streamers/inputIdleness.ts";
 import { StreamFigures } from "./streamers/streamFigures.ts";
 import { RepeatedJob } from "#runtime/scheduling/backgroundJob.ts";
 import { tellRelays } from "./relay/tellRelays.ts";
@@ -207,6 +208,14 @@ export class Operator {
           networkProbe: this.#networkProbe,
           tickets,
           streams: new Streams({ pods: cluster.pods, tickets, askStreamer, clock, logger }),
+          inputIdleness: new InputIdleness({
+            pods: cluster.pods,
+            tickets,
+            askStreamer,
+            maxIdleMs: config.maxInputIdleMs,
+            clock,
+            logger,
+          }),
           assignments: new Assignments({ ...common, moments, config }),
           config,
           metrics: operatorMetrics,

@@ -18,6 +18,7 @@ export interface ObservedSession {
   pod?: Parameters<typeof aSessionPod>[1] | Stored<Pod>;
   nodeHealth?: SessionWorld["nodeHealth"];
   isAgentSilent?: boolean;
+  isInputIdle?: boolean;
   isContentCached?: boolean;
   internet?: SessionWorld["internet"];
 }
@@ -32,6 +33,7 @@ export function aSessionWorld({
   pod,
   nodeHealth = "Healthy",
   isAgentSilent = false,
+  isInputIdle = false,
   isContentCached = false,
   internet = "NotAllowed",
 }: ObservedSession): SessionWorld {
@@ -49,6 +51,7 @@ export function aSessionWorld({
     pod: stored,
     isContentCached,
     playable: undefined,
+    isInputIdle,
     nodeHealth,
     isAgentSilent,
     internet,

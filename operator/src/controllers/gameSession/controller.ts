@@ -33,7 +33,12 @@ export function createSessionController(
   return new Controller({
     name: "gamesession",
     ...options,
-    sources: [...sessionSources(deps.cluster, caches, deps.clock), deps.streams, deps.networkProbe],
+    sources: [
+      ...sessionSources(deps.cluster, caches, deps.clock),
+      deps.streams,
+      deps.inputIdleness,
+      deps.networkProbe,
+    ],
     reconcile: createSessionReconciler(deps),
   });
 }

@@ -98,7 +98,17 @@ async function commit({ world, draft, deps, signal }: StepContext): Promise<bool
 
 function observe(
   key: string,
-  { cluster, heartbeats, nodeLosses, moments, streams, networkProbe, clock, config }: SessionDeps,
+  {
+    cluster,
+    heartbeats,
+    nodeLosses,
+    moments,
+    streams,
+    inputIdleness,
+    networkProbe,
+    clock,
+    config,
+  }: SessionDeps,
 ): SessionWorld | undefined {
   const session = cluster.gameSessions.get(key);
   if (!session) {
@@ -116,6 +126,7 @@ function observe(
     pod,
     isContentCached: isContentCached(cluster, session),
     playable: pod && streams.playable(pod),
+    isInputIdle: pod !== undefined && inputIdleness.isIdle(pod),
     nodeHealth: nodeName === undefined ? "Healthy" : nodeLosses.healthOf(nodeName),
     isAgentSilent: nodeName !== undefined && !heartbeats.isFresh(nodeName),
     internet: networkProbe.permission,

@@ -193,6 +193,8 @@ function deadlineCause(world: SessionWorld): StopCause | undefined {
   const deadlines = deadlinesOf(world);
   if (isPast(deadlines.maxDuration, world)) return { stopReason: stopReasons.maxDuration };
   if (isPast(deadlines.idle, world)) return { stopReason: stopReasons.idleTimeout };
+  if (world.isInputIdle && world.session.status?.readyAt !== undefined)
+    return { stopReason: stopReasons.idleTimeout };
   if (
     !isPrepared(world.session) &&
     !mayHavePlayed(world) &&

@@ -30,6 +30,8 @@ export interface SessionWorld {
    * it yet.
    */
   playable: PlayableStream | undefined;
+  /** Whether the game has had no input for the time that the installation permits. */
+  isInputIdle: boolean;
   /** Health of the session's node. Healthy before a node is assigned. */
   nodeHealth: NodeHealth;
   /**

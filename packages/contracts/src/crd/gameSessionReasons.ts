@@ -219,7 +219,7 @@ export const unsetReasons = {
 export const stopReasons = {
   /** Set by the API: the player ended the session. Default for a stop without a reason. */
   userRequested: "UserRequested",
-  /** Set by the API or the operator: no keepalive arrived for `spec.idleTimeoutSeconds`. */
+  /** Set by the API or the operator: no keepalive arrived in time, the player left, or there was no input. */
   idleTimeout: "IdleTimeout",
   /** Set by the API or the operator: the session lasted `spec.maxDurationSeconds`. */
   maxDuration: "MaxDuration",

@@ -12,6 +12,7 @@ import type { NetworkProbe } from "../../../networkProbe/networkProbe.ts";
 import type { Heartbeats } from "../../../nodes/nodeHealth.ts";
 import type { NodeLosses } from "../../../nodes/nodeLosses.ts";
 import type { OperatorTickets } from "../../../streamers/askStreamer.ts";
+import type { InputIdleness } from "../../../streamers/inputIdleness.ts";
 import type { Assignments } from "../assignments.ts";
 import type { Moments } from "../moments.ts";
 import type { StopCause } from "../stopCauses.ts";
@@ -26,6 +27,7 @@ export interface SessionDeps {
   pods: ResourceClient<Pod>;
   assignments: Assignments;
   streams: Streams;
+  inputIdleness: InputIdleness;
   tickets: Pick<OperatorTickets, "publicKey">;
   networkProbe: NetworkProbe;
   heartbeats: Heartbeats;

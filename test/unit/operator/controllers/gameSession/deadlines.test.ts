@@ -40,6 +40,7 @@ describe("deadlinesOf with clocks ten minutes apart", () => {
           pod: undefined,
           isContentCached: false,
           playable: undefined,
+          isInputIdle: false,
           nodeHealth: "Healthy",
           isAgentSilent: false,
           internet: "Allowed",

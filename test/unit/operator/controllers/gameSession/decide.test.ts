@@ -294,6 +294,7 @@ describe("planFor", () => {
       { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus(), pod: {} },
       "Deleted",
     ],
+    ["a session without input", { status: aRunningStatus(), pod: {}, isInputIdle: true }, "IdleTimeout"],
     ["an idle session", { status: aRunningStatus(), pod: {}, now: after(1805) }, "IdleTimeout"],
     [
       "a long session",
