@@ -125,6 +125,8 @@ export function readConfig(environment: Environment) {
       stream: siteBoundsOf(env),
       codecs: env.STREAM_CODECS,
       idleTimeoutSeconds: env.IDLE_TIMEOUT_SECONDS,
+      /** How long a session waits for a player whose page has closed. */
+      leaveGraceSeconds: env.LEAVE_GRACE_SECONDS,
       startDeadlineSeconds: env.START_DEADLINE_SECONDS,
       downloadDeadlineSeconds: env.DOWNLOAD_DEADLINE_SECONDS,
       maxDurationSeconds: env.MAX_DURATION_SECONDS,

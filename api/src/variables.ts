@@ -209,6 +209,7 @@ export const Variables = z
       .default(""),
     CONNECTION_TEST_SIGNING_KEY: testSigningKey,
     IDLE_TIMEOUT_SECONDS: whole(limits.gameSession.idleTimeoutSeconds, 10, 86_400),
+    LEAVE_GRACE_SECONDS: whole(limits.gameSession.leaveGraceSeconds, 10, 86_400),
     START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
     DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
     MAX_DURATION_SECONDS: whole(limits.gameSession.maxDurationSeconds, 60, 7 * 86_400),

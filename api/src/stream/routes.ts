@@ -10,6 +10,7 @@ import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.
 import { findStreamer, streamUnavailable } from "./findStreamer.ts";
 import { offerStream } from "./offerStream.ts";
 import { DomainError, forbidden } from "../errors.ts";
+import { noteStreamConnection } from "../gameSessions/sessions/keepGameSessionAlive.ts";
 import { streamPath } from "../gameSessions/sessions/present.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { empty, media } from "../http/responses.ts";
@@ -88,6 +89,12 @@ const offer = route({
     const link = linkOf(iceServersOfViewer(deps, viewer).iceServers);
     if (link !== undefined) ctx.set("Link", link);
     if (response.connectionId !== undefined) {
+      if (viewer.role === "play")
+        await noteStreamConnection(deps, {
+          userId: viewer.userId,
+          id: sessionId,
+          connection: response.connectionId,
+        });
       ctx.set("Location", `${deps.config.baseUrl}${streamPath}/${sessionId}/${response.connectionId}`);
     }
   },

@@ -91,6 +91,8 @@ export const limits = {
     /** Times before an idle stop at which the player is warned. */
     expiryWarningSeconds: [300, 60],
     keepaliveIntervalSeconds: 60,
+    /** How long a session waits for a player whose page has closed. */
+    leaveGraceSeconds: 120,
     /** Number of nodes that are tried for a session before it fails. */
     placementAttempts: 2,
   },

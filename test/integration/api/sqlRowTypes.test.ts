@@ -13,6 +13,8 @@ const dynamicStatements = ["api/src/catalog/personalQueries.ts", "api/src/catalo
  */
 const neverNull = new Map([
   ["updateGameSessionExpiry.expiresAt", "GREATEST ignores null"],
+  ["updateStreamConnection.expiresAt", "GREATEST ignores null"],
+  ["updateGameSessionLeft.expiresAt", "LEAST ignores null"],
   ["findCatalogGame.tags", "Prisma lists have no NOT NULL, and every insert stores a list"],
   ["findCatalogGame.screenshots", "as for tags"],
   ["findCatalogGame.languages", "as for tags"],

@@ -4,6 +4,7 @@ import {
   GameSessionStatusResponse,
   GameSessionsResponse,
   KeepaliveResponse,
+  type LeaveRequest,
   LaunchResponse,
   StopPendingResponse,
   StopResponse,
@@ -63,6 +64,14 @@ export async function keepGameSessionAlive(sessionId: string, signal?: AbortSign
     sentAt,
   } = await requestDated(KeepaliveResponse, "/api/game/keepalive", { json: { sessionId }, signal });
   return { expiresAt, leftMs: Date.parse(expiresAt) - sentAt };
+}
+
+/**
+ * Reports that the page closes, so that the session ends soon unless the player returns. The browser sends it
+ * after the page is gone; nobody learns whether it arrives.
+ */
+export function leaveGameSession(leave: LeaveRequest): void {
+  navigator.sendBeacon("/api/game/leave", new Blob([JSON.stringify(leave)], { type: "application/json" }));
 }
 
 /**

@@ -36,6 +36,7 @@ export class GameStream extends Emitter<GameStreamEvents> {
   /** Made by `prepare`, used by the first connect. */
   #prepared: StreamConnection | undefined;
   #hasMedia = false;
+  #connectionId: string | undefined;
   /** The last requested quality, for the next connection: the current one may be lost before it is sent. */
   #quality: QualityMessage | undefined;
   #running = new AbortController();
@@ -47,6 +48,11 @@ export class GameStream extends Emitter<GameStreamEvents> {
 
   get state(): StreamState {
     return this.#state;
+  }
+
+  /** The last connection that the streamer accepted; undefined before the first. */
+  get connectionId(): string | undefined {
+    return this.#connectionId;
   }
 
   /** Makes the offer before the session has a stream, to show the picture sooner. */
@@ -161,6 +167,9 @@ export class GameStream extends Emitter<GameStreamEvents> {
     this.#connection = connection;
     const ended = this.#endOf(connection);
     connection.on("answered", onAnswered);
+    connection.on("answered", () => {
+      this.#connectionId = connection.id ?? this.#connectionId;
+    });
     // The first media is emitted early, for the browser to prepare its decoders; later media only when
     // pictures may arrive, to show the last picture until then.
     if (!this.#hasMedia) this.emit("media", connection.media);

@@ -56,6 +56,11 @@ export class StreamConnection extends Emitter<StreamConnectionEvents> {
     this.#iceServers = iceServers;
   }
 
+  /** The id that the streamer gave the connection; undefined before its answer and after the end. */
+  get id(): string | undefined {
+    return this.#resourceUrl === null ? undefined : new URL(this.#resourceUrl).pathname.split("/").at(-1);
+  }
+
   /** Makes the offer in advance, to make `open` faster. */
   async prepare(): Promise<void> {
     await (this.#offer ??= this.#makeOffer());

@@ -121,6 +121,46 @@ export async function updateGameSessionExpiry(
 }
 
 /**
+ * Stores a player's new connection to the stream, and extends the idle expiry like a keepalive. Returns
+ * undefined if the user has no such starting or running session.
+ */
+export async function updateStreamConnection(
+  db: Queryable,
+  id: string,
+  userId: string,
+  connection: string,
+): Promise<Keepalive | undefined> {
+  const { rows } = await db.query<Keepalive>({
+    name: "connect-game-session",
+    text: `UPDATE game_sessions SET stream_connection = $3,
+        expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
+      WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running')
+      RETURNING expires_at AS "expiresAt", idle_timeout_seconds AS "idleTimeoutSeconds"`,
+    values: [id, userId, connection],
+  });
+  return rows[0];
+}
+
+/**
+ * Brings the idle expiry forward to at most `graceSeconds` from now, if this is the newest connection to the
+ * stream. Returns the expiry; undefined if the user has no such running session.
+ */
+export async function updateGameSessionLeft(
+  db: Queryable,
+  { id, userId, connection }: { id: string; userId: string; connection: string },
+  graceSeconds: number,
+): Promise<Date | undefined> {
+  const { rows } = await db.query<{ expiresAt: Date }>({
+    name: "leave-game-session",
+    text: `UPDATE game_sessions SET expires_at = LEAST(expires_at, now() + make_interval(secs => $4))
+      WHERE id = $1 AND user_id = $2 AND stream_connection = $3 AND status = 'running'
+      RETURNING expires_at AS "expiresAt"`,
+    values: [id, userId, connection, graceSeconds],
+  });
+  return rows[0]?.expiresAt;
+}
+
+/**
  * Sets the user's session to stopping. Returns false if it was already stopping, has ended or does not exist.
  */
 export async function updateGameSessionStopRequested(

@@ -6,7 +6,7 @@ import { keptAliveUntilAnnotation } from "#contracts/crd/names.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Stored } from "#kube/api/object.ts";
 import { notFound, unavailable, type DomainError } from "../../errors.ts";
-import { updateGameSessionExpiry, type Keepalive } from "./gameSessionQueries.ts";
+import { updateGameSessionExpiry, updateStreamConnection, type Keepalive } from "./gameSessionQueries.ts";
 import type { Deps } from "../../deps.ts";
 
 /**
@@ -66,17 +66,41 @@ export async function keepGameSessionAlive(deps: KeepaliveDeps, userId: string, 
   );
 }
 
+/**
+ * Stores a player's new connection to the stream, which counts as a keepalive. Best effort: without it, the
+ * ordinary idle timeout applies when the player leaves.
+ */
+export async function noteStreamConnection(
+  deps: KeepaliveDeps,
+  { userId, id, connection }: { userId: string; id: string; connection: string },
+): Promise<void> {
+  const keepalive = await deps.databaseOutages
+    .orElse(
+      () => updateStreamConnection(deps.postgres.pool, id, userId, connection),
+      () => undefined,
+    )
+    .catch((error: unknown) => {
+      deps.logger.warn({ err: error, gameSession: id }, "The API could not store a connection to a stream.");
+      return undefined;
+    });
+  if (keepalive !== undefined) extendInBackground(deps, id, keepalive);
+}
+
 async function keepAliveInDatabase(deps: KeepaliveDeps, userId: string, id: string): Promise<Date> {
   const keepalive = await updateGameSessionExpiry(deps.postgres.pool, id, userId);
   if (keepalive === undefined) throw noSuchSession();
-  // Not awaited: the row is authoritative, and the next keepalive retries.
+  extendInBackground(deps, id, keepalive);
+  return keepalive.expiresAt;
+}
+
+/** Not awaited: the row is authoritative, and the next keepalive retries. */
+function extendInBackground(deps: KeepaliveDeps, id: string, keepalive: Keepalive): void {
   void extendInCluster(deps, id, keepalive, false).catch((error: unknown) => {
     deps.logger.warn(
       { err: error, gameSession: id },
       "The API could not extend a game session in the cluster; the next keepalive retries.",
     );
   });
-  return keepalive.expiresAt;
 }
 
 /**

@@ -3,6 +3,8 @@ import {
   GameSessionsResponse,
   GameSessionStatusResponse,
   KeepaliveResponse,
+  LeaveRequest,
+  LeaveResponse,
   LaunchRequest,
   LaunchResponse,
   StopPendingResponse,
@@ -11,6 +13,7 @@ import {
 import { SaveRequestedResponse } from "#contracts/http/saves.ts";
 import { keepGameSessionAlive } from "./keepGameSessionAlive.ts";
 import { launchGame } from "../launching/launchGame.ts";
+import { leaveGameSession } from "./leaveGameSession.ts";
 import { stopGameSession } from "./stopGameSession.ts";
 import { notFound, DomainError, unavailable } from "../../errors.ts";
 import { streamGameSession } from "./followGameSession.ts";
@@ -122,6 +125,23 @@ const keepalive = route({
   },
 });
 
+const leave = route({
+  method: "POST",
+  path: "/api/game/leave",
+  name: "leaveGameSession",
+  summary: "Leave a session",
+  description:
+    "For a page that closes, such as by `navigator.sendBeacon` on `pagehide`: the session is stopped as idle after a grace period, two minutes by default." +
+    " A keepalive or another connection to the stream, from any device, restores the full timeout. Ignored unless `connection` is the newest connection of the player.",
+  limits: ["poll"],
+  body: LeaveRequest,
+  responses: { 200: LeaveResponse },
+  errors: ["not_found"],
+  handle: async ({ ctx, deps, user, body }) => {
+    ctx.body = await leaveGameSession(deps, user.id, body);
+  },
+});
+
 const stop = route({
   method: "POST",
   path: "/api/game/stop",
@@ -175,6 +195,7 @@ export const gameSessionRoutes: readonly Route<Deps>[] = [
   status,
   events,
   keepalive,
+  leave,
   save,
   stop,
   list,

@@ -153,6 +153,34 @@ export const KeepaliveResponse = z
   .meta({ id: "Keepalive", description: "The session was kept alive." });
 export type KeepaliveResponse = z.infer<typeof KeepaliveResponse>;
 
+export const LeaveRequest = z
+  .strictObject({
+    sessionId: opaqueId,
+    connection: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/)
+      .meta({
+        description:
+          "The connection that the page had: the last part of the `Location` in the response to its WebRTC offer.",
+        examples: ["0b8f7c1e-5f0e-4a53-9c3e-5b1d2f7a6e10"],
+      }),
+  })
+  .meta({ id: "LeaveRequest" });
+export type LeaveRequest = z.infer<typeof LeaveRequest>;
+
+export const LeaveResponse = z
+  .object({
+    status: z.enum(["left", "ignored"]).meta({
+      description:
+        "`ignored`: the session has had a newer connection since, or is not running. Nothing changes.",
+    }),
+    expiresAt: isoMoment
+      .optional()
+      .meta({ description: "When the session is stopped as idle unless a player returns." }),
+  })
+  .meta({ id: "Leave", description: "The page has left." });
+export type LeaveResponse = z.infer<typeof LeaveResponse>;
+
 /**
  * `duration` and `cpuSeconds` are in seconds. All values are 0 for a session that was stopped before it ran.
  */

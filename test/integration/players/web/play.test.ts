@@ -122,6 +122,26 @@ describe("playing on the page", function () {
     await game.waitForColor(layout.heldBlock, "#202020");
   });
 
+  it("frees the seat two minutes after the page was closed, unless the player returns", async () => {
+    const id = await play();
+    const secondsLeft = async (): Promise<number> => {
+      const { expiresAt } = await fixture.api.deps.postgres.prisma.gameSession.findUniqueOrThrow({
+        where: { id },
+      });
+      return (Number(expiresAt) - Date.now()) / 1_000;
+    };
+    const playPage = page.url();
+    expect(await secondsLeft()).to.be.above(300);
+    await page.goto("about:blank");
+    await eventually(async () => (await secondsLeft()) < 121, { what: "the seat to be freed soon" });
+    await page.goto(playPage);
+    await game.waitUntilPlaying();
+    expect(await secondsLeft()).to.be.above(300);
+    await page.reload();
+    await game.waitUntilPlaying();
+    expect(await secondsLeft(), "after a reload").to.be.above(300);
+  });
+
   it("continues after a reload and after a lost connection", async () => {
     await play();
     await game.press("KeyA");
