@@ -28,6 +28,7 @@ const rooms = {
   contracts: [
     // What streamers say, to browsers and of themselves; HTTP, the tickets that both take, and the kinds.
     "nodeTest.ts",
+    "inputActivity.ts",
     "stream.ts",
     "http",
     "streamTicket.ts",
@@ -155,7 +156,6 @@ const rooms = {
     "network",
     "releaseMemory.ts",
     "printableText.ts",
-    "textTable.ts",
     "logger.ts",
     "errors.ts",
     "base32.ts",

@@ -267,6 +267,11 @@ export const PointerNotice = z.object({ t: z.literal("pointer"), hidden: z.boole
  * what is still held.
  */
 export const ReleasedNotice = z.object({ t: z.literal("released") });
+/**
+ * Somebody has played since the last such notice, on any seat: a key, the pointer, a touch, or a gamepad
+ * beyond its dead zone. Sent at most every ten seconds. A page that receives none keeps no session alive.
+ */
+export const InputNotice = z.object({ t: z.literal("input") });
 /** Another tab or browser of the player took over the session. This connection closes. */
 export const TakenOverNotice = z.object({ t: z.literal("taken-over") });
 /** The session is ending: the game exited (`by: "game"`) or the pod is being stopped (`by: "streamer"`). */
@@ -287,6 +292,7 @@ export const StreamNotice = z.discriminatedUnion("t", [
   PongNotice,
   PointerNotice,
   ReleasedNotice,
+  InputNotice,
   TakenOverNotice,
   EndedNotice,
 ]);

@@ -21,6 +21,9 @@ export function playersOfSuite(): Players {
   return players;
 }
 
+/** Touches the page repeatedly: sessions that nobody plays end, and many tests only look at the picture. */
+const stayPresent = "setInterval(() => dispatchEvent(new Event('touchstart')), 10_000)";
+
 /** The signed-in players of a test, each with a separate browser profile. */
 export class Players {
   readonly #contexts: BrowserContext[] = [];
@@ -40,6 +43,7 @@ export class Players {
     this.#contexts.push(context);
     if (isTraced) this.#endTrace.set(context, await startTrace(context));
     await context.addInitScript(await pageScript("probe"));
+    await context.addInitScript(stayPresent);
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
     const game = new GamePage(page);

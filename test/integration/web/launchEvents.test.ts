@@ -132,6 +132,37 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
+  it("asks whether the player is still there, and sends keepalives only while somebody plays", async () => {
+    await page.addInitScript(`
+      window.sounds = 0;
+      window.OscillatorNode = class extends OscillatorNode { start(time) { window.sounds++; super.start(time); } };
+    `);
+    await page.clock.install();
+    const kept = page.waitForResponse("**/api/game/keepalive");
+    const id = await play();
+    await operator.makeReady(id);
+    await kept;
+    await page.getByRole("toolbar").waitFor();
+    const keepalives = (): number => asked.filter((path) => path === keepalivePath).length;
+    const before = keepalives();
+    await page.clock.runFor(3 * 60_000);
+    expect(keepalives(), "without input").to.equal(before);
+    await page.clock.fastForward(idleTimeoutMs - 7.5 * 60_000);
+    const warning = page.getByRole("alert").filter({ hasText: "Are you still there?" });
+    await warning.filter({ hasText: /saved and stopped in 4:\d\d / }).waitFor();
+    expect(await page.title()).to.match(/^4:\d\d Still there\? Followed/);
+    expect(await page.evaluate("sounds")).to.equal(2);
+    await page.clock.runFor(4 * 60_000);
+    await warning.filter({ hasText: /saved and stopped in 0:\d\d / }).waitFor();
+    expect(await page.evaluate("sounds"), "a minute before").to.equal(4);
+    await page.mouse.move(200, 200);
+    await page.mouse.move(210, 210);
+    await warning.waitFor({ state: "detached" });
+    expect(keepalives()).to.equal(before + 1);
+    expect(await page.title()).to.match(/^Followed/);
+    await operator.finish(id);
+  });
+
   it("sends a keepalive when the player or the network returns", async () => {
     const keepalives = (): number => asked.filter((path) => path === keepalivePath).length;
     const id = await play();
@@ -141,6 +172,7 @@ describe("a launch on the play page", function () {
       const before = keepalives();
       await eventually(
         async () => {
+          await page.keyboard.press("Shift");
           for (const name of news) await page.evaluate(`dispatchEvent(new Event("${name}"))`);
           return keepalives() > before;
         },

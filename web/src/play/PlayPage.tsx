@@ -1,15 +1,17 @@
-import { useCallback, useEffect } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useParams, useSearchParams } from "react-router";
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, describeError } from "../client/apiError.ts";
+import { leaveGameSession } from "../client/gameSessions.ts";
 import { Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { toRunningQuery, parseSlotChoice } from "../launch/playPath.ts";
 import type { StreamState } from "../stream/streamState.ts";
 import { LaunchProgress } from "./LaunchProgress.tsx";
 import { PlayerView } from "./PlayerView.tsx";
+import { Presence } from "./presence.ts";
 import { ExitLinks, PlayFrame } from "./PlayFrame.tsx";
 import { SessionEnded } from "./SessionEnded.tsx";
 import { useGameSession, type GameSessionView } from "./useGameSession.ts";
@@ -25,7 +27,8 @@ export default function PlayPage() {
 function Play({ sessionId }: { sessionId: string }) {
   const [query, setQuery] = useSearchParams();
   const gameSlug = query.get("game") ?? undefined;
-  const view = useGameSession(sessionId);
+  const presence = usePresence();
+  const view = useGameSession(sessionId, presence);
   const isRunning = view.session?.status === "running";
   useEffect(() => {
     if (isRunning) setQuery(toRunningQuery, { replace: true });
@@ -39,7 +42,12 @@ function Play({ sessionId }: { sessionId: string }) {
     },
     [refresh],
   );
-  const stream = useGameStream(streamUrl, onStreamChange);
+  const onLeave = useCallback(
+    (connection: string) => leaveGameSession({ sessionId, connection }),
+    [sessionId],
+  );
+  const stream = useGameStream(streamUrl, onStreamChange, onLeave);
+  useNotedInput(stream, presence);
   useStreamRetry(stream, session?.status);
   useTitle(session?.gameTitle);
   if (session === undefined)
@@ -68,7 +76,16 @@ function Play({ sessionId }: { sessionId: string }) {
           onCancel={view.stop}
         />
       );
-      return <PlayerView launch={launch} session={session} stream={stream} view={view} gameSlug={gameSlug} />;
+      return (
+        <PlayerView
+          launch={launch}
+          session={session}
+          stream={stream}
+          view={view}
+          presence={presence}
+          gameSlug={gameSlug}
+        />
+      );
     }
     case "stopping":
       return (
@@ -89,6 +106,24 @@ function Play({ sessionId }: { sessionId: string }) {
         </PlayFrame>
       );
   }
+}
+
+/** Returns what knows whether somebody is at the game, by input on this page. */
+function usePresence(): Presence {
+  const [presence] = useState(() => new Presence());
+  useEffect(() => presence.watch(window), [presence]);
+  return presence;
+}
+
+/** Notes input that the streamer reports, also of other seats. */
+function useNotedInput({ stream }: GameStreamView, presence: Presence): void {
+  useEffect(
+    () =>
+      stream?.on("notice", ({ t }) => {
+        if (t === "input") presence.note();
+      }),
+    [stream, presence],
+  );
 }
 
 /**

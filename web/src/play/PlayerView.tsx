@@ -1,16 +1,16 @@
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
-import { Trans, useTranslation } from "react-i18next";
+import { useTranslation } from "react-i18next";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { describeError } from "../client/apiError.ts";
 import { Dialog } from "../components/Dialog.tsx";
-import { formatCountdown } from "../components/format.ts";
-import { useNow } from "../components/useNow.ts";
 import type { UnknownGamepad } from "../stream/gamepadCapture.ts";
 import type { GameStream } from "../stream/gameStream.ts";
 import { captureInput } from "../stream/inputCapture.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { isPointerLocked, unlockPointer } from "../stream/pointerLock.ts";
 import { isInPlay } from "../stream/streamState.ts";
+import { ExpiryWarning } from "./ExpiryWarning.tsx";
+import type { Presence } from "./presence.ts";
 import { PlayControls } from "./PlayControls.tsx";
 import { PlayBrand } from "./PlayFrame.tsx";
 import { StatisticsOverlay } from "./StatisticsOverlay.tsx";
@@ -28,13 +28,11 @@ interface InputCaptureParts {
   surface: RefObject<HTMLElement | null>;
   video: RefObject<HTMLVideoElement | null>;
   stream: GameStream | undefined;
+  presence: Presence;
   locksOnClick: RefObject<boolean>;
   onMenu: () => void;
   onUnknownGamepad: (gamepad: UnknownGamepad) => void;
 }
-
-/** Keepalives normally extend the session long before so little time is left. */
-const warnBelowMs = 3 * 60_000;
 
 interface PlayerViewProps {
   /** Covers everything while the session starts; false once it runs. */
@@ -42,6 +40,7 @@ interface PlayerViewProps {
   session: GameSessionStatusResponse;
   stream: GameStreamView;
   view: GameSessionView;
+  presence: Presence;
   gameSlug: string | undefined;
 }
 
@@ -51,6 +50,7 @@ export function PlayerView({
   session,
   stream: { stream, state, media, hello, quality, isPointerHidden },
   view,
+  presence,
   gameSlug,
 }: PlayerViewProps) {
   const { t } = useTranslation("play");
@@ -75,6 +75,7 @@ export function PlayerView({
     surface,
     video,
     stream,
+    presence,
     locksOnClick: clickLock.isDue,
     onMenu: showMenu,
     onUnknownGamepad: gamepadNotice.show,
@@ -136,7 +137,11 @@ export function PlayerView({
               setIsAsking(true);
             }}
           />
-          <ExpiryWarning expiresAt={view.expiresAt} />
+          <ExpiryWarning
+            expiresAt={view.expiresAt}
+            isCutOff={view.isCutOff}
+            onConfirm={() => presence.note()}
+          />
           <Notices saving={saving} stopError={view.stopError} saveNotice={session.saveNotice} />
           <p className={gamepadNotice.text === undefined ? "visually-hidden" : "gamepad-word"} role="status">
             {gamepadNotice.text}
@@ -230,31 +235,6 @@ function usePointerLock(phase: GameStreamView["state"]["phase"]): boolean {
   return useIsPointerLocked();
 }
 
-/** Warns that the session is about to stop as idle because its keepalives fail. */
-function ExpiryWarning({ expiresAt }: { expiresAt: string | undefined }) {
-  const { t } = useTranslation("play");
-  const now = useNow(1_000);
-  const left = expiresAt === undefined ? 0 : Date.parse(expiresAt) - now;
-  // With a short idle timeout the warning starts at half of the time that the last keepalive gained.
-  const [gained, setGained] = useState({ expiresAt, left });
-  if (gained.expiresAt !== expiresAt) setGained({ expiresAt, left });
-  // If the keepalive gained no time, this clock is far ahead of the server's and the countdown would be
-  // wrong.
-  if (expiresAt === undefined || gained.left <= 0 || left >= Math.min(warnBelowMs, gained.left / 2))
-    return null;
-  return (
-    <p className="expiry" role="alert">
-      {/* Screen readers must not read it out every second. */}
-      <Trans
-        t={t}
-        i18nKey="expiring"
-        values={{ time: formatCountdown(left) }}
-        components={{ strong: <strong aria-live="off" /> }}
-      />
-    </p>
-  );
-}
-
 /** Asks whether to stop the game. */
 function StopDialog({
   title,
@@ -292,14 +272,17 @@ function StopDialog({
  */
 function useInputCapture(
   isInPlay: boolean,
-  { surface, video, stream, locksOnClick, onMenu, onUnknownGamepad }: InputCaptureParts,
+  { surface, video, stream, presence, locksOnClick, onMenu, onUnknownGamepad }: InputCaptureParts,
 ): void {
   useEffect(() => {
     if (!isInPlay || stream === undefined || surface.current === null || video.current === null) return;
     const input = captureInput({
       surface: surface.current,
       video: video.current,
-      send: (message) => stream.send(message),
+      send: (message) => {
+        presence.noteInput(message);
+        stream.send(message);
+      },
       locksOnClick: () => locksOnClick.current,
       onMenu,
       onUnknownGamepad,
@@ -313,5 +296,5 @@ function useInputCapture(
       stopListening();
       input.stop();
     };
-  }, [isInPlay, surface, video, stream, locksOnClick, onMenu, onUnknownGamepad]);
+  }, [isInPlay, surface, video, stream, presence, locksOnClick, onMenu, onUnknownGamepad]);
 }

@@ -10,6 +10,11 @@ const minPauseMs = 5_000;
 /** Pause after a keepalive that failed. */
 export const failedKeepalivePauseMs = minPauseMs;
 
+/** Time before an idle stop at which the player is warned, first and again. */
+const warnings = { earlyMs: 5 * 60_000, lateMs: 60_000 };
+/** Keepalives that fail may be through again soon. */
+const cutOffWarningMs = 3 * 60_000;
+
 const startingPauseMs = limits.gameSession.pollIntervalSeconds * 1_000;
 
 /** The end of the stream reveals most ends of a running game; polling finds the others. */
@@ -90,4 +95,19 @@ export function knownSession<Session extends Pick<GameSessionStatusResponse, "st
  */
 export function keepalivePauseMs(leftMs: number): number {
   return Math.min(maxPauseMs, Math.max(minPauseMs, leftMs / 3));
+}
+
+/**
+ * Returns which warning is due `leftMs` before an idle stop, at most half of the time that the last keepalive
+ * gained before it; undefined if none is. `isCutOff`: keepalives do not arrive.
+ */
+export function expiryWarning(
+  leftMs: number,
+  gainedMs: number,
+  isCutOff: boolean,
+): "early" | "late" | undefined {
+  // If the keepalive gained no time, this clock is far ahead of the server's: the countdown would be wrong.
+  if (gainedMs <= 0) return undefined;
+  if (leftMs >= Math.min(isCutOff ? cutOffWarningMs : warnings.earlyMs, gainedMs / 2)) return undefined;
+  return leftMs < warnings.lateMs ? "late" : "early";
 }

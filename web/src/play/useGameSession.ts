@@ -9,6 +9,8 @@ import {
   type Kept,
   subscribeToGameSession,
 } from "../client/gameSessions.ts";
+import { KeepaliveSchedule } from "./keepaliveSchedule.ts";
+import type { Presence } from "./presence.ts";
 import { refreshAuthSession } from "../signIn/useAuth.ts";
 import {
   knownSession,
@@ -38,10 +40,15 @@ export interface GameSessionView {
   stop: () => void;
   /** End of the session as idle without another keepalive; undefined while it is not running. */
   expiresAt: string | undefined;
+  /** Whether the last keepalive failed. */
+  isCutOff: boolean;
 }
 
-/** Follows one game session until its end: by server-sent events, or by polling if they do not arrive. */
-export function useGameSession(sessionId: string): GameSessionView {
+/**
+ * Follows one game session until its end: by server-sent events, or by polling if they do not arrive. Keeps
+ * it alive while somebody plays.
+ */
+export function useGameSession(sessionId: string, presence: Presence): GameSessionView {
   const client = useQueryClient();
   const [isSubscribed, setIsSubscribed] = useState(false);
   const { data, error: queryError } = useQuery({
@@ -63,7 +70,7 @@ export function useGameSession(sessionId: string): GameSessionView {
     () => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }),
     [client, sessionId],
   );
-  const expiresAt = useKeepalive(sessionId, session, refresh);
+  const { expiresAt, isCutOff } = useKeepalive(sessionId, session, presence, refresh);
   const ended = useQuery({
     queryKey: ["endedGameSession", sessionId],
     // The request stops a running session and returns the statistics of an ended one.
@@ -84,6 +91,7 @@ export function useGameSession(sessionId: string): GameSessionView {
     refresh,
     stop,
     expiresAt,
+    isCutOff,
   };
 }
 
@@ -151,39 +159,61 @@ function useGameSessionEvents(
 }
 
 /**
- * Keeps a running session alive. Returns the end of the session as idle without another keepalive, by the
- * local clock after the first keepalive; undefined while the session is not running.
+ * Keeps a running session alive while somebody plays: opening the page counts, and so does the return to its
+ * window. Returns the end of the session as idle without another keepalive, by the local clock after the
+ * first keepalive; undefined while the session is not running.
  */
 function useKeepalive(
   sessionId: string,
   session: GameSessionStatusResponse | undefined,
+  presence: Presence,
   onFailure: () => void,
-): string | undefined {
+): { expiresAt: string | undefined; isCutOff: boolean } {
   const isRunning = session?.status === "running";
-  const { data: kept, dataUpdatedAt: keptAt } = useQuery({
+  const [schedule] = useState(() => new KeepaliveSchedule());
+  const {
+    data: kept,
+    dataUpdatedAt: keptAt,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: ["keepalive", sessionId],
     queryFn: async ({ signal }) => {
+      schedule.sending();
       try {
         return await keepGameSessionAlive(sessionId, signal);
       } catch (error) {
+        schedule.failed();
         // The status shows whether the session has ended or only the connection failed.
         onFailure();
         throw error;
       }
     },
     enabled: isRunning,
-    refetchInterval: ({ state: { data, error } }) =>
-      data === undefined || error !== null ? failedKeepalivePauseMs : keepalivePauseMs(data.leftMs),
-    // The game keeps running while its tab is hidden.
+    // A keepalive that failed is retried, also while the tab is hidden. The schedule sends all others.
+    refetchInterval: ({ state }) =>
+      state.data === undefined || state.error !== null ? failedKeepalivePauseMs : false,
     refetchIntervalInBackground: true,
     // Timers stop while a machine sleeps and requests without a network fail: the session may be about to
     // stop.
     refetchOnWindowFocus: "always",
-    refetchOnReconnect: "always",
+    refetchOnReconnect: () => (schedule.hasInput ? "always" : false),
   });
-  if (!isRunning) return undefined;
+  useEffect(() => presence.subscribe(() => schedule.noteInput()), [presence, schedule]);
+  useEffect(
+    () => (isRunning ? schedule.start(() => void refetch({ cancelRefetch: false })) : undefined),
+    [schedule, isRunning, refetch],
+  );
+  useEffect(() => {
+    if (kept !== undefined) schedule.kept(keepalivePauseMs(kept.leftMs));
+  }, [schedule, kept, keptAt]);
+  if (!isRunning) return { expiresAt: undefined, isCutOff: false };
   const expiresAt = laterTime(session.expiresAt, kept?.expiresAt);
-  return kept === undefined || expiresAt === undefined ? expiresAt : toLocalClock(expiresAt, kept, keptAt);
+  return {
+    expiresAt:
+      kept === undefined || expiresAt === undefined ? expiresAt : toLocalClock(expiresAt, kept, keptAt),
+    isCutOff: error !== null,
+  };
 }
 
 /**

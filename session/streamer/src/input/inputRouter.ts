@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "#runtime/scheduling/clock.ts";
+import { InputActivity } from "#contracts/inputActivity.ts";
 import { maxInputMessageBytes, StreamInput } from "#contracts/stream.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import type { DesktopInput } from "./desktopInput.ts";
@@ -43,6 +44,7 @@ export function createInputRouter({ desktop, gamepads, clock }: InputRouterOptio
   let accepted = 0;
   let rejected = 0;
   let lastInputAt: number | null = null;
+  const activity = new InputActivity();
   /** Runs while the browser has to send its held keys. */
   let expiry: Timer | undefined;
 
@@ -107,7 +109,7 @@ export function createInputRouter({ desktop, gamepads, clock }: InputRouterOptio
         return;
       }
       accepted++;
-      if (isAction(input)) lastInputAt = clock.now().getTime();
+      if (activity.isAction(input)) lastInputAt = clock.now().getTime();
       if (input.t === "held" || expiry !== undefined) expectNext(control.released);
       switch (input.t) {
         case "ping":
@@ -131,11 +133,6 @@ export function createInputRouter({ desktop, gamepads, clock }: InputRouterOptio
     releaseAll,
     state: () => ({ accepted, rejected, lastInputAt }),
   };
-}
-
-/** Returns whether the player did something, as opposed to the page that repeats its state. */
-function isAction({ t }: StreamInput): boolean {
-  return t !== "ping" && t !== "release" && t !== "quality" && t !== "held" && t !== "locks";
 }
 
 function parseInput(message: string | Buffer | ArrayBuffer): StreamInput | undefined {

@@ -18,6 +18,8 @@ import { createViewer, type TicketHolder, type Viewer } from "./viewer.ts";
 /** Capture continues for this long without a viewer, so that it is still running after a reload. */
 const idleAfterMs = 5_000;
 const rateNoticeEveryMs = 2_000;
+/** Minimum interval between notices that somebody plays. */
+const inputNoticeEveryMs = 10_000;
 
 export interface ViewersOptions {
   media: MediaSource;
@@ -97,7 +99,11 @@ export function createViewers(options: ViewersOptions): Viewers {
   let idleTimer: Timer | undefined;
   const releasePort = reservePort(options.udpPort);
 
-  const rateNotices = setInterval(() => current?.notify(describeRate(current)), rateNoticeEveryMs);
+  const inputNotices = createInputNotices(options);
+  const rateNotices = setInterval(() => {
+    current?.notify(describeRate(current));
+    if (current && inputNotices.isDue()) current.notify({ t: "input" });
+  }, rateNoticeEveryMs);
 
   const quality = createQualityControl({
     bounds: options.bounds,
@@ -258,4 +264,21 @@ function describeQuality(
 function describeRate({ rate }: Viewer): StreamNotice {
   const { targetKbps, queueMs, loss } = rate.state();
   return { t: "rate", targetKbps, queueMs: Math.round(queueMs), loss: Math.round(loss * 1_000) / 1_000 };
+}
+
+/** Decides when the viewer is told that somebody plays. */
+function createInputNotices({ input, clock }: Pick<ViewersOptions, "input" | "clock">): {
+  isDue: () => boolean;
+} {
+  let toldInputAt: number | null = null;
+  let toldAtMs = -Infinity;
+  return {
+    isDue() {
+      const { lastInputAt } = input.state();
+      if (lastInputAt === toldInputAt || clock.monotonicMs() - toldAtMs < inputNoticeEveryMs) return false;
+      toldInputAt = lastInputAt;
+      toldAtMs = clock.monotonicMs();
+      return true;
+    },
+  };
 }

@@ -27,6 +27,7 @@ function report(profile: "Gpu" | "Software", playable: PlayableStream | undefine
     pod: undefined,
     isContentCached: true,
     playable,
+    isInputIdle: false,
     nodeHealth: "Healthy",
     isAgentSilent: false,
     internet: "NotAllowed",

@@ -31,6 +31,7 @@ function graceOf(status: GameSessionStatus, podStatus: PodStatus): number | unde
     pod,
     isContentCached: true,
     playable: undefined,
+    isInputIdle: false,
     nodeHealth: "Healthy",
     isAgentSilent: false,
     internet: "NotAllowed",
