@@ -156,6 +156,7 @@ const rooms = {
     "network",
     "releaseMemory.ts",
     "printableText.ts",
+    "textTable.ts",
     "logger.ts",
     "errors.ts",
     "base32.ts",

@@ -3,7 +3,8 @@ import { gameNodeChecks, type GameNode } from "#contracts/crd/gameNode.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { Lease } from "#kube/api/builtin.ts";
-import { ageText, bytesText, table } from "./output.ts";
+import { ageText, bytesText } from "./output.ts";
+import { table } from "#runtime/textTable.ts";
 
 /** Returns a table of game nodes, with the reason if a node accepts no sessions. */
 export function nodeTable(nodes: readonly GameNode[], leases: readonly Lease[], now: Date): string {

@@ -6,7 +6,9 @@ import { accountHashOf } from "../auth/tokens.ts";
 import { isEmail, normalizeEmail } from "../auth/email.ts";
 import { notFound } from "../errors.ts";
 import { findPartnerIdOf } from "../partners/partnerQueries.ts";
+import { table } from "#runtime/textTable.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
+import { toLimit } from "./paging.ts";
 
 interface AuditOptions extends Json {
   since?: Date;
@@ -71,22 +73,12 @@ function tableOf(events: readonly ListedAuditEvent[]): string {
     at,
     action,
     nameOf(actor),
-    subject === null ? "-" : nameOf(subject),
-    network ?? "-",
-    requestId ?? "-",
+    subject === null ? undefined : nameOf(subject),
+    network ?? undefined,
+    requestId ?? undefined,
     JSON.stringify(details),
   ]);
-  const table = [["ID", "TIME", "ACTION", "ACTOR", "SUBJECT", "NETWORK", "REQUEST", "DETAILS"], ...rows];
-  const widths =
-    table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  return table
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return table(["ID", "TIME", "ACTION", "ACTOR", "SUBJECT", "NETWORK", "REQUEST", "DETAILS"], rows);
 }
 
 function nameOf({ kind, id }: { kind: string; id: string | null }): string {
@@ -108,12 +100,6 @@ function toTime(text: string): Date {
     );
   }
   return time;
-}
-
-function toLimit(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > 1000) throw new InvalidArgumentError("Must be a whole number from 1 to 1000.");
-  return limit;
 }
 
 function toEventId(text: string): string {

@@ -20,6 +20,7 @@ import { connectRedis, type RedisAddress } from "../stores/redis.ts";
 import { migrate, waitForDatabase } from "../stores/migrations.ts";
 import { addAuditCommand } from "./auditCommand.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
+import { addGameCommands } from "./gameCommands.ts";
 import { addPartnerCommands } from "./partnerCommands.ts";
 import { addSaveCommands } from "./saveCommands.ts";
 import { addSessionCommands } from "./sessionCommands.ts";
@@ -143,6 +144,7 @@ function createProgram(environment: CliEnvironment): Command {
 
   addUserCommands(command, program, environment);
   addPartnerCommands(command, program, environment);
+  addGameCommands(command, program, environment);
   addSaveCommands(command, program, environment);
   addSessionCommands(command, program, environment);
   addAuditCommand(command, program, environment);

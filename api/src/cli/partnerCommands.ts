@@ -6,11 +6,20 @@ import {
   type ListedKey,
   revokePartnerKey,
 } from "../partners/partnerKeys.ts";
+import { findPartnerDetails, listPartners } from "../partners/partnerListQueries.ts";
+import { notFound } from "../errors.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
+import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
+
+interface ListPartnersOptions extends ListOptions {
+  search?: string;
+  suspended?: true;
+}
 
 /** Adds `joypod partner …`. */
 export function addPartnerCommands(command: AddCommand, program: Command, environment: CliEnvironment): void {
   const partner = program.command("partner").description("partners, who publish games");
+  addViewCommands(command, partner, environment);
   command(partner, "create", "create a partner; exit code 3 if the name exists")
     .requiredOption("--name <name>")
     .action(async ({ name, ...options }: Json & { name: string }) => {
@@ -38,6 +47,56 @@ export function addPartnerCommands(command: AddCommand, program: Command, enviro
       );
     });
   addKeyCommands(command, partner, environment);
+}
+
+function addViewCommands(command: AddCommand, partner: Command, environment: CliEnvironment): void {
+  withPaging(command(partner, "list", "list partners by name"), "name")
+    .option("--search <text>", "only partners with this text in their name")
+    .option("--suspended", "only suspended partners")
+    .action(async ({ search, suspended, after, limit, ...options }: ListPartnersOptions) => {
+      const { pool } = environment.stores().postgres;
+      const filter = { search, isSuspended: suspended, after, limit: limit + 1 };
+      printList(
+        environment,
+        {
+          name: "partners",
+          page: toPage(await listPartners(pool, filter), limit, ({ name }) => name),
+          headings: ["NAME", "STATE", "GAMES", "KEYS", "KEY USED", "CREATED", "ID"],
+          cellsOf: ({ id, name, suspendedAt, games, keys, lastUsedAt, createdAt }) => [
+            name,
+            suspendedAt === null ? "active" : "suspended",
+            games,
+            keys,
+            lastUsedAt,
+            createdAt,
+            id,
+          ],
+        },
+        options,
+      );
+    });
+  command(partner, "show", "show a partner: state, games, sessions and keys")
+    .argument("<name or id>")
+    .action(async (nameOrId: string, options: Json) => {
+      const stores = environment.stores();
+      const found = await findPartnerDetails(stores.postgres.pool, nameOrId);
+      if (found === undefined) throw notFound(`There is no partner ${nameOrId}.`);
+      const keys = await listPartnerKeys(stores, found.id);
+      printDetails(
+        environment,
+        { ...found, keys },
+        [
+          ["Name", found.name],
+          ["Id", found.id],
+          ["State", found.suspendedAt === null ? "active" : `suspended since ${timeOf(found.suspendedAt)}`],
+          ["Created", found.createdAt],
+          ["Games", `${found.games}, ${found.listedGames} of them available to players`],
+          ["Sessions", `${found.activeSessions} active`],
+          ...keys.map((key) => ["Key", describeKey(key)] as const),
+        ],
+        options,
+      );
+    });
 }
 
 function addKeyCommands(command: AddCommand, partner: Command, environment: CliEnvironment): void {

@@ -7,7 +7,16 @@ import {
   type ChangedUser,
 } from "../accounts/changeUser.ts";
 import { createUser, importUsers } from "../accounts/createUser.ts";
+import { findUserDetails, listUsers } from "../accounts/userListQueries.ts";
+import { normalizeEmail } from "../auth/email.ts";
+import { notFound } from "../errors.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
+import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
+
+interface ListUsersOptions extends ListOptions {
+  search?: string;
+  disabled?: true;
+}
 
 /** Adds `joypod user …`. */
 export function addUserCommands(command: AddCommand, program: Command, environment: CliEnvironment): void {
@@ -25,6 +34,7 @@ export function addUserCommands(command: AddCommand, program: Command, environme
     );
   };
 
+  addViewCommands(command, user, environment);
   command(user, "create", "create a player; exit code 3 if the address exists")
     .requiredOption("--email <address>")
     .requiredOption("--name <name>")
@@ -90,5 +100,66 @@ export function addUserCommands(command: AddCommand, program: Command, environme
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await deleteUser({ ...environment.stores(), announce }, email);
       print(changed, `The player ${changed.email} is deleted.`, options);
+    });
+}
+
+function addViewCommands(command: AddCommand, user: Command, environment: CliEnvironment): void {
+  withPaging(command(user, "list", "list players by address"), "address")
+    .option("--search <text>", "only players with this text in their address or name")
+    .option("--disabled", "only disabled players")
+    .action(async ({ search, disabled, after, limit, ...options }: ListUsersOptions) => {
+      const { pool } = environment.stores().postgres;
+      const filter = { search, isDisabled: disabled, after: after && normalizeEmail(after) };
+      const page = toPage(
+        await listUsers(pool, { ...filter, limit: limit + 1 }),
+        limit,
+        ({ email }) => email,
+      );
+      printList(
+        environment,
+        {
+          name: "users",
+          page,
+          headings: ["ADDRESS", "NAME", "STATE", "CREATED", "LAST SEEN", "SESSION"],
+          cellsOf: ({ email, name, disabledAt, createdAt, lastSeenAt, activeSessionId }) => [
+            email,
+            name,
+            disabledAt === null ? "active" : "disabled",
+            createdAt,
+            lastSeenAt,
+            activeSessionId,
+          ],
+        },
+        options,
+      );
+    });
+  command(user, "show", "show a player: state, sign-ins, sessions and saves")
+    .argument("<address or id>")
+    .action(async (addressOrId: string, options: Json) => {
+      const { pool } = environment.stores().postgres;
+      const found = await findUserDetails(pool, { id: addressOrId, email: normalizeEmail(addressOrId) });
+      if (found === undefined) throw notFound(`There is no user ${addressOrId}.`);
+      printDetails(
+        environment,
+        found,
+        [
+          ["Address", `${found.email}${found.isEmailVerified ? "" : " (not verified)"}`],
+          ["Name", found.name],
+          ["Id", found.id],
+          ["State", found.disabledAt === null ? "active" : `disabled since ${timeOf(found.disabledAt)}`],
+          ["Created", found.createdAt],
+          ["Last seen", found.lastSeenAt],
+          [
+            "Signs in with",
+            [...(found.hasPassword ? ["password"] : []), ...found.issuers].join(", ") || null,
+          ],
+          ["Sign-ins", found.signIns],
+          ["Session", found.activeSessionId],
+          ["Sessions", `${found.gameSessions}, ${(found.playSeconds / 3600).toFixed(1)} hours`],
+          ["Saves", `${found.saveSlots} slots, ${found.saveBytes} bytes`],
+          ["Favourites", found.favorites],
+        ],
+        options,
+      );
     });
 }

@@ -6,7 +6,8 @@ import { Reflector } from "#kube/cache/reflector.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { sleepUntilAborted, type Clock } from "#runtime/scheduling/clock.ts";
 import type { Installation } from "../cluster/installation.ts";
-import { ageText, table } from "../output.ts";
+import { ageText } from "../output.ts";
+import { table } from "#runtime/textTable.ts";
 import { failureText, phaseOf } from "./sessionState.ts";
 
 /** Returns a table of sessions, oldest first. */

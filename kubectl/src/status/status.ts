@@ -3,7 +3,8 @@ import { GameSessionPhase, type GameSession } from "#contracts/crd/gameSession.t
 import type { Installation } from "../cluster/installation.ts";
 import type { Observed } from "../cluster/observe.ts";
 import { componentLabel, type Workload, readyOf } from "../cluster/workloads.ts";
-import { ageText, table } from "../output.ts";
+import { ageText } from "../output.ts";
+import { table } from "#runtime/textTable.ts";
 import { phaseOf } from "../session/sessionState.ts";
 import { isHeld, leaseOf, programsWithLeaders, warningsOf } from "./warnings.ts";
 

@@ -1,16 +1,8 @@
 import { expect } from "chai";
-import { spawn } from "node:child_process";
-import { text } from "node:stream/consumers";
 import { aUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { postSignIn } from "#test/support/http/authForms.ts";
-import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
-
-interface Outcome {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+import { type JoypodOutcome, runJoypod } from "#test/support/processes/joypod.ts";
 
 describe("joypod audit", function () {
   this.timeout(60_000);
@@ -21,23 +13,12 @@ describe("joypod audit", function () {
   });
   after(() => api.stop());
 
-  async function joypod(
+  function joypod(
     args: string[],
     { env = {} }: { env?: Record<string, string | undefined> } = {},
-  ): Promise<Outcome> {
-    const {
-      auth: { pepper },
-    } = api.deps.config;
-    const [program = "", ...first] = joypodProgram();
-    const child = spawn(program, [...first, ...args], {
-      env: { PATH: process.env.PATH, DATABASE_URL: api.database.url, PASSWORD_PEPPER: pepper, ...env },
-    });
-    child.stdin.end();
-    const closed = new Promise<number | null>((resolve, reject) =>
-      child.once("error", reject).once("close", resolve),
-    );
-    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
-    return { code, stdout, stderr };
+  ): Promise<JoypodOutcome> {
+    const { pepper } = api.deps.config.auth;
+    return runJoypod(args, { env: { DATABASE_URL: api.database.url, PASSWORD_PEPPER: pepper, ...env } });
   }
 
   interface Page {

@@ -1,0 +1,88 @@
+import { Option, type Command } from "commander";
+import { notFound } from "../errors.ts";
+import {
+  findGameDetails,
+  type GameDetails,
+  type GameState,
+  gameStates,
+  listGames,
+} from "../games/gameListQueries.ts";
+import { findPartnerIdOf } from "../partners/partnerQueries.ts";
+import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
+import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
+
+interface ListGamesOptions extends ListOptions {
+  search?: string;
+  partner?: string;
+  state?: GameState;
+}
+
+/** Adds `joypod game …`. */
+export function addGameCommands(command: AddCommand, program: Command, environment: CliEnvironment): void {
+  const game = program.command("game").description("games of all partners");
+  withPaging(command(game, "list", "list games by slug, without deleted ones"), "slug")
+    .option("--search <text>", "only games with this text in their slug, title or developer")
+    .option("--partner <name or id>", "only games of this partner")
+    .addOption(new Option("--state <state>", "only games in this state").choices(gameStates))
+    .action(async ({ search, partner, state, after, limit, ...options }: ListGamesOptions) => {
+      const { pool } = environment.stores().postgres;
+      const partnerId = partner === undefined ? undefined : await resolvePartner(environment, partner);
+      const filter = { search, partnerId, state, after, limit: limit + 1 };
+      printList(
+        environment,
+        {
+          name: "games",
+          page: toPage(await listGames(pool, filter), limit, ({ slug }) => slug),
+          headings: ["SLUG", "TITLE", "PARTNER", "STATE", "PLAYING", "LAUNCHES"],
+          cellsOf: ({ slug, title, partner: name, state: shown, activeSessions, launches }) => [
+            slug,
+            title,
+            name,
+            shown,
+            activeSessions,
+            launches,
+          ],
+        },
+        options,
+      );
+    });
+  command(game, "show", "show a game: state, partner, archive and use")
+    .argument("<slug>")
+    .action(async (slug: string, options: Json) => {
+      const found = await findGameDetails(environment.stores().postgres.pool, slug);
+      if (found === undefined) throw notFound(`There is no game ${slug}.`);
+      printDetails(
+        environment,
+        found,
+        [
+          ["Slug", found.slug],
+          ["Title", found.title],
+          ["Id", found.id],
+          ["Developer", found.developer],
+          ["Partner", found.partner],
+          ["State", found.state],
+          ["Network", found.network],
+          ["Archive", archiveOf(found)],
+          ["Created", found.createdAt],
+          ["Changed", found.updatedAt],
+          ["Deleted", found.deletedAt],
+          ["Playing", found.activeSessions],
+          ["Launches", `${found.launches} in 30 days`],
+          ["Favourites", found.favorites],
+          ["Save slots", found.saveSlots],
+        ],
+        options,
+      );
+    });
+}
+
+async function resolvePartner(environment: CliEnvironment, nameOrId: string): Promise<string> {
+  const id = await findPartnerIdOf(environment.stores().postgres.prisma, nameOrId);
+  if (id === undefined) throw notFound(`There is no partner ${nameOrId}.`);
+  return id;
+}
+
+function archiveOf({ sha256, sizeBytes, uploadedAt }: GameDetails): string | null {
+  if (sha256 === null || uploadedAt === null) return null;
+  return `${sizeBytes} bytes, ${timeOf(uploadedAt)}, sha256:${sha256}`;
+}
