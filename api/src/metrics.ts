@@ -96,7 +96,7 @@ export class Metrics {
     );
   }
 
-  signInDone(outcome: "succeeded" | "failed" | "locked" | "limited" | "csrf"): void {
+  signInDone(outcome: "succeeded" | "failed" | "disabled" | "locked" | "limited" | "csrf"): void {
     this.#signIns.inc({ outcome });
   }
 

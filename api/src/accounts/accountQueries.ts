@@ -1,6 +1,7 @@
 import type { PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { findSignInMethods, type SignInMethods } from "../auth/identityQueries.ts";
+import type { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { QualityRequest } from "#contracts/streamQuality.ts";
 
 /** Returns the id of the user with a normalised e-mail address. Throws if it is unknown. */
@@ -144,6 +145,25 @@ export async function findActiveGameSessionOfUser(
     [id],
   );
   return active?.id;
+}
+
+/**
+ * Sets the user's active game session to stopping and returns its id; undefined if there is none to stop. The
+ * recorder then stops it in the cluster.
+ */
+export async function updateActiveGameSessionStopping(
+  transaction: Queryable,
+  id: string,
+  reason: StopReason,
+): Promise<string | undefined> {
+  const {
+    rows: [stopping],
+  } = await transaction.query<{ id: string }>(
+    `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now()
+     WHERE user_id = $1 AND status IN ('starting', 'running') RETURNING id`,
+    [id, reason],
+  );
+  return stopping?.id;
 }
 
 /** Deletes the stored responses of the user's idempotency keys. */

@@ -1,3 +1,4 @@
+import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { normalizeEmail } from "../auth/email.ts";
 import type { Passwords } from "../auth/passwords.ts";
 import { updateAuthSessionsRevoked } from "../auth/authSessionQueries.ts";
@@ -10,6 +11,7 @@ import {
   deleteIdempotencyKeysOfUser,
   deleteUserById,
   findActiveGameSessionOfUser,
+  updateActiveGameSessionStopping,
   lockUserByEmail,
   updatePasswordHash,
   updateUserDisabled,
@@ -51,16 +53,25 @@ export async function setPassword(
   });
 }
 
+/** A disabled account. */
+export interface DisabledUser extends ChangedUser {
+  /** The game session that is being stopped; null if the player was not playing. */
+  stoppedSessionId: string | null;
+}
+
 /**
- * Disables an account and ends its sign-ins.
+ * Disables an account, ends its sign-ins and stops its game session, whose save is stored first.
  *
  * @throws not_found
  */
-export function disableUser(deps: ChangeUserDeps, email: string): Promise<ChangedUser> {
-  return change(deps, email, "user.disabled", async (transaction, id) => {
+export async function disableUser(deps: ChangeUserDeps, email: string): Promise<DisabledUser> {
+  let stoppedSessionId: string | null = null;
+  const changed = await change(deps, email, "user.disabled", async (transaction, id) => {
     await updateUserDisabled(transaction, id);
+    stoppedSessionId = (await updateActiveGameSessionStopping(transaction, id, stopReasons.deleted)) ?? null;
     return updateAuthSessionsRevoked(transaction, id);
   });
+  return { ...changed, stoppedSessionId };
 }
 
 /**
@@ -87,7 +98,7 @@ export function deleteUser(deps: ChangeUserDeps, email: string): Promise<Changed
     const active = await findActiveGameSessionOfUser(transaction, id);
     if (active !== undefined) {
       throw new DomainError("session_active", {
-        message: `The player has an active session: ${active}. Disable the player, stop the session (kubectl delete gsess ${active}, in the sessions' namespace), and try again.`,
+        message: `The player has an active session: ${active}. Disable the player, which stops the session, and try again when it has ended.`,
         extra: { sessionId: active },
       });
     }

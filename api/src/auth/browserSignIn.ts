@@ -147,7 +147,9 @@ export async function requireReauthentication(
     };
     await signIn(ctx.deps, credentials, (checked) => Promise.resolve({ user: checked }));
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== "invalid_credentials") throw error;
+    if (!(error instanceof DomainError)) throw error;
+    if (error.code === "account_disabled") throw unauthorized({ cause: error });
+    if (error.code !== "invalid_credentials") throw error;
     throw reauthenticationRequired("That is not the password of this account.");
   }
 }

@@ -1,5 +1,6 @@
 import type { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { limits } from "#contracts/limits.ts";
+import { accountDisabledSentence } from "#contracts/http/auth.ts";
 import type { Audit, AuditEvent } from "../audit/audit.ts";
 import { accountHashOf } from "./tokens.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
@@ -53,7 +54,8 @@ const checksMax = 3;
  * undefined when the account has changed since the check.
  *
  * @throws invalid_credentials (an unknown address and a wrong password look alike and take equally long),
- *   locked after too many failures of the e-mail address, rate_limited after too many from one network
+ *   account_disabled after the right password, locked after too many failures of the e-mail address,
+ *   rate_limited after too many from one network
  */
 export async function signIn<T extends SignedInUser>(
   deps: SignInDeps,
@@ -65,7 +67,7 @@ export async function signIn<T extends SignedInUser>(
   const attempt = await beginAttempt(deps, email, credentials);
   let created: T | undefined;
   try {
-    created = await beginChecked(deps, email, credentials.password, begin);
+    created = await beginChecked(deps, email, credentials, begin);
   } catch (error) {
     await attempt.cancelled();
     throw error;
@@ -184,24 +186,45 @@ function accountEvent(
 async function beginChecked<T extends SignedInUser>(
   deps: SignInDeps,
   email: string,
-  password: string,
+  credentials: Credentials,
   begin: Begin<T>,
 ): Promise<T | undefined> {
   for (let checks = 0; checks < checksMax; checks += 1) {
-    const checked = await checkedUser(deps, email, password);
+    const checked = await checkedUser(deps, email, credentials.password);
     if (checked === undefined) return undefined;
-    const user = checked.shouldRehash ? await rehashed(deps, checked.user, password) : checked.user;
+    if (checked.user.isDisabled) throw await refuseDisabled(deps, checked.user.id, credentials);
+    const user = checked.shouldRehash
+      ? await rehashed(deps, checked.user, credentials.password)
+      : checked.user;
     const created = user === undefined ? undefined : await begin(user);
     if (created !== undefined) return created;
   }
   throw tooManySignIns();
 }
 
+/** Records the attempt and returns the error. Nobody without the password learns that the account exists. */
+async function refuseDisabled(
+  { metrics, audit }: SignInDeps,
+  userId: string,
+  { address, requestId }: Credentials,
+): Promise<DomainError> {
+  metrics.signInDone("disabled");
+  await audit.record({
+    action: "signIn.refused",
+    actor: { kind: "anonymous" },
+    subject: { kind: "user", id: userId },
+    address,
+    requestId,
+    details: { reason: "disabled" },
+  });
+  return new DomainError("account_disabled", { message: accountDisabledSentence });
+}
+
 async function checkedUser(
   deps: SignInDeps,
   email: string,
   password: string,
-): Promise<{ user: CheckedUser; shouldRehash: boolean } | undefined> {
+): Promise<{ user: CheckedUser & { isDisabled: boolean }; shouldRehash: boolean } | undefined> {
   const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
   const user = isPossible
     ? await deps.signInQueue.run(() => findUserByEmail(deps.postgres.pool, email))
@@ -211,7 +234,7 @@ async function checkedUser(
     password.slice(0, limits.auth.passwordMaxLength),
     passwordHash,
   );
-  if (!isEqual || user === undefined || user.isDisabled || passwordHash === null) return undefined;
+  if (!isEqual || user === undefined || passwordHash === null) return undefined;
   return { user: { ...user, passwordHash }, shouldRehash };
 }
 

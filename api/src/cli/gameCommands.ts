@@ -7,6 +7,7 @@ import {
   gameStates,
   listGames,
 } from "../games/gameListQueries.ts";
+import { hideGame, unhideGame } from "../games/hideGames.ts";
 import { findPartnerIdOf } from "../partners/partnerQueries.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
@@ -46,6 +47,7 @@ export function addGameCommands(command: AddCommand, program: Command, environme
         options,
       );
     });
+  addHideCommands(command, game, environment);
   command(game, "show", "show a game: state, partner, archive and use")
     .argument("<slug>")
     .action(async (slug: string, options: Json) => {
@@ -61,6 +63,8 @@ export function addGameCommands(command: AddCommand, program: Command, environme
           ["Developer", found.developer],
           ["Partner", found.partner],
           ["State", found.state],
+          ["Hidden", found.hiddenAt],
+          ["Reason", found.hiddenReason],
           ["Network", found.network],
           ["Archive", archiveOf(found)],
           ["Created", found.createdAt],
@@ -73,6 +77,22 @@ export function addGameCommands(command: AddCommand, program: Command, environme
         ],
         options,
       );
+    });
+}
+
+function addHideCommands(command: AddCommand, game: Command, environment: CliEnvironment): void {
+  command(game, "hide", "hide a game from players from their next request on; running sessions continue")
+    .argument("<slug>")
+    .option("--reason <text>", "what the game's partner reads about it")
+    .action(async (slug: string, { reason, ...options }: Json & { reason?: string }) => {
+      const hidden = await hideGame(environment.stores(), slug, reason);
+      environment.print({ ...hidden }, `The game ${slug} is hidden.`, options.json === true);
+    });
+  command(game, "unhide", "show a hidden game to players again")
+    .argument("<slug>")
+    .action(async (slug: string, options: Json) => {
+      const shown = await unhideGame(environment.stores(), slug);
+      environment.print({ ...shown }, `The game ${slug} is not hidden.`, options.json === true);
     });
 }
 

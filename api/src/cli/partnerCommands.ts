@@ -6,6 +6,7 @@ import {
   type ListedKey,
   revokePartnerKey,
 } from "../partners/partnerKeys.ts";
+import { hidePartnerGames, unhidePartnerGames } from "../games/hideGames.ts";
 import { findPartnerDetails, listPartners } from "../partners/partnerListQueries.ts";
 import { notFound } from "../errors.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
@@ -26,27 +27,56 @@ export function addPartnerCommands(command: AddCommand, program: Command, enviro
       const created = await createPartner(environment.stores(), name);
       environment.print(created, `Created the partner ${created.name}.`, options.json === true);
     });
-  command(partner, "suspend", "refuse all requests of a partner; their games stay available")
+  addSuspendCommands(command, partner, environment);
+  addKeyCommands(command, partner, environment);
+}
+
+interface SuspendOptions extends Json {
+  partner: string;
+  hideGames?: true;
+  reason?: string;
+}
+
+function addSuspendCommands(command: AddCommand, partner: Command, environment: CliEnvironment): void {
+  command(
+    partner,
+    "suspend",
+    "refuse all requests of a partner; their games stay available unless they are hidden",
+  )
     .requiredOption("--partner <name or id>")
-    .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
+    .option("--hide-games", "also hide the partner's games from players; running sessions continue")
+    .option(
+      "--reason <text>",
+      "with --hide-games: the reason, which the partner reads after they are resumed",
+    )
+    .action(async ({ partner: nameOrId, hideGames, reason, ...options }: SuspendOptions) => {
       const suspended = await suspendPartner(environment.stores(), nameOrId);
+      const hidden =
+        hideGames === true ? await hidePartnerGames(environment.stores(), suspended.id, reason) : [];
       environment.print(
-        { ...suspended },
-        `The partner ${suspended.name} is suspended.`,
+        { ...suspended, hidden },
+        `The partner ${suspended.name} is suspended.${hideGames === true ? ` Games hidden: ${hidden.length}.` : ""}`,
         options.json === true,
       );
     });
   command(partner, "resume", "resume a suspended partner")
     .requiredOption("--partner <name or id>")
-    .action(async ({ partner: nameOrId, ...options }: Json & { partner: string }) => {
-      const resumed = await resumePartner(environment.stores(), nameOrId);
-      environment.print(
-        { ...resumed },
-        `The partner ${resumed.name} is active again.`,
-        options.json === true,
-      );
-    });
-  addKeyCommands(command, partner, environment);
+    .option("--unhide-games", "also show the games again that `suspend --hide-games` has hidden")
+    .action(
+      async ({
+        partner: nameOrId,
+        unhideGames,
+        ...options
+      }: Json & { partner: string; unhideGames?: true }) => {
+        const resumed = await resumePartner(environment.stores(), nameOrId);
+        const shown = unhideGames === true ? await unhidePartnerGames(environment.stores(), resumed.id) : [];
+        environment.print(
+          { ...resumed, shown },
+          `The partner ${resumed.name} is active again.${unhideGames === true ? ` Games shown again: ${shown.length}.` : ""}`,
+          options.json === true,
+        );
+      },
+    );
 }
 
 function addViewCommands(command: AddCommand, partner: Command, environment: CliEnvironment): void {
@@ -90,7 +120,10 @@ function addViewCommands(command: AddCommand, partner: Command, environment: Cli
           ["Id", found.id],
           ["State", found.suspendedAt === null ? "active" : `suspended since ${timeOf(found.suspendedAt)}`],
           ["Created", found.createdAt],
-          ["Games", `${found.games}, ${found.listedGames} of them available to players`],
+          [
+            "Games",
+            `${found.games}; available to players: ${found.listedGames}; hidden: ${found.hiddenGames}`,
+          ],
           ["Sessions", `${found.activeSessions} active`],
           ...keys.map((key) => ["Key", describeKey(key)] as const),
         ],

@@ -151,7 +151,7 @@ async function resolveGame(
   const email = normalizeEmail(user);
   const userId = await findUserId(postgres.pool, email);
   if (userId === undefined) throw notFound(`There is no user ${email}.`);
-  return { userId, slug };
+  return { userId, slug, includesHidden: true };
 }
 
 /**
@@ -162,6 +162,8 @@ async function resolveListedGame(saves: CliSaves, options: SaveOptions): Promise
   const whose = await resolveGame(saves, options);
   const { game } = await findGameSaves(saves, saves.postgres.pool, whose);
   if (game.isListed) return whose;
+  if (game.isHidden)
+    throw notFound(`The game ${game.slug} is hidden. Show it again first: joypod game unhide ${game.slug}`);
   const remedy = `Its partner can restore a deleted game within ${deletedGameKeptDays} days; \`joypod save export\` works without restoring it.`;
   throw notFound(`The game ${game.slug} is no longer available. ${remedy}`);
 }

@@ -79,11 +79,13 @@ export function addUserCommands(command: AddCommand, program: Command, environme
       );
       print(changed, `The player ${changed.email} has a new password.`, options);
     });
-  command(user, "disable", "disable a player and end their sign-ins")
+  command(user, "disable", "disable a player, end their sign-ins and stop their session with its save")
     .requiredOption("--email <address>")
     .action(async ({ email, ...options }: Json & { email: string }) => {
       const changed = await disableUser({ ...environment.stores(), announce }, email);
-      print(changed, `The player ${changed.email} is disabled.`, options);
+      const { stoppedSessionId } = changed;
+      const stopped = stoppedSessionId === null ? "" : ` The session ${stoppedSessionId} is being stopped.`;
+      print(changed, `The player ${changed.email} is disabled.${stopped}`, options);
     });
   command(user, "enable", "enable a disabled player")
     .requiredOption("--email <address>")

@@ -37,14 +37,14 @@ export async function listGames(
 ): Promise<ListedGameOfAll[]> {
   const { rows } = await db.query<ListedGameOfAll>({
     text: `SELECT g.id, g.slug, g.title, g.developer, p.name AS partner, g.popularity AS launches,
-        CASE WHEN g.deleted_at IS NOT NULL THEN 'deleted' ELSE g.status::text END AS state,
+        CASE WHEN g.deleted_at IS NOT NULL THEN 'deleted' WHEN g.hidden_at IS NOT NULL THEN 'hidden' ELSE g.status::text END AS state,
         (SELECT count(*)::int FROM game_sessions s WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
       FROM games g JOIN partners p ON p.id = g.partner_id
       WHERE ($1::text IS NULL OR strpos(lower(g.slug), lower($1)) > 0 OR strpos(lower(g.title), lower($1)) > 0
           OR strpos(lower(g.developer), lower($1)) > 0)
         AND ($2::text IS NULL OR g.partner_id = $2)
         AND CASE WHEN $3::text IS NULL THEN g.deleted_at IS NULL
-          ELSE CASE WHEN g.deleted_at IS NOT NULL THEN 'deleted' ELSE g.status::text END = $3 END
+          ELSE CASE WHEN g.deleted_at IS NOT NULL THEN 'deleted' WHEN g.hidden_at IS NOT NULL THEN 'hidden' ELSE g.status::text END = $3 END
         AND ($4::text IS NULL OR g.slug > $4)
       ORDER BY g.slug LIMIT $5`,
     values: [search ?? null, partnerId ?? null, state ?? null, after ?? null, limit],
@@ -57,6 +57,8 @@ export interface GameDetails extends ListedGameOfAll {
   createdAt: Date;
   updatedAt: Date;
   deletedAt: Date | null;
+  hiddenAt: Date | null;
+  hiddenReason: string | null;
   network: string;
   /** Digest and size in bytes of the current archive; null before the first upload. */
   sha256: string | null;
@@ -70,9 +72,10 @@ export interface GameDetails extends ListedGameOfAll {
 export async function findGameDetails(db: Queryable, slug: string): Promise<GameDetails | undefined> {
   const { rows } = await db.query<GameDetails>({
     text: `SELECT g.id, g.slug, g.title, g.developer, p.name AS partner, g.popularity AS launches,
-        CASE WHEN g.deleted_at IS NOT NULL THEN 'deleted' ELSE g.status::text END AS state,
+        CASE WHEN g.deleted_at IS NOT NULL THEN 'deleted' WHEN g.hidden_at IS NOT NULL THEN 'hidden' ELSE g.status::text END AS state,
         (SELECT count(*)::int FROM game_sessions s WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions",
-        g.created_at AS "createdAt", g.updated_at AS "updatedAt", g.deleted_at AS "deletedAt", g.network::text AS network,
+        g.created_at AS "createdAt", g.updated_at AS "updatedAt", g.deleted_at AS "deletedAt", g.hidden_at AS "hiddenAt",
+        g.hidden_reason AS "hiddenReason", g.network::text AS network,
         v.sha256, v.size_bytes::float8 AS "sizeBytes", v.created_at AS "uploadedAt",
         (SELECT count(*)::int FROM favorites f WHERE f.game_id = g.id) AS favorites,
         (SELECT count(*)::int FROM save_slots l WHERE l.game_id = g.id) AS "saveSlots"

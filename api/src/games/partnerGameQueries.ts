@@ -41,6 +41,9 @@ const listed = {
   developer: true,
   tags: true,
   status: true,
+  currentVersionId: true,
+  hiddenAt: true,
+  hiddenReason: true,
   createdAt: true,
   updatedAt: true,
 } as const;

@@ -1,3 +1,4 @@
+import type { Game } from "../generated/client.ts";
 import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type {
   PartnerGameDetail,
@@ -41,7 +42,6 @@ export function presentPartnerGame(
     network,
     saveLimitMb,
     stopGraceSeconds,
-    status,
   } = game;
   const { totalServers, cachedOn } = presentSync(game, cluster);
   return {
@@ -64,7 +64,7 @@ export function presentPartnerGame(
     saveLimitMb,
     stopGraceSeconds,
     resources: presentResources(game),
-    status,
+    ...presentVisibility(game),
     cacheStatus: { servers: totalServers, cached: cachedOn },
   };
 }
@@ -97,25 +97,34 @@ export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchi
   return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
 }
 
-function presentListItem({
-  id,
-  slug,
-  title,
-  developer,
-  tags,
-  status,
-  createdAt,
-  updatedAt,
-}: ListedGame): PartnerGameListItem {
+function presentListItem(game: ListedGame): PartnerGameListItem {
+  const { id, slug, title, developer, tags, createdAt, updatedAt } = game;
   return {
     id,
     slug,
     title,
     developer,
     tags,
-    status,
+    ...presentVisibility(game),
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
+  };
+}
+
+/** The partner's status depends only on the archive; the row's status of a hidden game does not. */
+function presentVisibility({
+  status,
+  currentVersionId,
+  hiddenAt,
+  hiddenReason,
+}: Pick<Game, "status" | "currentVersionId" | "hiddenAt" | "hiddenReason">): Pick<
+  PartnerGameListItem,
+  "status" | "hidden"
+> {
+  if (hiddenAt === null) return { status };
+  return {
+    status: currentVersionId === null ? "pending_upload" : "active",
+    hidden: { since: hiddenAt.toISOString(), reason: hiddenReason },
   };
 }
 

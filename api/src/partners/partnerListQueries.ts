@@ -48,6 +48,8 @@ export async function listPartners(
 export interface PartnerDetails extends ListedPartner {
   /** Games that players can launch. */
   listedGames: number;
+  /** Games that an admin hides. */
+  hiddenGames: number;
   /** Sessions of the partner's games that have not ended. */
   activeSessions: number;
 }
@@ -63,6 +65,7 @@ export async function findPartnerDetails(
         (SELECT count(*)::int FROM partner_keys k WHERE k.partner_id = p.id AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())) AS keys,
         (SELECT max(last_used_at) FROM partner_keys k WHERE k.partner_id = p.id) AS "lastUsedAt",
         (SELECT count(*)::int FROM games g WHERE g.partner_id = p.id AND g.deleted_at IS NULL AND g.status = 'active') AS "listedGames",
+        (SELECT count(*)::int FROM games g WHERE g.partner_id = p.id AND g.deleted_at IS NULL AND g.hidden_at IS NOT NULL) AS "hiddenGames",
         (SELECT count(*)::int FROM game_sessions s JOIN games g ON g.id = s.game_id
           WHERE g.partner_id = p.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
       FROM partners p WHERE p.name = $1 OR p.id = $1 ORDER BY p.id = $1 DESC LIMIT 1`,

@@ -10,6 +10,8 @@ export interface SavesGame {
    * played.
    */
   isListed: boolean;
+  /** Whether an admin hides it from players. */
+  isHidden: boolean;
   /** In MiB; null for the default. */
   saveLimitMb: number | null;
   /** Database time, from which ages of saves are computed. */
@@ -33,6 +35,8 @@ export interface PlayerSlot {
 export interface PlayerGameRef {
   userId: string;
   slug: string;
+  /** Whether to find a hidden game too, for admins. */
+  includesHidden?: boolean;
 }
 
 /** One slot of a player's game. */
@@ -49,21 +53,24 @@ interface NewSlot {
   customLabel: string | null;
 }
 
-const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", g.status = 'active' AND g.deleted_at IS NULL AS "isListed", now() AS "now"`;
+const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", g.status = 'active' AND g.deleted_at IS NULL AS "isListed", g.hidden_at IS NOT NULL AS "isHidden", now() AS "now"`;
 const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
   (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus"`;
 
-/** Returns a game that is in the catalogue or of which the player has saves; undefined otherwise. */
+/**
+ * Returns a game that is in the catalogue or of which the player has saves; undefined otherwise, and for a
+ * hidden game.
+ */
 export async function findSavesGame(
   db: Queryable,
-  { userId, slug }: PlayerGameRef,
+  { userId, slug, includesHidden = false }: PlayerGameRef,
 ): Promise<SavesGame | undefined> {
   const { rows } = await db.query<SavesGame>({
     name: "find-saves-game",
-    text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2
+    text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2 AND (g.hidden_at IS NULL OR $3::bool)
       AND (g.status = 'active' AND g.deleted_at IS NULL OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1))`,
-    values: [userId, slug],
+    values: [userId, slug, includesHidden],
   });
   return rows[0];
 }

@@ -60,7 +60,8 @@ const list = route({
   summary: "List the saves of a game",
   limits: ["catalog"],
   params: SavesParams,
-  description: "Includes games that are no longer available, as long as the player has saves of them.",
+  description:
+    "Includes games that are no longer available, as long as the player has saves of them, but not games that an admin hides.",
   headers: ["If-None-Match"],
   responses: cacheable(SavesResponse),
   errors: [],

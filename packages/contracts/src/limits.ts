@@ -246,6 +246,10 @@ export const limits = {
     clockToleranceSeconds: 60,
     cacheEntriesReported: 256,
   },
+  admin: {
+    /** Maximum length of the reason why a game is hidden, in characters. */
+    reasonMaxLength: 500,
+  },
   maintenance: {
     /** Maximum length of the admin's message to players, in characters. */
     messageMaxLength: 400,

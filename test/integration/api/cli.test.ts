@@ -182,7 +182,7 @@ describe("joypod", function () {
       `The player ${user.email} is disabled. Sign-ins ended: 3.\n`,
     );
     await expectEnded(browsers);
-    expectErrorResponse(await postSignIn(api.anonymous(), renewed), 401, "invalid_credentials");
+    expectErrorResponse(await postSignIn(api.anonymous(), renewed), 401, "account_disabled");
     expect((await joypod(["user", "enable", ...email], { env })).code).to.equal(0);
     expect((await postSignIn(api.anonymous(), renewed)).status).to.equal(200);
     await expectEnded(browsers);
@@ -200,6 +200,7 @@ describe("joypod", function () {
     expect(trail.map(({ action }) => action)).to.deep.equal([
       "user.passwordChanged",
       "user.disabled",
+      "signIn.refused",
       "user.enabled",
       "user.disabled",
     ]);

@@ -2,6 +2,8 @@ import { expect } from "chai";
 import type { GameSessionStatus, StoredSave } from "#contracts/crd/gameSession.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
+import { disableUser } from "#api/accounts/changeUser.ts";
+import { recordGameSession } from "#api/gameSessions/recording/recordGameSession.ts";
 import { recordRequestedSave } from "#api/gameSessions/recording/recordSaves.ts";
 import { saveKey } from "#contracts/objectKeys.ts";
 import { aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
@@ -382,6 +384,22 @@ describe("game sessions", function () {
       );
       expectErrorResponse(await player.post("/api/game/stop", {}), 400, "invalid_request");
       expect((await fixture.rowOf(id)).status).to.equal("running");
+    });
+  });
+
+  describe("disabling a player", () => {
+    it("signs them out and stops their session with its save", async () => {
+      const sessionId = await fixture.running();
+      const ended = finishOnStop(sessionId);
+      const announce = (ids: readonly string[]) =>
+        api.deps.authSessions.announceRevoked(ids).then(() => true);
+      const disabled = await disableUser({ ...api.deps, announce }, user.email);
+      expect(disabled).to.deep.include({ stoppedSessionId: sessionId, endedSignIns: 1 });
+      expectErrorResponse(await player.get("/api/games"), 401, "unauthorized");
+      await recordGameSession(api.deps, sessionId); // As the leader does within 15 seconds.
+      await ended;
+      await fixture.ended(sessionId);
+      expect(await fixture.rowOf(sessionId)).to.include({ status: "stopped", stopReason: "Deleted" });
     });
   });
 

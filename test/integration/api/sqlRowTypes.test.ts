@@ -20,6 +20,7 @@ const neverNull = new Map([
   ["findCatalogGame.languages", "as for tags"],
   ["listUnreadable.unreadableAt", "the condition is IS NOT NULL"],
   ["updatePartnerKeyRevoked.revokedAt", "the statement sets it"],
+  ["updateGameHidden.hiddenAt", "the statement sets it"],
   ["listUnreleasedGameSessions.endedAt", "recorded_at is only set together with ended_at"],
 ]);
 /** The statements of a transaction and of a migration's own file are not read. */

@@ -1,4 +1,4 @@
-import { signInErrorSentences } from "#contracts/http/auth.ts";
+import { accountDisabledSentence, signInErrorSentences } from "#contracts/http/auth.ts";
 import type { ErrorCode, ServerLack } from "#contracts/http/errors.ts";
 import { t } from "../i18n.ts";
 
@@ -52,10 +52,11 @@ export function isApiError(error: unknown, ...codes: ApiErrorCode[]): error is A
   return error instanceof ApiError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** The sentences of contracts for two codes: the API's own sign-in pages show them too. */
+/** The sentences of contracts for some codes: the API's own sign-in pages show them too. */
 const signInSentences: Partial<Record<ApiErrorCode, string>> = {
   provider_unavailable: signInErrorSentences.OAuthSignin,
   invalid_credentials: signInErrorSentences.CredentialsSignin,
+  account_disabled: accountDisabledSentence,
 };
 
 /** Codes whose sentence depends on nothing else. */

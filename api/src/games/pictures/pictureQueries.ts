@@ -37,12 +37,12 @@ export async function findCurrentPicture(db: Queryable, gameId: string): Promise
 
 /**
  * Returns a picture by id, including a recently replaced one; undefined if it is unknown or its game is
- * deleted.
+ * deleted or hidden.
  */
 export async function findPicture(db: Queryable, id: string): Promise<StoredPicture | undefined> {
   const { rows } = await db.query<StoredPicture>({
     name: "find-picture",
-    text: `SELECT ${columns} FROM game_pictures p JOIN games g ON g.id = p.game_id WHERE p.id = $1 AND g.deleted_at IS NULL`,
+    text: `SELECT ${columns} FROM game_pictures p JOIN games g ON g.id = p.game_id WHERE p.id = $1 AND g.deleted_at IS NULL AND g.hidden_at IS NULL`,
     values: [id],
   });
   return rows[0];

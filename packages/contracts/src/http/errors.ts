@@ -21,6 +21,10 @@ export const errors = {
     status: 401,
     meaning: "The e-mail or the password is wrong.",
   },
+  account_disabled: {
+    status: 401,
+    meaning: "The password is right, but an admin has disabled the account.",
+  },
   forbidden: {
     status: 403,
     meaning:

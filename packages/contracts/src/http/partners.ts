@@ -189,6 +189,20 @@ export const RegisterGameResponse = z
   .meta({ id: "RegisteredGame", description: "The game is registered and waits for its archive." });
 export type RegisterGameResponse = z.infer<typeof RegisterGameResponse>;
 
+export const HiddenGame = z
+  .object({
+    since: isoMoment,
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: "What the admin says about it.", examples: ["The licence has expired."] }),
+  })
+  .meta({
+    id: "HiddenGame",
+    description:
+      "Present while an admin hides the game: players cannot find or launch it, and running sessions continue.",
+  });
+
 export const PartnerGameListItem = z
   .object({
     id,
@@ -197,6 +211,7 @@ export const PartnerGameListItem = z
     developer: z.string().meta({ examples: ["Night Studio"] }),
     tags: z.array(z.string()).meta({ examples: [["racing", "indie"]] }),
     status: PartnerGameStatus,
+    hidden: HiddenGame.optional(),
     createdAt: isoMoment,
     updatedAt: isoMoment,
   })
@@ -249,6 +264,7 @@ export const PartnerGameDetail = z
     stopGraceSeconds: optional.stopGraceSeconds.nullable(),
     resources: PartnerGameResources.nullable(),
     status: PartnerGameStatus,
+    hidden: HiddenGame.optional(),
     cacheStatus: z.object({
       servers: z
         .int()

@@ -148,7 +148,7 @@ describe("sign-in", () => {
     expect((await postSignIn(api.anonymous(), { email, password: `${password} ` })).status).to.equal(401);
   });
 
-  it("refuses a disabled account, and ends its session", async () => {
+  it("says that an account is disabled only after the right password, and ends its session", async () => {
     const disabled = await aUser(api.deps);
     const browser = api.as(disabled);
     expect((await browser.get("/api/auth/session")).json()).to.have.property("user");
@@ -156,7 +156,17 @@ describe("sign-in", () => {
       where: { id: disabled.id },
       data: { disabledAt: new Date() },
     });
-    expectErrorResponse(await postSignIn(api.anonymous(), disabled), 401, "invalid_credentials");
+    expectErrorResponse(
+      await postSignIn(api.anonymous(), { ...disabled, password: "wrong" }),
+      401,
+      "invalid_credentials",
+    );
+    const refused = await postSignIn(api.anonymous(), disabled);
+    expectErrorResponse(refused, 401, "account_disabled");
+    expect(refused.json())
+      .to.have.property("message")
+      .that.matches(/account is disabled/);
+    expect(refused.setCookies).to.be.empty;
     await api.deps.redis.flushdb(); // The database is asked for the sign-in again.
     expect((await browser.get("/api/auth/session")).json()).to.deep.equal({});
     expect(browser.cookies.has(cookieName)).to.be.false;

@@ -149,7 +149,8 @@ describe("a sign-in in progress", () => {
   };
   for (const [what, change] of Object.entries(changes)) {
     it(`is refused after an admin has ${what}, and leaves nobody signed in`, async () => {
-      expectErrorResponse(await signInAround(change), 401, "invalid_credentials");
+      const code = what === "disabled the account" ? "account_disabled" : "invalid_credentials";
+      expectErrorResponse(await signInAround(change), 401, code);
       expect(await signedIn(user.id)).to.equal(0);
     });
   }
