@@ -59,6 +59,7 @@ const rooms = {
     // The nouns.
     "stream",
     "connectionTests",
+    "gameSessions/history",
     "gameSessions/sessions/routes.ts",
     "gameSessions/sessions",
     "gameSessions/launching",
@@ -221,6 +222,7 @@ const rooms = {
     "layout",
     // What a player comes for.
     "account",
+    "history",
     "catalog",
     "play",
     "saves",

@@ -7,6 +7,7 @@ import { authPageRoutes } from "./auth/authPages.ts";
 import { authProviderRoutes } from "./auth/oauth/routes.ts";
 import { catalogRoutes } from "./catalog/routes.ts";
 import { connectionTestRoutes } from "./connectionTests/routes.ts";
+import { historyRoutes } from "./gameSessions/history/routes.ts";
 import { gameSessionRoutes } from "./gameSessions/sessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
@@ -27,6 +28,7 @@ const routes: readonly Route<Deps>[] = [
   ...catalogRoutes,
   ...saveRoutes,
   ...gameSessionRoutes,
+  ...historyRoutes,
   ...partnerRoutes,
   ...pictureRoutes,
   ...connectionTestRoutes,

@@ -42,6 +42,8 @@ export const limits = {
     requestsPerMinute: 120,
     popularWindowDays: 30,
   },
+  /** Pages of the player's sessions and of their games by play time. */
+  history: { pageSizeDefault: 20, pageSizeMax: 50 },
   saveSlotsPerGame: 3,
   idempotency: {
     keyMaxLength: 255,

@@ -214,7 +214,12 @@ function presentEnd(
     row.failureReason ?? gameSession?.status?.failure?.reason,
     gameSession?.status?.exit,
   );
-  if (end?.message === undefined || saveNotice === undefined) return end;
+  return saveNotice === undefined ? end : withoutSavedSentence(end);
+}
+
+/** Returns the end without the sentence that a notice about the last save contradicts. */
+export function withoutSavedSentence(end: PublicEnd | undefined): PublicEnd | undefined {
+  if (end?.message === undefined) return end;
   return { ...end, message: end.message.replace(" Your progress is saved.", "") };
 }
 

@@ -5,7 +5,7 @@ import { isoMoment, name, opaqueId, slug } from "./text.ts";
 const { catalog } = limits;
 
 /** Positive integers in plain digits. Coercion would also accept `1e3`, `0x10` and arrays. */
-const pageNumber = z
+export const pageNumber = z
   .string()
   .regex(/^\d{1,6}$/, "must be a whole number")
   .transform(Number)
