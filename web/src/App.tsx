@@ -7,6 +7,7 @@ import { GamePage } from "./catalog/GamePage.tsx";
 import { forgetCatalog } from "./catalog/useCatalog.ts";
 import { describeError } from "./client/apiError.ts";
 import { Notice, Spinner } from "./components/Notice.tsx";
+import { forgetHistory } from "./history/usePlayHistory.ts";
 import { Layout, NotFoundPage } from "./layout/Layout.tsx";
 import { PlayFrame } from "./play/PlayFrame.tsx";
 import { SignInPage } from "./signIn/SignInPage.tsx";
@@ -14,6 +15,7 @@ import { useAuth } from "./signIn/useAuth.ts";
 
 /** Separate bundles for pages that most visits do not open, such as the code for streaming. */
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"));
+const HistoryPage = lazy(() => import("./history/HistoryPage.tsx"));
 const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
 /** The pages of the site. */
@@ -40,6 +42,7 @@ export function App() {
         <Route element={<Layout />}>
           <Route index element={<CatalogPage />} />
           <Route path="/games/:slug" element={<GamePage />} />
+          <Route path="/history" element={<HistoryPage />} />
           <Route path="/account" element={<AccountPage />} />
           <Route path="*" element={<NotFoundPage />} />
         </Route>
@@ -96,6 +99,12 @@ function SignedIn() {
 /** The pages of one player. Nothing of them remains when another player signs in in another tab. */
 function PlayersPages() {
   const client = useQueryClient();
-  useEffect(() => () => forgetCatalog(client), [client]);
+  useEffect(
+    () => () => {
+      forgetCatalog(client);
+      forgetHistory(client);
+    },
+    [client],
+  );
   return <Outlet />;
 }

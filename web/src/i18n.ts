@@ -5,6 +5,7 @@ import catalog from "./locales/en/catalog.json" with { type: "json" };
 import common from "./locales/en/common.json" with { type: "json" };
 import connectionTest from "./locales/en/connectionTest.json" with { type: "json" };
 import errors from "./locales/en/errors.json" with { type: "json" };
+import history from "./locales/en/history.json" with { type: "json" };
 import launch from "./locales/en/launch.json" with { type: "json" };
 import play from "./locales/en/play.json" with { type: "json" };
 import quality from "./locales/en/quality.json" with { type: "json" };
@@ -14,7 +15,19 @@ import signIn from "./locales/en/signIn.json" with { type: "json" };
 /** The language of the page's text, numbers and dates. */
 export const language = "en";
 
-const catalogues = { account, catalog, common, connectionTest, errors, launch, play, quality, saves, signIn };
+const catalogues = {
+  account,
+  catalog,
+  common,
+  connectionTest,
+  errors,
+  history,
+  launch,
+  play,
+  quality,
+  saves,
+  signIn,
+};
 
 declare module "i18next" {
   interface CustomTypeOptions {

@@ -12,6 +12,7 @@ import { supportTranslation } from "./translation.ts";
 import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/pages.css";
+import "./styles/history.css";
 import "./styles/play.css";
 import "./styles/forcedColors.css";
 

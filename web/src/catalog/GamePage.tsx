@@ -19,6 +19,7 @@ import { type SlotActions, isUsed } from "../saves/slotText.ts";
 import { useSaves } from "../saves/useSaves.ts";
 import { GameArt } from "./GameArt.tsx";
 import { FavoriteButton } from "./GameCard.tsx";
+import { GamePlayTime } from "./GamePlayTime.tsx";
 
 /** One game: its description, the player's save slots, and a connection test. */
 export function GamePage() {
@@ -108,6 +109,7 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
             <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} />
           </div>
           {error !== null && choice === undefined && <LaunchFailure error={error} />}
+          <GamePlayTime slug={game.slug} title={game.title} />
         </div>
       </header>
       <SlotsSection

@@ -36,7 +36,16 @@ function ContinueRow() {
   if (isPending || isError) return null;
   const games = data.games.flatMap(({ played, ...game }) => (played ? [{ game, played }] : []));
   return (
-    <Row row="continue">
+    <Row
+      row="continue"
+      link={
+        games.length > 0 && (
+          <Link className="nav-link" to="/history">
+            {t("rows.history")}
+          </Link>
+        )
+      }
+    >
       {launch.error !== null && <LaunchFailure error={launch.error} />}
       {games.length === 0 ? (
         <p className="muted">{t("rows.continueEmpty")}</p>
@@ -124,13 +133,25 @@ function CatalogRow({ row, sort }: { row: HomeRow; sort: "createdAt" | "popular"
   );
 }
 
-function Row({ row, more, children }: { row: HomeRow; more?: string | undefined; children: ReactNode }) {
+function Row({
+  row,
+  more,
+  link,
+  children,
+}: {
+  row: HomeRow;
+  /** Where all games of the row are listed. */
+  more?: string | undefined;
+  link?: ReactNode;
+  children: ReactNode;
+}) {
   const { t } = useTranslation("catalog");
   const titleId = useId();
   return (
     <section className="home-row" aria-labelledby={titleId}>
       <div className="home-row-head">
         <h2 id={titleId}>{t(`rows.${row}`)}</h2>
+        {link}
         {more !== undefined && (
           <Link className="nav-link" to={more} aria-label={t("rows.showAllOf", { row: t(`rows.${row}`) })}>
             {t("rows.showAll")}

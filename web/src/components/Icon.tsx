@@ -15,6 +15,7 @@ const paths = {
   sliders: "M4 8h9M18 8h2M15.5 5.5v5M4 16h3M12 16h8M9.5 13.5v5",
   chart: "M4 20V10M10 20V4M16 20v-7M21 20H3",
   check: "M5 12.5l4.5 4.5L19 7",
+  clock: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM12 7v5l3.5 2",
   back: "M14.5 5l-7 7 7 7",
   leave: "M14 5H6v14h8M11 12h9M17 8.5l3.5 3.5-3.5 3.5",
   menu: "M5 12h.01M12 12h.01M19 12h.01",

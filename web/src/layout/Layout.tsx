@@ -32,6 +32,9 @@ export function Layout() {
           <NavLink className="nav-link" to="/" end>
             {t("games")}
           </NavLink>
+          <NavLink className="nav-link" to="/history">
+            {t("history")}
+          </NavLink>
         </nav>
         <ActiveSessionLink />
         <UserMenu />
