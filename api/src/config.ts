@@ -163,6 +163,8 @@ export function readConfig(environment: Environment) {
       requestsPerMinute: env.PARTNER_REQUESTS_PER_MINUTE,
       uploadsPerHour: env.PARTNER_UPLOADS_PER_HOUR,
       uploadMaxBytes: env.UPLOAD_MAX_BYTES,
+      /** Number of a game's newest archives that are kept, in addition to those in use. */
+      versionsKept: env.GAME_VERSIONS_KEPT,
       /**
        * Minimum pace of an upload: far below any connection that could upload a game, far above what ties up
        * a connection.

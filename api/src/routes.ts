@@ -14,6 +14,7 @@ import { withDocument } from "./http/openapi/route.ts";
 import { maintenanceRoutes } from "./maintenance/routes.ts";
 import { saveRoutes } from "./saves/routes.ts";
 import { pictureRoutes } from "./games/pictures/routes.ts";
+import { versionRoutes } from "./games/versions/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
 
@@ -30,6 +31,7 @@ const routes: readonly Route<Deps>[] = [
   ...gameSessionRoutes,
   ...historyRoutes,
   ...partnerRoutes,
+  ...versionRoutes,
   ...pictureRoutes,
   ...connectionTestRoutes,
   ...streamRoutes,

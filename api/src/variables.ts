@@ -223,6 +223,7 @@ export const Variables = z
     CATALOG_REQUESTS_PER_MINUTE: whole(limits.catalog.requestsPerMinute, 1, 1_000_000),
     PARTNER_REQUESTS_PER_MINUTE: whole(limits.partner.requestsPerMinute, 1, 100_000),
     PARTNER_UPLOADS_PER_HOUR: whole(limits.partner.uploadsPerHour, 1, 100_000),
+    GAME_VERSIONS_KEPT: whole(limits.partner.versionsKept.default, 1, limits.partner.versionsKept.max),
     UPLOAD_IDLE_MS: whole(30_000, 100, 600_000),
     UPLOAD_WINDOW_MS: whole(60_000, 100, 600_000),
     UPLOAD_MIN_BYTES_PER_SECOND: whole(16 * 1024, 1, 2 ** 30),

@@ -83,6 +83,7 @@ export interface GameOverrides {
   engineDir?: string;
   partnerId?: string;
   status?: "active" | "pending_upload";
+  visibility?: "public" | "private";
   popularity?: number;
   createdAt?: Date;
   deletedAt?: Date;

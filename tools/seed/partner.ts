@@ -3,9 +3,9 @@ import {
   PartnerGameDetail,
   PictureResponse,
   SyncResponse,
-  UploadResponse,
   type RegisterGameRequest,
 } from "#contracts/http/partners.ts";
+import { UploadResponse } from "#contracts/http/gameVersions.ts";
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import type { JoypodCli } from "./cli.ts";

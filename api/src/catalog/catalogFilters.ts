@@ -24,9 +24,6 @@ export interface Filter {
   values: string[];
 }
 
-/** Condition for a game `g` of the catalogue. */
-export const isListed = "g.status = 'active' AND g.deleted_at IS NULL";
-
 /** Sort orders of the catalogue's five indexes; ties are sorted by title, then id. */
 export const keys = {
   title: (direction: string) => `g.title_key ${direction}, g.id ${direction}`,

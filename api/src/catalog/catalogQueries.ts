@@ -4,7 +4,6 @@ import { limits } from "#contracts/limits.ts";
 import {
   filterOf,
   firstFilterParameter,
-  isListed,
   keys,
   listColumns,
   type CatalogPage,
@@ -12,6 +11,7 @@ import {
   type Filter,
 } from "./catalogFilters.ts";
 import { listPersonalGames } from "./personalQueries.ts";
+import { isListed } from "../games/gameVisibility.ts";
 
 /** An arbitrary constant that all replicas share, so that one of them does the work. */
 const advisoryLock = 7_264_010_340;
@@ -124,7 +124,7 @@ export async function findCatalogGame(
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'label', COALESCE(s.custom_label, s.label), 'lastPlayedAt', s.last_played_at) ORDER BY s.number), '[]')
           FROM save_slots s WHERE s.user_id = $1 AND s.game_id = g.id) AS slots
-      FROM games g WHERE g.slug = $2 AND g.status = 'active' AND g.deleted_at IS NULL`,
+      FROM games g WHERE g.slug = $2 AND ${isListed}`,
     values: [userId, slug, picturesAddress],
   });
   return rows[0];
@@ -232,7 +232,7 @@ export async function updateFavorite(db: Queryable, userId: string, gameId: stri
     rows: [toggled],
   } = await db.query<FavoriteToggle>({
     name: "toggle-favorite",
-    text: `WITH game AS (SELECT id FROM games WHERE id = $2 AND status = 'active' AND deleted_at IS NULL),
+    text: `WITH game AS (SELECT g.id FROM games g WHERE g.id = $2 AND ${isListed}),
         removed AS (DELETE FROM favorites WHERE user_id = $1 AND game_id = (SELECT id FROM game) RETURNING 1),
         added AS (
           INSERT INTO favorites (user_id, game_id) SELECT $1, id FROM game WHERE NOT EXISTS (SELECT FROM removed) ON CONFLICT DO NOTHING RETURNING 1

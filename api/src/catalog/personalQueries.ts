@@ -1,6 +1,7 @@
 import type { GamesQuery } from "#contracts/http/catalog.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { filterOf, isListed, keys, listColumns, type CatalogPage, type Filter } from "./catalogFilters.ts";
+import { filterOf, keys, listColumns, type CatalogPage, type Filter } from "./catalogFilters.ts";
+import { isListed } from "../games/gameVisibility.ts";
 
 /**
  * The games that the player `$1` has played: `at` is when, `seconds` for how long. The slot may be gone, and

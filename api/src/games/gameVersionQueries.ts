@@ -1,25 +1,30 @@
 import type { Queryable } from "../stores/queryable.ts";
 
 /** SQL condition: an active session plays the version `v`. */
-const isVersionPlayed =
+export const isVersionPlayed =
   "EXISTS (SELECT 1 FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping'))";
 
-/** A game's current archive as stored. */
-interface CurrentVersion {
+/** A version whose archive is kept. */
+interface KeptVersion {
+  id: string;
   objectKey: string;
-  sha256: string;
   sizeBytes: number;
   /** Database time, right after the object store confirmed the archive. */
   createdAt: Date;
 }
 
-/** Returns the game's current archive; undefined before the first upload. */
-export async function findCurrentVersion(db: Queryable, gameId: string): Promise<CurrentVersion | undefined> {
-  const { rows } = await db.query<CurrentVersion>({
-    name: "current-version",
-    text: `SELECT v.object_key AS "objectKey", v.sha256, v.size_bytes::float8 AS "sizeBytes", v.created_at AS "createdAt"
-      FROM games g JOIN game_versions v ON v.id = g.current_version_id WHERE g.id = $1`,
-    values: [gameId],
+/** Returns the game's newest kept version with this digest. */
+export async function findKeptVersion(
+  db: Queryable,
+  gameId: string,
+  sha256: string,
+): Promise<KeptVersion | undefined> {
+  const { rows } = await db.query<KeptVersion>({
+    name: "kept-version",
+    text: `SELECT id, object_key AS "objectKey", size_bytes::float8 AS "sizeBytes", created_at AS "createdAt"
+      FROM game_versions WHERE game_id = $1 AND sha256 = $2 AND removing_at IS NULL AND removed_at IS NULL
+      ORDER BY created_at DESC, id DESC LIMIT 1`,
+    values: [gameId, sha256],
   });
   return rows[0];
 }
@@ -31,24 +36,68 @@ interface CheckedGame {
   engineDir: string;
 }
 
+/** A locked game. */
+interface LockedGame {
+  revision: number;
+  /** Whether its uploads become current at once. */
+  autoActivate: boolean;
+  currentVersionId: string | null;
+}
+
 /**
- * Takes the game's lock, which launches share, and returns the revision; undefined when the game no longer
- * matches the checked archive.
+ * Takes the game's lock, which launches share, and returns the game; undefined when it no longer matches the
+ * checked archive.
  */
 export async function lockCheckedGame(
   transaction: Queryable,
   { id, launcher, engineDir }: CheckedGame,
-): Promise<number | undefined> {
-  const { rows } = await transaction.query<{ revision: number }>({
+): Promise<LockedGame | undefined> {
+  const { rows } = await transaction.query<LockedGame>({
     name: "lock-checked-game",
-    text: "SELECT revision FROM games WHERE id = $1 AND deleted_at IS NULL AND launcher = $2 AND engine_dir = $3 FOR UPDATE",
+    text: `SELECT revision, auto_activate AS "autoActivate", current_version_id AS "currentVersionId" FROM games
+      WHERE id = $1 AND deleted_at IS NULL AND launcher = $2 AND engine_dir = $3 FOR UPDATE`,
     values: [id, launcher, engineDir],
   });
-  return rows[0]?.revision;
+  return rows[0];
+}
+
+/** A version whose archive is kept, locked until the transaction ends. */
+export interface LockedVersion {
+  id: string;
+  label: string | null;
+  /** Whether its archive was removed, or is being removed. */
+  isRemoved: boolean;
+  /** What it was checked with; null for versions of an earlier release. */
+  launcher: string | null;
+  engineDir: string | null;
+  rootFiles: string[];
+  rootDirectories: string[];
+}
+
+/** Locks one of the game's versions, so that the sweeper cannot remove its archive; undefined if unknown. */
+export async function lockVersion(
+  transaction: Queryable,
+  gameId: string,
+  versionId: string,
+): Promise<LockedVersion | undefined> {
+  const { rows } = await transaction.query<LockedVersion>({
+    name: "lock-version",
+    text: `SELECT id, label, num_nonnulls(removing_at, removed_at) > 0 AS "isRemoved", launcher, engine_dir AS "engineDir",
+        coalesce(root_files, '{}') AS "rootFiles", coalesce(root_directories, '{}') AS "rootDirectories"
+      FROM game_versions WHERE game_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    values: [gameId, versionId],
+  });
+  return rows[0];
+}
+
+/** What the partner says about a version. */
+export interface VersionTexts {
+  label?: string | null | undefined;
+  notes?: string | null | undefined;
 }
 
 /** A version about to be stored. */
-interface NewVersion {
+interface NewVersion extends VersionTexts {
   id: string;
   gameId: string;
   objectKey: string;
@@ -57,17 +106,17 @@ interface NewVersion {
   unpackedSizeBytes: number;
   rootFiles: string[];
   rootDirectories: string[];
+  launcher: string;
+  engineDir: string;
 }
 
-/**
- * Stores the version and makes it the current one of its (locked) game. Sessions keep the version they
- * started with.
- */
-export async function insertCurrentVersion(transaction: Queryable, version: NewVersion): Promise<void> {
+/** Stores a version of a (locked) game, which is not current yet. */
+export async function insertVersion(transaction: Queryable, version: NewVersion): Promise<void> {
   await transaction.query({
     name: "insert-version",
-    text: `INSERT INTO game_versions (id, game_id, object_key, sha256, size_bytes, unpacked_size_bytes, root_files, root_directories)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    text: `INSERT INTO game_versions (id, game_id, object_key, sha256, size_bytes, unpacked_size_bytes, root_files, root_directories,
+        launcher, engine_dir, label, notes, superseded_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now())`,
     values: [
       version.id,
       version.gameId,
@@ -77,18 +126,63 @@ export async function insertCurrentVersion(transaction: Queryable, version: NewV
       version.unpackedSizeBytes,
       version.rootFiles,
       version.rootDirectories,
+      version.launcher,
+      version.engineDir,
+      version.label ?? null,
+      version.notes ?? "",
     ],
-  });
-  await transaction.query({
-    name: "switch-version",
-    text: `WITH superseded AS (
-        UPDATE game_versions SET superseded_at = now() WHERE game_id = $1 AND id <> $2 AND superseded_at IS NULL)
-      UPDATE games SET current_version_id = $2, status = 'active', cache_revision = cache_revision + 1, updated_at = now() WHERE id = $1`,
-    values: [version.gameId, version.id],
   });
 }
 
-/** A version that is neither current nor played. */
+/** Changes what the partner says about a version; undefined keeps a text, null clears it. */
+export async function updateVersionTexts(
+  db: Queryable,
+  versionId: string,
+  { label, notes }: VersionTexts,
+): Promise<void> {
+  if (label === undefined && notes === undefined) return;
+  await db.query({
+    name: "update-version-texts",
+    text: `UPDATE game_versions SET label = CASE WHEN $2 THEN $3 ELSE label END, notes = CASE WHEN $4 THEN $5 ELSE notes END
+      WHERE id = $1`,
+    values: [versionId, label !== undefined, label ?? null, notes !== undefined, notes ?? ""],
+  });
+}
+
+/**
+ * Makes a (locked) version the current one of its (locked) game, with the launcher that it was checked with.
+ * Sessions keep the version they started with.
+ */
+export async function updateCurrentVersion(
+  transaction: Queryable,
+  gameId: string,
+  versionId: string,
+): Promise<void> {
+  await transaction.query({
+    name: "switch-version",
+    text: `UPDATE games g SET current_version_id = v.id, status = 'active', launcher = coalesce(v.launcher, g.launcher),
+        engine_dir = coalesce(v.engine_dir, g.engine_dir), cache_revision = cache_revision + 1, updated_at = now()
+      FROM game_versions v WHERE g.id = $1 AND v.id = $2`,
+    values: [gameId, versionId],
+  });
+  await updateVersionsInUse(transaction, gameId);
+}
+
+/**
+ * Records which versions of a (locked) game nothing names any longer. The retention of the others ends when
+ * they lose their place.
+ */
+async function updateVersionsInUse(transaction: Queryable, gameId: string): Promise<void> {
+  await transaction.query({
+    name: "note-superseded-versions",
+    text: `UPDATE game_versions v SET superseded_at = CASE WHEN v.id = g.current_version_id THEN NULL ELSE now() END
+      FROM games g WHERE g.id = $1 AND v.game_id = g.id
+        AND (v.superseded_at IS NULL) <> (v.id IS NOT DISTINCT FROM g.current_version_id)`,
+    values: [gameId],
+  });
+}
+
+/** A version that is neither current nor played, nor among the newest. */
 interface UnusedVersion {
   id: string;
   gameId: string;
@@ -99,30 +193,44 @@ interface UnusedVersion {
 interface VersionRetention {
   /** Retention after the version was superseded. */
   graceSeconds: number;
+  /** Number of the newest archives of a game that are kept. */
+  versionsKept: number;
   /** Retention after the deletion of the game, plus an hour for restorations in progress. */
   deletedDays: number;
   except: readonly string[];
 }
 
 /**
- * Returns a version that no session plays and that was superseded more than `graceSeconds` ago, or whose game
- * was deleted more than `deletedDays` ago. Skips the ids in `except`; undefined when no version is due.
+ * Marks a version for removal and returns it, so that it cannot become current again. Such a version is
+ * played by no session, was superseded more than `graceSeconds` ago, and is not among the game's newest
+ * archives; of a deleted game, only the current one is kept. A version whose archive was uploaded again makes
+ * room for the newer one. Skips the ids in `except`; undefined when no version is due.
  */
-export async function findUnusedVersion(
+export async function claimUnusedVersion(
   db: Queryable,
-  { graceSeconds, deletedDays, except }: VersionRetention,
+  { graceSeconds, versionsKept, deletedDays, except }: VersionRetention,
 ): Promise<UnusedVersion | undefined> {
   const { rows } = await db.query<UnusedVersion>({
-    name: "find-unused-version",
-    text: `SELECT v.id, v.game_id AS "gameId", v.object_key AS "objectKey" FROM game_versions v
-      WHERE v.superseded_at < now() - make_interval(secs => $1) AND v.removed_at IS NULL AND NOT ${isVersionPlayed}
-        AND NOT EXISTS (SELECT FROM games g WHERE g.current_version_id = v.id AND g.deleted_at > now() - make_interval(days => $2::int, hours => 1))
-        AND v.id <> ALL ($3::text[])
-      LIMIT 1`,
-    values: [graceSeconds, deletedDays, except],
+    name: "claim-unused-version",
+    // The conditions on the row itself are repeated: an activation may have committed in the meantime.
+    text: `UPDATE game_versions SET removing_at = coalesce(removing_at, now())
+      WHERE superseded_at < now() - make_interval(secs => $1) AND id = (
+        SELECT v.id FROM game_versions v JOIN games g ON g.id = v.game_id
+        WHERE v.superseded_at < now() - make_interval(secs => $1) AND v.removed_at IS NULL AND v.id <> ALL ($4::text[])
+          AND (v.removing_at IS NOT NULL OR NOT ${isVersionPlayed} AND CASE WHEN g.deleted_at IS NULL
+            THEN EXISTS (SELECT FROM game_versions n WHERE ${isNewer} AND n.sha256 = v.sha256)
+              OR (SELECT count(DISTINCT n.sha256) FROM game_versions n WHERE ${isNewer}) >= $2
+            ELSE v.id IS DISTINCT FROM g.current_version_id OR g.deleted_at <= now() - make_interval(days => $3::int, hours => 1) END)
+        LIMIT 1)
+      RETURNING id, game_id AS "gameId", object_key AS "objectKey"`,
+    values: [graceSeconds, versionsKept, deletedDays, except],
   });
   return rows[0];
 }
+
+/** SQL condition: the kept version `n` was uploaded after the version `v` of the same game. */
+const isNewer =
+  "n.game_id = v.game_id AND n.removing_at IS NULL AND n.removed_at IS NULL AND (n.created_at, n.id) > (v.created_at, v.id)";
 
 /** Records that the version's archive is removed and that its GameCache must no longer name it. */
 export async function updateVersionRemoved(db: Queryable, { id, gameId }: UnusedVersion): Promise<void> {
@@ -132,131 +240,4 @@ export async function updateVersionRemoved(db: Queryable, { id, gameId }: Unused
       UPDATE games SET cache_revision = cache_revision + 1 WHERE id = $2 AND deleted_at IS NULL`,
     values: [id, gameId],
   });
-}
-
-/** An archive in the object store. */
-export interface StoredVersion {
-  objectKey: string;
-  sha256: string;
-  sizeBytes: number;
-  unpackedSizeBytes: number;
-}
-
-/** A game whose GameCache does not yet have the game's last change. */
-export interface OutdatedGame {
-  id: string;
-  slug: string;
-  isDeleted: boolean;
-  revision: number;
-  /** Null before the first upload. */
-  current: StoredVersion | null;
-  /** Other versions that sessions still play, newest first. */
-  played: StoredVersion[];
-  activeSessions: number;
-}
-
-const versionJson = `json_build_object('objectKey', v.object_key, 'sha256', v.sha256,
-  'sizeBytes', v.size_bytes, 'unpackedSizeBytes', v.unpacked_size_bytes)`;
-/** Maximum number that a GameCache can name. */
-const playedVersionsMax = 8;
-
-/**
- * First number of these advisory locks, an arbitrary constant shared by all replicas. The second is the
- * game's.
- */
-const lockClass = 726_401;
-/** Number of candidates to find one that no other process is updating. */
-const candidatesMax = 100;
-
-/**
- * Claims an outdated GameCache (of the given game, or any unclaimed one) until the transaction ends, and
- * returns the game's id. Read the desired state with a separate statement, because this one sees the games as
- * of before the lock.
- */
-export async function lockOutdatedGame(
-  transaction: Queryable,
-  gameId: string | undefined,
-  skip: readonly string[],
-): Promise<string | undefined> {
-  const { rows } = await transaction.query<{ id: string }>({
-    name: "claim-game-behind",
-    text: `
-      WITH outdated AS MATERIALIZED (
-        SELECT id FROM games WHERE cache_applied_revision <> cache_revision AND ($1::text IS NULL OR id = $1) AND NOT id = ANY($2)
-        ORDER BY id LIMIT ${candidatesMax})
-      SELECT id FROM outdated WHERE pg_try_advisory_xact_lock(${lockClass}, hashtext(id)) LIMIT 1`,
-    values: [gameId ?? null, skip],
-  });
-  return rows[0]?.id;
-}
-
-/** Returns the desired state of the game's GameCache; undefined when it is already up to date. */
-export async function findOutdatedGame(db: Queryable, gameId: string): Promise<OutdatedGame | undefined> {
-  const { rows } = await db.query<OutdatedGame>({
-    name: "read-game-behind",
-    text: `
-      SELECT g.id, g.slug, g.deleted_at IS NOT NULL AS "isDeleted", g.cache_revision AS "revision",
-        (SELECT ${versionJson} FROM game_versions v WHERE v.id = g.current_version_id) AS "current",
-        (SELECT coalesce(json_agg(played.version), '[]') FROM (
-          SELECT ${versionJson} AS version FROM game_versions v
-          WHERE v.game_id = g.id AND v.id IS DISTINCT FROM g.current_version_id AND v.removed_at IS NULL AND ${isVersionPlayed}
-          ORDER BY v.created_at DESC LIMIT ${playedVersionsMax}) AS played) AS "played",
-        (SELECT count(*)::int FROM game_sessions s
-          WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
-      FROM games g WHERE g.id = $1 AND g.cache_applied_revision <> g.cache_revision`,
-    values: [gameId],
-  });
-  return rows[0];
-}
-
-/** Records that the GameCache is up to date with that revision. */
-export async function updateCacheApplied(
-  transaction: Queryable,
-  gameId: string,
-  revision: number,
-): Promise<void> {
-  await transaction.query({
-    name: "mark-cache-applied",
-    text: "UPDATE games SET cache_applied_revision = $2 WHERE id = $1 AND cache_applied_revision < $2",
-    values: [gameId, revision],
-  });
-}
-
-/** A GameCache in the cluster. */
-export interface ClusterGameCache {
-  slug: string;
-  /** Digest of its current archive. */
-  objectKey: string;
-  isDeleting: boolean;
-}
-
-/**
- * Marks games as outdated whose GameCache does not match the database: it is missing, has another archive
- * than the current version, or exists although the game is deleted. Returns their slugs. A GameCache with an
- * unknown archive was not created from the database; it is ignored for deleted games and games without a
- * version.
- */
-export async function updateLostCachesOutdated(
-  db: Queryable,
-  caches: readonly ClusterGameCache[],
-): Promise<string[]> {
-  const { rows } = await db.query<{ slug: string }>({
-    name: "mark-lost-caches",
-    text: `
-      WITH lost AS (
-        SELECT g.id FROM games g
-        LEFT JOIN (unnest($1::text[], $2::text[], $3::boolean[]) AS cache (slug, object_key, is_deleting)
-          JOIN game_versions named ON named.object_key = cache.object_key) ON cache.slug = g.slug AND named.game_id = g.id
-        WHERE CASE WHEN g.deleted_at IS NULL THEN g.current_version_id IS NOT NULL AND named.id IS DISTINCT FROM g.current_version_id
-          ELSE named.id IS NOT NULL AND NOT cache.is_deleting END)
-      UPDATE games SET cache_revision = cache_revision + 1 FROM lost
-      WHERE games.id = lost.id AND cache_applied_revision = cache_revision
-      RETURNING slug`,
-    values: [
-      caches.map(({ slug }) => slug),
-      caches.map(({ objectKey }) => objectKey),
-      caches.map(({ isDeleting }) => isDeleting),
-    ],
-  });
-  return rows.map(({ slug }) => slug);
 }

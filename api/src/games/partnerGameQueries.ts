@@ -25,6 +25,8 @@ export interface GameMetadata {
   website?: string | null;
   releaseDate?: Date | null;
   network?: Game["network"];
+  visibility?: Game["visibility"];
+  autoActivate?: boolean;
   saveLimitMb?: number | null;
   stopGraceSeconds?: number | null;
   memoryMb?: number | null;
@@ -125,8 +127,8 @@ export async function insertPartnerGame(
     name: "insert-game",
     text: `INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir, description, tags, thumbnail, screenshots, content_rating,
         languages, website, release_date, network, save_limit_mb, memory_mb, cpu_millicores, gpu_share, picture_width, picture_height,
-        stop_grace_seconds)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+        stop_grace_seconds, visibility, auto_activate)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
       ON CONFLICT (slug) DO NOTHING RETURNING id, slug`,
     values: [
       partnerId,
@@ -151,6 +153,8 @@ export async function insertPartnerGame(
       game.pictureWidth ?? null,
       game.pictureHeight ?? null,
       game.stopGraceSeconds ?? null,
+      game.visibility ?? "public",
+      game.autoActivate ?? true,
     ],
   });
   return rows[0];
@@ -175,18 +179,19 @@ export async function updatePartnerGame(
   return game ?? null;
 }
 
-/**
- * Locks the partner's game until the transaction ends and returns its id and revision; undefined when it is
- * unknown or deleted.
- */
+/** A game that is locked until the transaction ends. */
+export type LockedPartnerGame = Pick<Game, "id" | "revision" | "currentVersionId" | "launcher" | "engineDir">;
+
+/** Locks the partner's game until the transaction ends; undefined when it is unknown or deleted. */
 export async function lockPartnerGame(
   transaction: Queryable,
   partnerId: string,
   slug: string,
-): Promise<Pick<Game, "id" | "revision"> | undefined> {
-  const { rows } = await transaction.query<Pick<Game, "id" | "revision">>({
+): Promise<LockedPartnerGame | undefined> {
+  const { rows } = await transaction.query<LockedPartnerGame>({
     name: "lock-partner-game",
-    text: "SELECT id, revision FROM games WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL FOR UPDATE",
+    text: `SELECT id, revision, current_version_id AS "currentVersionId", launcher, engine_dir AS "engineDir" FROM games
+      WHERE partner_id = $1 AND slug = $2 AND deleted_at IS NULL FOR UPDATE`,
     values: [partnerId, slug],
   });
   return rows[0];
@@ -237,7 +242,7 @@ export async function updateGameRestored(transaction: Queryable, gameId: string)
     text: `
       WITH version AS (
         UPDATE game_versions v SET superseded_at = NULL FROM games g
-        WHERE g.id = $1 AND v.id = g.current_version_id AND v.removed_at IS NULL RETURNING v.id
+        WHERE g.id = $1 AND v.id = g.current_version_id AND v.removed_at IS NULL AND v.removing_at IS NULL RETURNING v.id
       ), picture AS (
         UPDATE game_pictures p SET superseded_at = NULL FROM games g WHERE g.id = $1 AND p.id = g.picture_id
       )

@@ -6,8 +6,8 @@ import type {
   PartnerGamesResponse,
   RegisterGameResponse,
   SyncResponse,
-  UploadResponse,
 } from "#contracts/http/partners.ts";
+import type { UploadResponse } from "#contracts/http/gameVersions.ts";
 import type { UploadedArchive } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { presentResources } from "./siteResources.ts";
@@ -40,6 +40,8 @@ export function presentPartnerGame(
     screenshots,
     languages,
     network,
+    visibility,
+    autoActivate,
     saveLimitMb,
     stopGraceSeconds,
   } = game;
@@ -61,6 +63,8 @@ export function presentPartnerGame(
     website: game.website ?? "",
     releaseDate: dayOf(game.releaseDate),
     network,
+    visibility,
+    autoActivate,
     saveLimitMb,
     stopGraceSeconds,
     resources: presentResources(game),
@@ -93,8 +97,12 @@ export function presentSync({ slug, currentVersion }: PartnerGame, cluster: Clus
 }
 
 /** Returns the response to an upload. */
-export function presentUpload(slug: string, { sizeBytes, sha256 }: UploadedArchive): UploadResponse {
-  return { status: "ok", slug, size: sizeBytes, checksum: `sha256:${sha256.toString("hex")}` };
+export function presentUpload(
+  slug: string,
+  { sizeBytes, sha256, versionId, isCurrent }: UploadedArchive,
+): UploadResponse {
+  const checksum = `sha256:${sha256.toString("hex")}`;
+  return { status: "ok", slug, size: sizeBytes, checksum, versionId, isCurrent };
 }
 
 function presentListItem(game: ListedGame): PartnerGameListItem {

@@ -6,8 +6,8 @@ import {
   RegisterGameRequest,
   RegisterGameResponse,
   SyncResponse,
-  UploadResponse,
 } from "#contracts/http/partners.ts";
+import { UploadQuery, UploadResponse } from "#contracts/http/gameVersions.ts";
 import {
   deleteGame,
   type DeleteGameDeps,
@@ -146,8 +146,9 @@ const upload = route({
   summary: "Upload a game's archive",
   limits,
   params,
+  query: UploadQuery,
   description:
-    "The new archive replaces the old one immediately. Running sessions keep theirs. " +
+    "The archive becomes the current version immediately, unless `autoActivate` is false. Running sessions keep theirs. " +
     "An archive is sent as a whole: an interrupted upload cannot be resumed. " +
     "Each replica receives four archives of a partner at a time; further uploads wait up to some seconds. " +
     "A failed upload changes nothing but counts against the rate limit, unless it is refused with `Retry-After` before it begins, " +
@@ -172,7 +173,7 @@ const upload = route({
     "unsupported_media_type",
     "invalid_archive",
   ],
-  handle: async ({ ctx, deps, partner, params: { slug } }) => {
+  handle: async ({ ctx, deps, partner, params: { slug }, query }) => {
     const game = await findGame(deps, partner, slug);
     await applyRateLimits(ctx, ["upload"], partner.id);
     const { uploadMaxBytes } = deps.config.partner;
@@ -182,6 +183,7 @@ const upload = route({
       "game",
       () =>
         uploadArchive(deps, partner, game, body, {
+          wish: query,
           precondition: gamePreconditionOf(ctx),
           signal: clientGoneSignal(ctx),
         }),

@@ -3,12 +3,13 @@ import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { RefusedRows, sweepRows } from "../stores/sweepRows.ts";
-import { findUnusedVersion, updateVersionRemoved } from "./gameVersionQueries.ts";
+import { claimUnusedVersion, updateVersionRemoved } from "./gameVersionQueries.ts";
 import { deletedGameKeptDays } from "./partnerGameQueries.ts";
 import { ArchiveObjectStore } from "./upload/archiveObjectStore.ts";
 
 /** What sweeping versions needs. */
 export interface SweepVersionsDeps {
+  config: { partner: { versionsKept: number } };
   logger: Logger;
   clock: Clock;
   postgres: Postgres;
@@ -19,10 +20,11 @@ export interface SweepVersionsDeps {
 const graceSeconds = 60;
 
 /**
- * Removes archives that are neither current nor played, except those of deleted games that can be restored.
+ * Removes archives that are neither current, played nor among the newest of their game, except the current
+ * ones of deleted games that can be restored.
  */
 export async function sweepVersions(
-  { postgres, objectStore, logger, clock }: SweepVersionsDeps,
+  { postgres, objectStore, logger, clock, config }: SweepVersionsDeps,
   refused = new RefusedRows(clock),
 ): Promise<void> {
   const archives = new ArchiveObjectStore(objectStore);
@@ -30,7 +32,12 @@ export async function sweepVersions(
     { postgres, refused },
     {
       claim: (db, except) =>
-        findUnusedVersion(db, { graceSeconds, deletedDays: deletedGameKeptDays, except }),
+        claimUnusedVersion(db, {
+          graceSeconds,
+          versionsKept: config.partner.versionsKept,
+          deletedDays: deletedGameKeptDays,
+          except,
+        }),
       remove: ({ objectKey }) => archives.remove(objectKey),
       note: updateVersionRemoved,
       logRemoved: ({ id }) => logger.info({ version: id }, "The sweeper removed a superseded archive."),

@@ -10,7 +10,7 @@ import {
   type StoredVersion,
   updateLostCachesOutdated,
   type ClusterGameCache,
-} from "./gameVersionQueries.ts";
+} from "./gameCacheQueries.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { isDeleting } from "#kube/controllers/finalizers.ts";
@@ -95,7 +95,7 @@ async function sync(
   { gameCacheWriter, objectStore, logger }: SyncGameCachesDeps,
   game: OutdatedGame,
 ): Promise<boolean> {
-  const { slug, current, played } = game;
+  const { slug, current, previous } = game;
   if (game.isDeleted) {
     if (game.activeSessions > 0) return false;
     await gameCacheWriter.delete(slug);
@@ -104,7 +104,7 @@ async function sync(
     await gameCacheWriter.apply(
       slug,
       sourceOf(objectStore.bucket, current),
-      previousSources(objectStore.bucket, current, played),
+      previousSources(objectStore.bucket, current, previous),
     );
     logger.info({ game: slug, digest: current.sha256 }, "The API updated a game's GameCache.");
   }
@@ -115,9 +115,9 @@ async function sync(
 function previousSources(
   bucket: string,
   current: StoredVersion,
-  played: readonly StoredVersion[],
+  previous: readonly StoredVersion[],
 ): ArchiveSource[] {
-  const byDigest = new Map(played.map((version) => [version.sha256, sourceOf(bucket, version)]));
+  const byDigest = new Map(previous.map((version) => [version.sha256, sourceOf(bucket, version)]));
   byDigest.delete(current.sha256);
   return [...byDigest.values()];
 }

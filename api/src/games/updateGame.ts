@@ -133,7 +133,16 @@ function changesOf({
     ...(rest.thumbnail !== undefined && { thumbnail: rest.thumbnail }),
     ...(rest.contentRating !== undefined && { contentRating: rest.contentRating }),
     ...(rest.website !== undefined && { website: rest.website }),
+    ...publishingChangesOf(rest),
     ...sessionChangesOf(rest),
+  };
+}
+
+/** Returns the changes of the columns that say who gets the game and its uploads. */
+function publishingChangesOf({ visibility, autoActivate }: PatchGameRequest): Partial<GameMetadata> {
+  return {
+    ...(visibility !== undefined && { visibility: visibility ?? "public" }),
+    ...(autoActivate !== undefined && { autoActivate: autoActivate ?? true }),
   };
 }
 

@@ -9,7 +9,15 @@ import { lockPartnerAccess, recheckPartner, type PartnerPrincipal } from "../par
 import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
 import type { Queryable } from "../stores/queryable.ts";
-import { findCurrentVersion, insertCurrentVersion, lockCheckedGame } from "./gameVersionQueries.ts";
+import {
+  findKeptVersion,
+  insertVersion,
+  lockCheckedGame,
+  lockVersion,
+  updateCurrentVersion,
+  updateVersionTexts,
+  type VersionTexts,
+} from "./gameVersionQueries.ts";
 import type { GameUploads } from "./upload/gameUploads.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
@@ -26,18 +34,30 @@ export interface UploadDeps extends SyncGameCachesDeps {
   gameUploads: GameUploads;
 }
 
-/** The size and digest of an accepted archive. */
+/** What the client wants of an upload beyond the archive. */
+export interface UploadWish extends VersionTexts {
+  /** Whether the archive becomes current at once; undefined for what the game's partner has set. */
+  autoActivate?: boolean | undefined;
+}
+
+/** The version that an accepted archive has become. */
 export interface UploadedArchive {
   sizeBytes: number;
   sha256: Buffer;
+  versionId: string;
+  isCurrent: boolean;
 }
 
-/** The partner, the game, and the revision that the client expects at the commit. */
+/** The partner, the game, the wish, and the revision that the client expects at the commit. */
 interface UploadTarget {
   partner: PartnerPrincipal;
   game: PartnerGame;
+  wish: UploadWish;
   precondition: GamePrecondition | undefined;
 }
+
+/** The version that an upload is committed as. */
+type CommittedVersion = Pick<UploadedArchive, "versionId" | "isCurrent">;
 
 /** The archive's bytes, and a callback for the number of its names in memory. */
 interface IncomingArchive {
@@ -46,8 +66,9 @@ interface IncomingArchive {
 }
 
 /**
- * Stores an archive and makes it the game's current version, or changes nothing. The archive becomes visible
- * in the object store when it is complete and valid, and current when the database commits after that.
+ * Stores an archive as a version of the game and makes it current unless the wish or the game says otherwise,
+ * or changes nothing. The archive becomes visible in the object store when it is complete and valid, and
+ * current when the database commits after that. An archive that is kept already is not stored twice.
  *
  * @throws upload_in_progress, invalid_archive, checksum_mismatch, payload_too_large, precondition_failed,
  *   request_timeout, conflict, not_found, unavailable, and what requirePartner throws when the key was
@@ -58,13 +79,17 @@ export async function uploadArchive(
   partner: PartnerPrincipal,
   game: PartnerGame,
   body: ArchiveBody,
-  { precondition, signal }: { precondition?: GamePrecondition | undefined; signal?: AbortSignal } = {},
+  {
+    wish = {},
+    precondition,
+    signal,
+  }: { wish?: UploadWish; precondition?: GamePrecondition | undefined; signal?: AbortSignal } = {},
 ): Promise<UploadedArchive> {
   precondition?.(game);
   const id = randomUUID();
   const lease = { id, gameId: game.id, objectKey: archiveKey(game.id, id) };
-  const target = { partner, game, precondition };
-  const received = await deps.gameUploads.run(
+  const target = { partner, game, wish, precondition };
+  const uploaded = await deps.gameUploads.run(
     partner.id,
     (keepNames) =>
       holdUploadLease(deps, {
@@ -74,7 +99,8 @@ export async function uploadArchive(
       }),
     signal,
   );
-  const details = { sizeBytes: received.sizeBytes, sha256: received.sha256.toString("hex") };
+  const { sizeBytes, sha256, versionId, isCurrent } = uploaded;
+  const details = { sizeBytes, sha256: sha256.toString("hex"), version: versionId, isCurrent };
   await deps.audit.record(gameAuditEvent("game.uploaded", partner, game.id, details));
   // If this fails, the leader's next pass does it.
   await syncGameCache(deps, game.id).catch((error: unknown) => {
@@ -83,7 +109,7 @@ export async function uploadArchive(
       "The API could not update a game's GameCache yet; it will retry.",
     );
   });
-  return received;
+  return uploaded;
 }
 
 async function storeArchive(
@@ -92,8 +118,8 @@ async function storeArchive(
   target: UploadTarget,
   incoming: IncomingArchive,
   signal: AbortSignal,
-): Promise<ReceivedArchive> {
-  const { partner, game } = target;
+): Promise<UploadedArchive> {
+  const { game } = target;
   const archives = new ArchiveObjectStore(deps.objectStore);
   const upload = await archives.openUpload(lease.objectKey);
   const received = await receive(deps, upload, game, incoming, signal).catch(async (error: unknown) => {
@@ -105,17 +131,16 @@ async function storeArchive(
       );
     throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
   });
-  const current = await findCurrentVersion(deps.postgres.pool, game.id);
+  const kept = await findKeptVersion(deps.postgres.pool, game.id, received.sha256.toString("hex"));
   // Partners are told to upload a lost archive again, so the same content becomes a new version.
-  if (current?.sha256 === received.sha256.toString("hex") && (await archives.isAsStored(current))) {
+  if (kept !== undefined && (await archives.isAsStored(kept))) {
     await upload.abort();
-    await recheckPartner(deps.postgres.pool, partner);
-    await releaseLease(deps.postgres.pool, lease, game);
-    return received;
+    return { ...received, ...(await commit(deps, lease, target, { kept: kept.id })) };
   }
   await upload.complete();
   try {
-    await commit(deps, lease, target, received);
+    const lost = kept?.id;
+    return { ...received, ...(await commit(deps, lease, target, { received, lost })) };
   } catch (error) {
     // After any other error it is unknown whether the archive is current. If it is not, the sweeper finds it
     // through the abandoned lease.
@@ -128,7 +153,6 @@ async function storeArchive(
     });
     throw error;
   }
-  return received;
 }
 
 /**
@@ -163,36 +187,78 @@ async function receive(
   });
 }
 
+/** A new archive, with the version whose lost archive it replaces, or the version that has the archive. */
+type Incoming = { received: ReceivedArchive; lost: string | undefined } | { kept: string };
+
 /**
- * Makes the archive current. The lease is the fence: an upload that has lost it must not become current,
- * however late it continues.
+ * Commits the upload as a version. The lease is the fence: an upload that has lost it must not become
+ * current, however late it continues.
  */
 async function commit(
   { postgres }: UploadDeps,
   lease: UploadLease,
-  { partner, game, precondition }: UploadTarget,
-  received: ReceivedArchive,
-): Promise<void> {
-  const { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories } = received;
-  await postgres.transaction(async (transaction) => {
+  { partner, game, wish, precondition }: UploadTarget,
+  incoming: Incoming,
+): Promise<CommittedVersion> {
+  return postgres.transaction(async (transaction) => {
     await lockPartnerAccess(transaction, partner);
     // Lock the game first and then its upload, like the deletion of a game; the reverse order would
     // deadlock.
-    const revision = await lockCheckedGame(transaction, game);
+    const locked = await lockCheckedGame(transaction, game);
     await releaseLease(transaction, lease, game);
-    if (revision === undefined) {
-      throw new DomainError("conflict", {
-        message: "The game was changed during the upload. Upload the archive again.",
-      });
-    }
+    if (locked === undefined) throw changedDuringUpload();
+    const { revision, autoActivate, currentVersionId } = locked;
     precondition?.({ id: game.id, revision });
-    await insertCurrentVersion(transaction, {
-      ...lease,
-      sha256: sha256.toString("hex"),
-      sizeBytes,
-      unpackedSizeBytes: unpackedBytes,
-      rootFiles,
-      rootDirectories,
-    });
+    const versionId =
+      "kept" in incoming
+        ? await takeKeptVersion(transaction, game, incoming.kept, wish)
+        : await insertReceived(transaction, lease, game, incoming.received, wish);
+    const isReplacing = "lost" in incoming && currentVersionId !== null && incoming.lost === currentVersionId;
+    const isCurrent = versionId === currentVersionId;
+    const shouldActivate = !isCurrent && (isReplacing || (wish.autoActivate ?? autoActivate));
+    if (shouldActivate) await updateCurrentVersion(transaction, game.id, versionId);
+    return { versionId, isCurrent: isCurrent || shouldActivate };
+  });
+}
+
+async function insertReceived(
+  transaction: Queryable,
+  lease: UploadLease,
+  { launcher, engineDir }: PartnerGame,
+  { sizeBytes, sha256, unpackedBytes, rootFiles, rootDirectories }: ReceivedArchive,
+  { label, notes }: UploadWish,
+): Promise<string> {
+  await insertVersion(transaction, {
+    ...lease,
+    sha256: sha256.toString("hex"),
+    sizeBytes,
+    unpackedSizeBytes: unpackedBytes,
+    rootFiles,
+    rootDirectories,
+    launcher,
+    engineDir,
+    label,
+    notes,
+  });
+  return lease.id;
+}
+
+/** Returns the version that has the archive, with the texts of this upload. */
+async function takeKeptVersion(
+  transaction: Queryable,
+  game: PartnerGame,
+  versionId: string,
+  { label, notes }: UploadWish,
+): Promise<string> {
+  const version = await lockVersion(transaction, game.id, versionId);
+  // The sweeper has claimed it since it was found.
+  if (version === undefined || version.isRemoved) throw changedDuringUpload();
+  await updateVersionTexts(transaction, versionId, { label, notes });
+  return versionId;
+}
+
+function changedDuringUpload(): DomainError {
+  return new DomainError("conflict", {
+    message: "The game was changed during the upload. Upload the archive again.",
   });
 }

@@ -1,4 +1,5 @@
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
+import { isListed } from "../games/gameVisibility.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A game with what its saves need. */
@@ -53,7 +54,7 @@ interface NewSlot {
   customLabel: string | null;
 }
 
-const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", g.status = 'active' AND g.deleted_at IS NULL AS "isListed", g.hidden_at IS NOT NULL AS "isHidden", now() AS "now"`;
+const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", ${isListed} AS "isListed", g.hidden_at IS NOT NULL AS "isHidden", now() AS "now"`;
 const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
   (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus"`;
@@ -69,7 +70,7 @@ export async function findSavesGame(
   const { rows } = await db.query<SavesGame>({
     name: "find-saves-game",
     text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2 AND (g.hidden_at IS NULL OR $3::bool)
-      AND (g.status = 'active' AND g.deleted_at IS NULL OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1))`,
+      AND (${isListed} OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1))`,
     values: [userId, slug, includesHidden],
   });
   return rows[0];

@@ -165,6 +165,12 @@ export const limits = {
     screenshots: 10,
     urlMaxLength: 2048,
     languages: 50,
+    versionLabelMaxLength: 64,
+    versionNotesMaxLength: 1000,
+    /** Versions of a game that are listed, newest first. */
+    versionsListed: 100,
+    /** Archives of a game that are kept, apart from those in use. An admin can change it. */
+    versionsKept: { default: 3, max: 20 },
   },
   /** A game's picture: its size in bytes, and the length of a side in pixels. */
   picture: { bytes: 2 * 2 ** 20, sideMin: 64, sideMax: 4096, readsPerIpPerMinute: 1200 },

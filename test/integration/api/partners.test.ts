@@ -268,6 +268,8 @@ describe("partner games", function () {
         website: "",
         releaseDate: "",
         network: "none",
+        visibility: "public",
+        autoActivate: true,
         saveLimitMb: null,
         stopGraceSeconds: null,
         resources: null,

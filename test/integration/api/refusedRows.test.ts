@@ -33,7 +33,7 @@ describe("a row whose objects the object store refuses to change", function () {
   let refused: RefusedRows;
 
   before(async () => {
-    api = await TestApi.start({ minio: true, hasFaults: true });
+    api = await TestApi.start({ minio: true, hasFaults: true, env: { GAME_VERSIONS_KEPT: "1" } });
   });
   beforeEach(async () => {
     game = await aGame(api.deps);
@@ -75,6 +75,7 @@ describe("a row whose objects the object store refuses to change", function () {
       sha256: "a".repeat(64),
       sizeBytes: 1n,
       unpackedSizeBytes: 1n,
+      createdAt: hoursAgo(2),
       supersededAt: hoursAgo(1),
     };
     await gameVersion.create({ data: { id: "refused", objectKey: impossible, ...past } });

@@ -18,7 +18,10 @@ describe("PUT /api/partners/games/:slug/upload", function () {
   let fixture: UploadFixture;
 
   before(async () => {
-    fixture = await UploadFixture.start({ UPLOAD_MAX_BYTES: String(400 * 2 ** 20) });
+    fixture = await UploadFixture.start({
+      UPLOAD_MAX_BYTES: String(400 * 2 ** 20),
+      GAME_VERSIONS_KEPT: "1",
+    });
   });
   beforeEach(() => fixture.newGame());
   after(() => fixture.stop());
@@ -33,6 +36,8 @@ describe("PUT /api/partners/games/:slug/upload", function () {
       slug: fixture.game.slug,
       size: archive.length,
       checksum: `sha256:${sha256}`,
+      versionId: (await fixture.stateOf()).currentVersionId,
+      isCurrent: true,
     });
     expect(response.headers.get("repr-digest")).to.equal(
       `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`,

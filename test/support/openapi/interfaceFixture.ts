@@ -31,6 +31,7 @@ export const unknownNames: KnownValues = {
   provider: "none",
   slotId: "no-such-slot",
   versionId: "no-such-version",
+  gameVersionId: "no-such-version",
   pictureId: "no-such-picture",
   signInId: "0".repeat(64),
 };
@@ -72,6 +73,7 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       sessionId: id,
       slotId,
       versionId,
+      gameVersionId: game.versionId ?? "",
       email: user.email,
       password: user.password,
       signInId: authSessionIdOf(sid),

@@ -1,5 +1,6 @@
 import type { SessionResources, GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import type { Queryable } from "../../stores/queryable.ts";
+import { isListed } from "../../games/gameVisibility.ts";
 import type { DeclaredResources } from "../../games/siteResources.ts";
 
 /** A save slot that contains a playthrough. */
@@ -105,7 +106,8 @@ export async function findLaunchContexts(
     text: `
       WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (slug, user_id, number)),
       found AS (
-        SELECT a.number, g.id AS "gameId", v.id AS "versionId", v.sha256, g.launcher, g.engine_dir AS "engineDir",
+        SELECT a.number, g.id AS "gameId", v.id AS "versionId", v.sha256,
+          coalesce(v.launcher, g.launcher) AS launcher, coalesce(v.engine_dir, g.engine_dir) AS "engineDir",
           g.network, g.save_limit_mb AS "saveLimitMb", g.stop_grace_seconds AS "stopGraceSeconds",
           json_build_object('memoryMb', g.memory_mb, 'cpuMillicores', g.cpu_millicores, 'gpuShare', g.gpu_share,
             'pictureWidth', g.picture_width, 'pictureHeight', g.picture_height) AS "declared",
@@ -119,7 +121,7 @@ export async function findLaunchContexts(
               'isUnreadable', EXISTS (SELECT FROM save_versions u WHERE u.slot_id = s.id AND u.object_key = s.object_key AND u.unreadable_at IS NOT NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
             FROM save_slots s WHERE s.user_id = a.user_id AND s.game_id = g.id) AS "slots"
         FROM asked a JOIN games g ON g.slug = a.slug JOIN game_versions v ON v.id = g.current_version_id
-        WHERE g.status = 'active' AND g.deleted_at IS NULL
+        WHERE ${isListed}
         ${isToStore ? "ORDER BY g.id FOR SHARE OF g" : ""}
       )
       SELECT now() AS now, (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions", ${isToStore ? unseenSessions : "'[]'::json"} AS "unseenSessions",

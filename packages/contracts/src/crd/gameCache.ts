@@ -62,7 +62,9 @@ export const GameCacheSpec = z
     source: ArchiveSource.describe("Archive in the object store. A change starts a new version."),
     previousSources: listMap(z.array(ArchiveSource).max(8), "sha256")
       .optional()
-      .describe("Older versions that running sessions may still use, newest first."),
+      .describe(
+        "Other kept versions, newest first: running sessions may still use them, and the partner may go back to one.",
+      ),
     placement: Placement.default({ policy: "All" }).describe("Game nodes that hold the game."),
     priority: z
       .int()

@@ -106,6 +106,15 @@ const optional = {
       description: `Size limit of the save folder in MiB. Null means ${save.volumeBytes.default / mebibyte}.`,
       examples: [64],
     }),
+  visibility: z.enum(["public", "private"]).meta({
+    description: "`public` (the default) shows the game to every player, `private` only to invited ones.",
+    examples: ["public"],
+  }),
+  autoActivate: z.boolean().meta({
+    description:
+      "Whether an upload becomes the current version at once, which is the default. Otherwise it waits to be activated.",
+    examples: [true],
+  }),
   stopGraceSeconds: z
     .int()
     .min(stopGraceSeconds.min)
@@ -142,6 +151,8 @@ export const RegisterGameRequest = z
     website: orEmpty(optional.website.optional(), undefined),
     releaseDate: orEmpty(optional.releaseDate.optional(), undefined, "`YYYY-MM-DD`"),
     network: optional.network.optional(),
+    visibility: optional.visibility.optional(),
+    autoActivate: optional.autoActivate.optional(),
     saveLimitMb: optional.saveLimitMb.nullish(),
     stopGraceSeconds: optional.stopGraceSeconds.nullish(),
     resources: GameResources.nullish(),
@@ -168,6 +179,8 @@ export const PatchGameRequest = z
     website: orEmpty(optional.website.nullable(), null),
     releaseDate: orEmpty(optional.releaseDate.nullable(), null, "`YYYY-MM-DD`"),
     network: optional.network.nullish(),
+    visibility: optional.visibility.nullish(),
+    autoActivate: optional.autoActivate.nullish(),
     saveLimitMb: optional.saveLimitMb.nullish(),
     stopGraceSeconds: optional.stopGraceSeconds.nullish(),
     resources: GameResources.nullish(),
@@ -180,7 +193,8 @@ export type PatchGameRequest = z.infer<typeof PatchGameRequest>;
 
 export const PartnerGameStatus = z.enum(["active", "pending_upload"]).meta({
   id: "PartnerGameStatus",
-  description: "`pending_upload` until the first archive is stored, then `active` and visible to players.",
+  description:
+    "`pending_upload` until the first version is current, then `active`: visible to players unless it is private.",
 });
 export type PartnerGameStatus = z.infer<typeof PartnerGameStatus>;
 
@@ -260,6 +274,8 @@ export const PartnerGameDetail = z
       .meta({ description: "May be empty.", examples: ["https://moonlight-drift.example.org/"] }),
     releaseDate: z.string().meta({ description: "`YYYY-MM-DD`, or empty.", examples: ["2026-10-31"] }),
     network: optional.network,
+    visibility: optional.visibility,
+    autoActivate: optional.autoActivate,
     saveLimitMb: optional.saveLimitMb.nullable(),
     stopGraceSeconds: optional.stopGraceSeconds.nullable(),
     resources: PartnerGameResources.nullable(),
@@ -307,22 +323,6 @@ export const SyncResponse = z
   })
   .meta({ id: "Sync", description: "The distribution of the current archive to the game servers." });
 export type SyncResponse = z.infer<typeof SyncResponse>;
-
-export const UploadResponse = z
-  .object({
-    status: z.literal("ok"),
-    slug: slugText,
-    size: z
-      .int()
-      .min(0)
-      .meta({ description: "Bytes of the archive as sent.", examples: [73_400_320] }),
-    checksum: z
-      .string()
-      .regex(/^sha256:[0-9a-f]{64}$/)
-      .meta({ examples: [`sha256:${"0f".repeat(32)}`] }),
-  })
-  .meta({ id: "Upload", description: "The archive is stored and is the current version of the game." });
-export type UploadResponse = z.infer<typeof UploadResponse>;
 
 /** Media types of a game's picture. */
 export const pictureTypes = ["image/png", "image/jpeg", "image/webp", "image/avif"] as const;

@@ -179,6 +179,20 @@ describe("ContentCache", function () {
     expect(getsOf(source)).to.have.length(1);
   });
 
+  it("downloads nothing when a policy goes back to a version that the node still holds", async () => {
+    const [old, next] = [await aGame(1000), await aGame(1000)];
+    const cache = await aCache();
+    for (const source of [old, next]) {
+      cache.setDesired([desired(source)]);
+      await isReady(cache, source);
+    }
+    cache.setDesired([desired(old)]);
+    expect(cache.stateOf(old.sha256)).to.deep.equal({ state: "Ready" });
+    cache.demand("gs-1", old);
+    await isReady(cache, old);
+    expect(getsOf(old)).to.have.length(1);
+  });
+
   it("serves a launch before a running fill, which pauses meanwhile and then resumes", async () => {
     const [fill, launch] = [await aGame(), await aGame()];
     const cache = await aCache();

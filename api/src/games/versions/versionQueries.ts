@@ -1,0 +1,48 @@
+import { limits } from "#contracts/limits.ts";
+import type { Queryable } from "../../stores/queryable.ts";
+
+/** A version of a game, as its partner sees it. */
+export interface ListedVersion {
+  id: string;
+  label: string | null;
+  notes: string;
+  sha256: string;
+  sizeBytes: number;
+  unpackedSizeBytes: number;
+  createdAt: Date;
+  isCurrent: boolean;
+  /** Whether its archive is kept. */
+  isStored: boolean;
+  /** Sessions that have not ended. */
+  activeSessions: number;
+}
+
+const columns = `v.id, v.label, v.notes, v.sha256, v.size_bytes::float8 AS "sizeBytes", v.unpacked_size_bytes::float8 AS "unpackedSizeBytes",
+  v.created_at AS "createdAt", v.id IS NOT DISTINCT FROM g.current_version_id AS "isCurrent",
+  num_nonnulls(v.removing_at, v.removed_at) = 0 AS "isStored",
+  (SELECT count(*)::int FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"`;
+
+/** Returns the newest versions of a game, newest first. */
+export async function listVersions(db: Queryable, gameId: string): Promise<ListedVersion[]> {
+  const { rows } = await db.query<ListedVersion>({
+    name: "list-versions",
+    text: `SELECT ${columns} FROM game_versions v JOIN games g ON g.id = v.game_id
+      WHERE v.game_id = $1 ORDER BY v.created_at DESC, v.id DESC LIMIT ${limits.partner.versionsListed}`,
+    values: [gameId],
+  });
+  return rows;
+}
+
+/** Returns one version of a game; undefined if it is unknown. */
+export async function findVersion(
+  db: Queryable,
+  gameId: string,
+  versionId: string,
+): Promise<ListedVersion | undefined> {
+  const { rows } = await db.query<ListedVersion>({
+    name: "find-version",
+    text: `SELECT ${columns} FROM game_versions v JOIN games g ON g.id = v.game_id WHERE v.game_id = $1 AND v.id = $2`,
+    values: [gameId, versionId],
+  });
+  return rows[0];
+}
