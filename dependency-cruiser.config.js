@@ -80,6 +80,7 @@ const rooms = {
     "auth/tokens.ts",
     "audit",
     "maintenance",
+    "mail",
     // What knows no noun: archives on their way, HTTP, the cluster, the stores.
     "archives",
     "http/openapi",
@@ -223,6 +224,7 @@ const rooms = {
     "translation.ts",
     "layout",
     // What a player comes for.
+    "signUp",
     "account",
     "history",
     "catalog",

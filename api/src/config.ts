@@ -5,6 +5,7 @@ import { checkObjectStore, objectStoreAccessOf } from "#s3/objectStoreVariables.
 import { type Environment, readEnvironment } from "#runtime/program/readEnvironment.ts";
 import { sessionCookieName } from "./auth/cookies.ts";
 import { checkSiteResources, siteResourcesOf } from "./games/siteResources.ts";
+import { checkMail, mailSettingsOf } from "./mail/mailSettings.ts";
 import { Variables } from "./variables.ts";
 import { checkDatabaseAuthority, checkRedisAuthority, databaseAddress } from "./stores/storeSettings.ts";
 
@@ -50,7 +51,8 @@ export function readConfig(environment: Environment) {
     Variables.superRefine(checkSiteResources)
       .superRefine(checkDatabaseAuthority)
       .superRefine(checkRedisAuthority)
-      .superRefine(checkObjectStore),
+      .superRefine(checkObjectStore)
+      .superRefine(checkMail),
     environment,
     "API",
   );
@@ -102,8 +104,13 @@ export function readConfig(environment: Environment) {
       readsPerMinute: env.AUTH_READS_PER_MINUTE,
       postsPerMinute: env.AUTH_POSTS_PER_MINUTE,
       failuresPerAddress: env.SIGN_IN_FAILURES_PER_ADDRESS,
+      mailRequestsPerAddress: env.MAIL_REQUESTS_PER_ADDRESS,
       providers: env.AUTH_PROVIDERS_FILE,
+      /** Who may open an account: nobody, players with an invitation, or everybody. */
+      signUp: env.SIGN_UP,
     },
+    /** The SMTP server; undefined if this site sends no mail. */
+    mail: mailSettingsOf(env),
     cluster: {
       sessionsNamespace: env.SESSIONS_NAMESPACE,
       installation: env.INSTALLATION,

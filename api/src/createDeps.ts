@@ -19,6 +19,7 @@ import { GameUploads } from "./games/upload/gameUploads.ts";
 import { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvents.ts";
 import { createReadiness } from "./http/health.ts";
 import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
+import { Mailer, MailWork } from "./mail/mailer.ts";
 import { Metrics } from "./metrics.ts";
 import { Audit } from "./audit/audit.ts";
 import { CatalogCounts } from "./catalog/catalogQueries.ts";
@@ -109,6 +110,10 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     redis,
     rateLimits,
     passwords,
+    mailer:
+      config.mail &&
+      new Mailer({ settings: config.mail, clock, onDone: (outcome) => metrics.mailDone(outcome) }),
+    mailWork: new MailWork(logger),
     gameSessionEvents,
     ...cluster,
     expiryMoves: new ExpiryMoves(cluster.cluster.gameSessions.cache, clock),
@@ -160,6 +165,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
 /** Closes what createDeps opened. */
 export async function closeDeps({
   audit,
+  mailer,
+  mailWork,
   postgres,
   redis,
   passwords,
@@ -167,6 +174,8 @@ export async function closeDeps({
   streamers,
   testResponders,
 }: Deps): Promise<void> {
+  await mailWork.settled();
+  mailer?.close();
   await audit.settled();
   await Promise.all([
     passwords.close(),

@@ -16,6 +16,7 @@ import type { LaunchBatches } from "./gameSessions/launching/launchBatches.ts";
 import type { LaunchQueue } from "./gameSessions/launching/launchQueue.ts";
 import type { Lockout } from "./auth/lockout.ts";
 import type { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
+import type { Mailer, MailWork } from "./mail/mailer.ts";
 import type { Metrics } from "./metrics.ts";
 import type { OAuthProvider } from "./auth/oauth/oauthProvider.ts";
 import type { OAuthTransactions } from "./auth/oauth/oauthTransactions.ts";
@@ -67,6 +68,10 @@ export interface Deps {
   oauthProviders: ReadonlyMap<string, OAuthProvider>;
   oauthTransactions: OAuthTransactions;
   passwords: Passwords;
+  /** Undefined if this site sends no mail. */
+  mailer: Mailer | undefined;
+  /** Sends mail after the response. */
+  mailWork: MailWork;
   lockout: Lockout;
   signInFailures: SignInFailures;
   /** Limits concurrent store requests of sign-ins. */

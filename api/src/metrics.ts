@@ -24,6 +24,7 @@ export class Metrics {
   readonly kube = new KubeMetrics(this.registry);
   readonly #requests: Histogram<"method" | "route" | "status">;
   readonly #signIns: Counter<"outcome">;
+  readonly #mails: Counter<"outcome">;
   readonly #saveConflicts: Counter;
   readonly #saveChecks: Counter<"found">;
   readonly #unreadableSaves: Gauge;
@@ -44,6 +45,12 @@ export class Metrics {
     this.#signIns = new Counter({
       name: "joypod_sign_ins_total",
       help: "Sign-in attempts, by outcome.",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#mails = new Counter({
+      name: "joypod_mails_total",
+      help: "Mails to players, by outcome: sent, or failed after all retries.",
       labelNames: ["outcome"],
       registers,
     });
@@ -82,6 +89,7 @@ export class Metrics {
       registers,
     });
     // Series start at 0, so that the first failure counts as an increase.
+    for (const outcome of ["sent", "failed"]) this.#mails.inc({ outcome }, 0);
     for (const kind of uploadKinds) {
       for (const outcome of uploadOutcomes) this.#uploads.inc({ kind, outcome }, 0);
       this.#uploadSizes.zero({ kind });
@@ -98,6 +106,11 @@ export class Metrics {
 
   signInDone(outcome: "succeeded" | "failed" | "disabled" | "locked" | "limited" | "csrf"): void {
     this.#signIns.inc({ outcome });
+  }
+
+  /** Counts a mail to a player. */
+  mailDone(outcome: "sent" | "failed"): void {
+    this.#mails.inc({ outcome });
   }
 
   /** Counts a save read by the scrub. */

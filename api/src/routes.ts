@@ -2,6 +2,7 @@ import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import type { Route } from "./http/route.ts";
 import { qualityRoutes, accountRoutes } from "./accounts/routes.ts";
+import { accountLinkRoutes } from "./accounts/links/routes.ts";
 import { authRoutes, authMethodRoutes } from "./auth/routes.ts";
 import { authPageRoutes } from "./auth/authPages.ts";
 import { authProviderRoutes } from "./auth/oauth/routes.ts";
@@ -24,6 +25,7 @@ const routes: readonly Route<Deps>[] = [
   ...authProviderRoutes,
   ...authMethodRoutes,
   ...authPageRoutes,
+  ...accountLinkRoutes,
   ...accountRoutes,
   ...qualityRoutes,
   ...catalogRoutes,

@@ -11,6 +11,7 @@ import { authorityFile } from "#runtime/network/authorityFile.ts";
 import { StreamCodec } from "#contracts/crd/streamSpec.ts";
 import { siteResourceVariables } from "./games/siteResources.ts";
 import { providersFile } from "./auth/oauth/providerConfig.ts";
+import { isSender } from "./mail/mailSettings.ts";
 
 /** Accepts a number in the range; 0 means unset. */
 const orUnset = ({ min, max }: { min: number; max: number }) =>
@@ -152,10 +153,27 @@ export const databaseVariables = {
   DATABASE_TIMEOUT_MS: whole(10_000, 100, 600_000),
 };
 
+/** Variables of new accounts and of mail. */
+export const mailVariables = {
+  SIGN_UP: z.enum(["closed", "invite", "open"]).default("closed"),
+  SMTP_HOST: z.string().trim().default(""),
+  SMTP_PORT: whole(587, 1, 65_535),
+  SMTP_SECURITY: z.enum(["starttls", "tls", "none"]).default("starttls"),
+  SMTP_USER: z.string().default(""),
+  SMTP_PASSWORD: z.string().default(""),
+  SMTP_CA_FILE: authorityFile,
+  MAIL_FROM: z
+    .string()
+    .trim()
+    .default("")
+    .refine(isSender, "must be one address, such as Joypod <joypod@example.com>"),
+};
+
 /** All variables of the API. The command line also reads some of them. */
 export const Variables = z
   .object({
     ...databaseVariables,
+    ...mailVariables,
     REDIS_URL: redisUrl,
     REDIS_CA_FILE: authorityFile,
     REDIS_TIMEOUT_MS: whole(200, 10, 10_000),
@@ -183,6 +201,7 @@ export const Variables = z
     SESSION_MAX_SECONDS: whole(0, 0, 3650 * 86_400),
     AUTH_READS_PER_MINUTE: whole(limits.auth.readsPerIpPerMinute, 1, 1_000_000),
     AUTH_POSTS_PER_MINUTE: whole(limits.auth.postsPerIpPerMinute, 1, 1_000_000),
+    MAIL_REQUESTS_PER_ADDRESS: whole(limits.auth.mailRequestsPerIpPerHour, 1, 100_000),
     SIGN_IN_FAILURES_PER_ADDRESS: whole(limits.auth.failuresPerIp, 1, 100_000),
     AUTH_PROVIDERS_FILE: providersFile,
     SIGN_IN_PAGE_URL: z

@@ -14,6 +14,11 @@ import { SignInPage } from "./signIn/SignInPage.tsx";
 import { useAuth } from "./signIn/useAuth.ts";
 
 /** Separate bundles for pages that most visits do not open, such as the code for streaming. */
+const SignUpPage = lazy(() => import("./signUp/SignUpPage.tsx"));
+const InvitationPage = lazy(() => import("./signUp/InvitationPage.tsx"));
+const ForgotPasswordPage = lazy(() => import("./signUp/ForgotPasswordPage.tsx"));
+const ResetPasswordPage = lazy(() => import("./signUp/ResetPasswordPage.tsx"));
+const ConfirmEmailPage = lazy(() => import("./signUp/ConfirmEmailPage.tsx"));
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"));
 const HistoryPage = lazy(() => import("./history/HistoryPage.tsx"));
 const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
@@ -24,6 +29,13 @@ export function App() {
   return (
     <Routes>
       <Route path="/signin" element={<SignInPage />} />
+      <Route element={<VisitorsPages />}>
+        <Route path="/signup" element={<SignUpPage />} />
+        <Route path="/invitation" element={<InvitationPage />} />
+        <Route path="/forgot-password" element={<ForgotPasswordPage />} />
+        <Route path="/reset-password" element={<ResetPasswordPage />} />
+        <Route path="/confirm-email" element={<ConfirmEmailPage />} />
+      </Route>
       <Route element={<SignedIn />}>
         <Route
           path="/play/:sessionId"
@@ -48,6 +60,22 @@ export function App() {
         </Route>
       </Route>
     </Routes>
+  );
+}
+
+/** Pages for everybody, such as those of one-time links. */
+function VisitorsPages() {
+  const { t } = useTranslation();
+  return (
+    <Suspense
+      fallback={
+        <PlayFrame>
+          <Spinner label={t("loading")} />
+        </PlayFrame>
+      }
+    >
+      <Outlet />
+    </Suspense>
   );
 }
 

@@ -11,6 +11,7 @@ import play from "./locales/en/play.json" with { type: "json" };
 import quality from "./locales/en/quality.json" with { type: "json" };
 import saves from "./locales/en/saves.json" with { type: "json" };
 import signIn from "./locales/en/signIn.json" with { type: "json" };
+import signUp from "./locales/en/signUp.json" with { type: "json" };
 
 /** The language of the page's text, numbers and dates. */
 export const language = "en";
@@ -27,6 +28,7 @@ const catalogues = {
   quality,
   saves,
   signIn,
+  signUp,
 };
 
 declare module "i18next" {

@@ -43,8 +43,8 @@ export async function lockUserByEmail(transaction: Queryable, email: string): Pr
 }
 
 /**
- * Stores a user with a verified address and returns the new id; undefined when the address already has an
- * account.
+ * Stores a user with a verified address and returns the id; undefined when the address already has an
+ * account. An account that was never confirmed does not count: it gets this name and password.
  */
 export async function insertUser(
   db: Queryable,
@@ -54,7 +54,9 @@ export async function insertUser(
     rows: [created],
   } = await db.query<{ id: string }>(
     `INSERT INTO users (email, name, password_hash, email_verified_at) VALUES ($1, $2, $3, now())
-     ON CONFLICT (email) DO NOTHING RETURNING id`,
+     ON CONFLICT (email) DO UPDATE SET name = excluded.name, password_hash = excluded.password_hash,
+       email_verified_at = now(), confirm_by = NULL, updated_at = now() WHERE users.confirm_by IS NOT NULL
+     RETURNING id`,
     [email, name, passwordHash],
   );
   return created?.id;

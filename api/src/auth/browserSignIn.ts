@@ -49,6 +49,16 @@ export async function signInByProvider(ctx: AuthContext, user: User, provider: s
   await takeAuthSession(ctx, user, created, provider);
 }
 
+/**
+ * Signs the browser in as the user of a one-time link.
+ *
+ * @throws unauthorized when the account was disabled or deleted in the meantime
+ */
+export async function signInByLink(ctx: AuthContext, user: User, link: string): Promise<void> {
+  const created = await ctx.deps.authSessions.create(user.id, signInPlaceOf(ctx));
+  await takeAuthSession(ctx, user, created, link);
+}
+
 /** Switches the browser to a new sign-in and revokes its previous one. */
 async function takeAuthSession(
   ctx: AuthContext,

@@ -30,6 +30,18 @@ export async function findIdentityUsers(
   };
 }
 
+/**
+ * Deletes an account with this address that was never confirmed. The provider has verified the address, so
+ * its owner must not be kept out by somebody else who signed up with it.
+ */
+export async function deleteUnconfirmedUserOf(transaction: Queryable, email: string): Promise<void> {
+  await transaction.query({
+    name: "delete-unconfirmed-user",
+    text: "DELETE FROM users WHERE email = $1 AND confirm_by IS NOT NULL",
+    values: [email],
+  });
+}
+
 /** Sign-in methods of a user: a password, and accounts at issuers. */
 export interface SignInMethods {
   hasPassword: boolean;

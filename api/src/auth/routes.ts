@@ -119,7 +119,7 @@ const credentials = route({
   query: CallbackQuery,
   body: CredentialsForm,
   responses: { 200: json(RedirectResponse, undefined, { headers: ["Set-Cookie"] }), 302: toPage },
-  errors: ["invalid_credentials", "account_disabled", "csrf", "locked", "unavailable"],
+  errors: ["invalid_credentials", "account_disabled", "unconfirmed", "csrf", "locked", "unavailable"],
   handle: async ({ ctx, deps, query, body: form }) => {
     await respondToForm(ctx, form, async (isJson) => {
       await signInByPassword(ctx, form);

@@ -1,6 +1,6 @@
 import type { BoundedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { limits } from "#contracts/limits.ts";
-import { accountDisabledSentence } from "#contracts/http/auth.ts";
+import { accountDisabledSentence, unconfirmedSentence } from "#contracts/http/auth.ts";
 import type { Audit, AuditEvent } from "../audit/audit.ts";
 import { accountHashOf } from "./tokens.ts";
 import { isEmail, normalizeEmail } from "./email.ts";
@@ -54,8 +54,8 @@ const checksMax = 3;
  * undefined when the account has changed since the check.
  *
  * @throws invalid_credentials (an unknown address and a wrong password look alike and take equally long),
- *   account_disabled after the right password, locked after too many failures of the e-mail address,
- *   rate_limited after too many from one network
+ *   account_disabled or unconfirmed after the right password, locked after too many failures of the e-mail
+ *   address, rate_limited after too many from one network
  */
 export async function signIn<T extends SignedInUser>(
   deps: SignInDeps,
@@ -193,6 +193,7 @@ async function beginChecked<T extends SignedInUser>(
     const checked = await checkedUser(deps, email, credentials.password);
     if (checked === undefined) return undefined;
     if (checked.user.isDisabled) throw await refuseDisabled(deps, checked.user.id, credentials);
+    if (checked.user.isUnconfirmed) throw new DomainError("unconfirmed", { message: unconfirmedSentence });
     const user = checked.shouldRehash
       ? await rehashed(deps, checked.user, credentials.password)
       : checked.user;
@@ -224,7 +225,9 @@ async function checkedUser(
   deps: SignInDeps,
   email: string,
   password: string,
-): Promise<{ user: CheckedUser & { isDisabled: boolean }; shouldRehash: boolean } | undefined> {
+): Promise<
+  { user: CheckedUser & { isDisabled: boolean; isUnconfirmed: boolean }; shouldRehash: boolean } | undefined
+> {
   const isPossible = isEmail(email) && password.length <= limits.auth.passwordMaxLength;
   const user = isPossible
     ? await deps.signInQueue.run(() => findUserByEmail(deps.postgres.pool, email))

@@ -3,6 +3,7 @@ import { resolveIdentity } from "./oauth/resolveIdentity.ts";
 import { OAuthFailure, type OAuthProvider } from "./oauth/oauthProvider.ts";
 import type { Profile } from "./oauth/profile.ts";
 import {
+  deleteUnconfirmedUserOf,
   findIdentityUsers,
   findUserOfIdentity,
   insertIdentity,
@@ -79,6 +80,8 @@ async function resolveInTransaction(
   transaction: Queryable,
   { provider: { trustsEmail }, profile, linkTo, mayLink }: IdentityArrival,
 ): Promise<Outcome> {
+  if (profile.email !== undefined && profile.isEmailVerified && linkTo === undefined)
+    await deleteUnconfirmedUserOf(transaction, profile.email);
   const decision = resolveIdentity({
     profile,
     trustsEmail,

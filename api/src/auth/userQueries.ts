@@ -14,6 +14,8 @@ export interface User {
 interface UserWithPassword extends User {
   passwordHash: string | null;
   isDisabled: boolean;
+  /** Whether a self-registered account still has to be confirmed by mail. */
+  isUnconfirmed: boolean;
 }
 
 /** A user whose password was right, with the hash that was checked. */
@@ -27,7 +29,8 @@ const columns = { id: true, email: true, name: true, image: true } as const;
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserWithPassword | undefined> {
   const { rows } = await db.query<UserWithPassword>({
     name: "find-user-by-email",
-    text: `SELECT id, email, name, image, password_hash AS "passwordHash", disabled_at IS NOT NULL AS "isDisabled" FROM users WHERE email = $1`,
+    text: `SELECT id, email, name, image, password_hash AS "passwordHash", disabled_at IS NOT NULL AS "isDisabled",
+             confirm_by IS NOT NULL AS "isUnconfirmed" FROM users WHERE email = $1`,
     values: [email],
   });
   return rows[0];

@@ -15,6 +15,7 @@ import { sweepUploads } from "../games/upload/uploadLease.ts";
 import { sweepPictures } from "../games/pictures/storePicture.ts";
 import { sweepIdempotencyKeys } from "../http/idempotencyQueries.ts";
 import { sweepAuthSessions } from "../auth/authSessions.ts";
+import { sweepAccountLinks } from "../accounts/links/accountLinks.ts";
 import { RefusedRows } from "../stores/sweepRows.ts";
 import type { Deps } from "../deps.ts";
 
@@ -117,6 +118,7 @@ export class LeaderWork implements BackgroundJob {
         repeated("unreadable saves", remains, () => reportUnreadableSaves(deps)),
         repeated("idempotency keys", remains, () => sweepIdempotencyKeys(deps)),
         repeated("sign-ins", remains, () => sweepAuthSessions(deps)),
+        repeated("account links", remains, () => sweepAccountLinks(deps)),
       ]);
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { CommanderError, Command, InvalidArgumentError } from "commander";
 import { Passwords } from "../auth/passwords.ts";
 import { exitCodes, toCliError } from "./cliError.ts";
-import { readCliConfig, readCliSavesConfig } from "./config.ts";
+import { readCliConfig, readCliLinksConfig, readCliSavesConfig } from "./config.ts";
 import { secretLogKeys } from "../config.ts";
 import { invalidRequest } from "../errors.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
@@ -14,6 +14,7 @@ import { SaveUploads } from "../saves/uploadSave.ts";
 import { connectObjectStore } from "../stores/objectStore.ts";
 import { connectPostgres } from "../stores/postgres.ts";
 import { once } from "node:events";
+import { Mailer } from "../mail/mailer.ts";
 import { announceRevoked } from "../auth/authSessions.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { connectRedis, type RedisAddress } from "../stores/redis.ts";
@@ -58,6 +59,14 @@ const program = createProgram({
       objectStore: connectObjectStore(objectStore),
       saveUploads: new SaveUploads(1),
       saveReads: createSaveReadQueue(),
+    };
+  },
+  links: () => {
+    const { mail, ...config } = readCliLinksConfig(process.env);
+    return {
+      ...stores(),
+      config,
+      mailer: mail && new Mailer({ settings: mail, clock: systemClock }),
     };
   },
   passwords: () =>

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { readEnvironment, type Environment } from "#runtime/program/readEnvironment.ts";
 import { checkObjectStore, objectStoreAccessOf, objectStoreVariables } from "#s3/objectStoreVariables.ts";
-import { databaseVariables, Variables } from "../variables.ts";
+import { databaseVariables, mailVariables, Variables } from "../variables.ts";
+import { checkMail, mailSettingsOf } from "../mail/mailSettings.ts";
 import { checkDatabaseAuthority, checkRedisAuthority, databaseAddress } from "../stores/storeSettings.ts";
 
 const { shape } = Variables;
@@ -70,4 +71,16 @@ export function readCliSavesConfig(environment: Environment) {
     /** Admins may upload files over slow connections. */
     partner: { uploadPace: { idleMs: 600_000, windowMs: 600_000, minBytesPerWindow: 1 } },
   };
+}
+
+/**
+ * Returns the additional configuration for one-time links. Throws an error that names every invalid variable.
+ */
+export function readCliLinksConfig(environment: Environment) {
+  const env = readEnvironment(
+    z.object({ BASE_URL: shape.BASE_URL, ...mailVariables }).superRefine(checkMail),
+    environment,
+    "command line",
+  );
+  return { baseUrl: env.BASE_URL, signUp: env.SIGN_UP, mail: mailSettingsOf(env) };
 }

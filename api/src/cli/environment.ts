@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import type { Passwords } from "../auth/passwords.ts";
+import type { PrintedLinkDeps } from "../accounts/links/printedLinks.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { RestoreDeps } from "../saves/changeSlot.ts";
 import type { UploadSaveDeps } from "../saves/uploadSave.ts";
@@ -28,6 +29,8 @@ export interface CliEnvironment {
   output(): Writable;
   /** Dependencies of the save commands. Throws when the object store is not configured. */
   saves(): CliSaves;
+  /** Dependencies of one-time links. Throws when the API's address is not set. */
+  links(): PrintedLinkDeps;
   /** Lines of standard input. */
   readLines(): AsyncIterable<string>;
   /** Cost of new password hashes. */

@@ -10,6 +10,7 @@ import { createUser, importUsers } from "../accounts/createUser.ts";
 import { findUserDetails, listUsers } from "../accounts/userListQueries.ts";
 import { normalizeEmail } from "../auth/email.ts";
 import { notFound } from "../errors.ts";
+import { createResetLink, inviteUser, type PrintedLink } from "../accounts/links/printedLinks.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
 
@@ -67,6 +68,32 @@ export function addUserCommands(command: AddCommand, program: Command, environme
         `Created players: ${imported.created}. Already existing: ${imported.existing}.`,
         options.json === true,
       );
+    });
+  const printLink = ({ url, email, expiresAt, isMailed, mailError }: PrintedLink, options: Json): void => {
+    const mailed = isMailed
+      ? `It was mailed to ${email}.`
+      : mailError === undefined
+        ? `Give it to ${email} over a channel that nobody else reads.`
+        : `It could not be mailed (${mailError}), so give it to ${email} yourself.`;
+    environment.print(
+      { email, url, expiresAt: expiresAt.toISOString(), isMailed },
+      `${url}\nThe link works once, until ${expiresAt.toISOString()}. ${mailed}`,
+      options.json === true,
+    );
+  };
+  command(user, "invite", "print a link with which a new player opens an account, and mail it if possible")
+    .argument("<email>", "the person's address")
+    .action(async (email: string, options: Json) => {
+      printLink(await inviteUser({ ...environment.links(), pepper: environment.pepper() }, email), options);
+    });
+  command(
+    user,
+    "reset-link",
+    "print a link with which a player chooses a new password, and mail it if possible",
+  )
+    .argument("<email>", "the player's address")
+    .action(async (email: string, options: Json) => {
+      printLink(await createResetLink(environment.links(), email), options);
     });
   command(user, "set-password", "set a player's password and end their sign-ins")
     .requiredOption("--email <address>")

@@ -12,7 +12,12 @@ export interface RateLimitPolicy {
 /** Configurable limits, in requests per minute unless the name says otherwise. */
 export interface RateLimitConfig {
   /** Limits per network address; failed sign-ins have their own window. */
-  auth: { readsPerMinute: number; postsPerMinute: number; failuresPerAddress: number };
+  auth: {
+    readsPerMinute: number;
+    postsPerMinute: number;
+    failuresPerAddress: number;
+    mailRequestsPerAddress: number;
+  };
   catalog: { requestsPerMinute: number };
   gameSession: { launchesPerMinute: number; launchesPerHour: number; pollsPerMinute: number };
   saves: { changesPerMinute: number; transfersPerHour: number };
@@ -28,6 +33,9 @@ export function policiesOf(config: RateLimitConfig) {
     authPosts: minute(config.auth.postsPerMinute),
     // Counted by SignInFailures, failures only.
     signInFailures: { points: config.auth.failuresPerAddress, windowSeconds: auth.failureWindowSeconds },
+    // Per network address, and per e-mail address whether or not it has an account.
+    mailRequests: { points: config.auth.mailRequestsPerAddress, windowSeconds: 3600 },
+    accountMails: { points: auth.mailRequestsPerAccountPerHour, windowSeconds: 3600 },
     account: minute(auth.accountChangesPerMinute),
     catalog: minute(config.catalog.requestsPerMinute),
     launch: minute(config.gameSession.launchesPerMinute),

@@ -28,6 +28,21 @@ export const limits = {
     /** Maximum age of a sign-in that may change sign-in methods without the password. */
     recentSignInSeconds: 5 * 60,
     accountChangesPerMinute: 30,
+    /**
+     * Requests for mail, such as a password reset: per network address and hour, configurable, and per
+     * account.
+     */
+    mailRequestsPerIpPerHour: 30,
+    mailRequestsPerAccountPerHour: 5,
+    /** Lifetimes of one-time links in seconds. A printed link lives longer, because an admin passes it on. */
+    link: {
+      invitationSeconds: 3 * 86_400,
+      resetSeconds: 3600,
+      printedResetSeconds: 86_400,
+      /** An account that is not confirmed within this time is deleted. */
+      confirmationSeconds: 86_400,
+      emailChangeSeconds: 3600,
+    },
     /** Maximum number of listed sign-ins. The most recently used ones are listed. */
     signInsListed: 100,
     /** Minimum interval between updates of a sign-in's last-used time. */

@@ -9,6 +9,7 @@ import { aGame, aGameSessionRow, aSaveSlot, aUser } from "#test/factories/catalo
 import { TestApi } from "#test/support/http/api.ts";
 import { postSignIn } from "#test/support/http/authForms.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
+import { MailServer, tokenIn } from "#test/support/mail/mailServer.ts";
 import { rowsOf } from "#test/support/openapi/storedState.ts";
 import { createEmptyDatabase, type TestDatabase } from "#test/support/stores/postgres.ts";
 import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
@@ -145,6 +146,65 @@ describe("joypod", function () {
     ).to.contain("PASSWORD_PEPPER is not set");
     expect((await joypod(["user", "create", "--email", "a@example.test"])).code).to.equal(2);
     expect(await api.deps.postgres.prisma.user.count({ where: { email: "a@example.test" } })).to.equal(0);
+  });
+
+  describe("user invite and reset-link", () => {
+    const env = { BASE_URL: "https://play.test", SIGN_UP: "invite" };
+    interface Printed {
+      url: string;
+      email: string;
+      isMailed: boolean;
+    }
+
+    it("print links that work once, and mail them if there is a mail server", async () => {
+      const mail = await MailServer.start();
+      const site = await TestApi.start({ database, env: { SIGN_UP: "invite", PASSWORD_PEPPER: pepper } });
+      try {
+        const invited = await joypod(["user", "invite", "Guest@Example.test", "--json"], {
+          env: { ...env, ...mail.env },
+        });
+        const { url, email, isMailed } = JSON.parse(invited.stdout) as Printed;
+        expect({ email, isMailed }).to.deep.equal({ email: "guest@example.test", isMailed: true });
+        expect(url).to.match(/^https:\/\/play\.test\/invitation#/);
+        expect((await mail.next(email)).text).to.contain(url);
+        const again = await joypod(["user", "invite", email], { env });
+        expect(again.stdout).to.contain("Give it to guest@example.test");
+        const accept = (text: string) =>
+          site.anonymous().post("/api/auth/accept-invitation", {
+            token: tokenIn(text),
+            name: "Guest",
+            password: "long enough 1",
+          });
+        expectErrorResponse(await accept(url), 404, "invalid_link");
+        expect((await accept(again.stdout)).status).to.equal(204);
+        expectErrorResponse(await accept(again.stdout), 404, "invalid_link");
+        expect((await joypod(["user", "invite", email], { env })).code).to.equal(3);
+
+        const reset = await joypod(["user", "reset-link", email], {
+          env: { ...env, ...mail.env, SMTP_PASSWORD: "wrong" },
+        });
+        expect(reset.stdout).to.contain("It could not be mailed (").and.not.contain(pepper);
+        const changed = await site
+          .anonymous()
+          .post("/api/auth/reset-password", { token: tokenIn(reset.stdout), newPassword: "long enough 2" });
+        expect(changed.status, changed.text).to.equal(204);
+        expect((await postSignIn(api.anonymous(), { email, password: "long enough 2" })).status).to.equal(
+          200,
+        );
+      } finally {
+        await site.stop();
+        await mail.stop();
+      }
+    });
+
+    it("say what is missing", async () => {
+      const closed = await joypod(["user", "invite", "a@b.test"], { env: { BASE_URL: "https://play.test" } });
+      expect(closed.code).to.equal(2);
+      expect(closed.stderr).to.contain("Set auth.signUp (SIGN_UP) to invite or open");
+      expect((await joypod(["user", "invite", "a@b.test"])).stderr).to.contain("BASE_URL");
+      expect((await joypod(["user", "invite", "a, b@c.test"], { env })).code).to.equal(2);
+      expect((await joypod(["user", "reset-link", "nobody@example.test"], { env })).code).to.equal(4);
+    });
   });
 
   it("changes a player's password, disables and enables them, and ends their sign-ins in the next request", async () => {

@@ -52,6 +52,7 @@ const secrets: Environment = {
   bucket: "joypod",
   accessKey: "access",
   secretKey: "secret",
+  username: "joypod",
   password: "secret",
 };
 const urls: Environment = {

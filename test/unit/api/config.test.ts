@@ -36,6 +36,22 @@ describe("readConfig", () => {
     expect(config.gameSession).to.include({ profile: "Software", idleTimeoutSeconds: 1800 });
   });
 
+  it("refuses open sign-up without a mail server, and reads the mail server", () => {
+    expect(() => readConfig({ ...environment, SIGN_UP: "open" })).to.throw(
+      /must not be open without SMTP_HOST[\s\S]*SIGN_UP/,
+    );
+    expect(() => readConfig({ ...environment, SMTP_HOST: "mail.test", SMTP_USER: "a" })).to.throw(
+      "must be set with SMTP_USER",
+    );
+    expect(() => readConfig({ ...environment, MAIL_FROM: "a@b.test, c@d.test" })).to.throw(
+      "must be one address",
+    );
+    expect(readConfig(environment).mail).to.equal(undefined);
+    const { mail, auth } = readConfig({ ...environment, SIGN_UP: "open", SMTP_HOST: "mail.test" });
+    expect(auth.signUp).to.equal("open");
+    expect(mail).to.deep.include({ port: 587, security: "starttls", from: "Joypod <no-reply@play.test>" });
+  });
+
   it("reads the limits per network address", () => {
     const limitsWith = (variables: Record<string, string>): number[] => {
       const { authReads, authPosts, signInFailures } = policiesOf(

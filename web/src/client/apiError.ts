@@ -1,4 +1,4 @@
-import { accountDisabledSentence, signInErrorSentences } from "#contracts/http/auth.ts";
+import { accountDisabledSentence, signInErrorSentences, unconfirmedSentence } from "#contracts/http/auth.ts";
 import type { ErrorCode, ServerLack } from "#contracts/http/errors.ts";
 import { t } from "../i18n.ts";
 
@@ -57,6 +57,7 @@ const signInSentences: Partial<Record<ApiErrorCode, string>> = {
   provider_unavailable: signInErrorSentences.OAuthSignin,
   invalid_credentials: signInErrorSentences.CredentialsSignin,
   account_disabled: accountDisabledSentence,
+  unconfirmed: unconfirmedSentence,
 };
 
 /** Codes whose sentence depends on nothing else. */
@@ -74,6 +75,8 @@ const plainCodes = [
   "session_active",
   "reauthentication_required",
   "common_password",
+  "invalid_link",
+  "sign_up_closed",
   "csrf",
   "not_implemented",
 ] as const satisfies readonly ApiErrorCode[];

@@ -1,6 +1,6 @@
 import { useState, type SyntheticEvent, useEffect } from "react";
 import { Trans, useTranslation } from "react-i18next";
-import { Navigate, useSearchParams } from "react-router";
+import { Link, Navigate, useSearchParams } from "react-router";
 import { sentenceForSignIn } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError, describeError } from "../client/apiError.ts";
@@ -13,6 +13,7 @@ import { useTitle } from "../components/useTitle.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
 import { toLocalPath } from "./localPath.ts";
 import { useAuth } from "./useAuth.ts";
+import { useSignUp } from "./useSignUp.ts";
 import { useProviderRedirect, type ProviderRedirect, useSignInProviders } from "./useProviderRedirect.ts";
 
 /** Signs in by e-mail and password, or by an external provider; then goes to `callbackUrl`. */
@@ -81,6 +82,7 @@ export function SignInPage() {
           <ActionButton className="button button-primary button-wide" type="submit" isBusy={isBusy}>
             {isBusy ? t("signingIn") : t("signIn")}
           </ActionButton>
+          <SignUpLinks />
           <ProviderButtons destination={destination} redirectingTo={redirectingTo} redirect={redirect} />
         </form>
       </main>
@@ -166,6 +168,19 @@ function LockCountdown({
           components={{ strong: <strong /> }}
         />
       </span>
+    </p>
+  );
+}
+
+/** Links for those without a password or an account. */
+function SignUpLinks() {
+  const { t } = useTranslation("signIn");
+  const { data } = useSignUp();
+  return (
+    <p className="panel-links">
+      <Link to="/forgot-password">{t("forgot")}</Link>
+      {data?.mode === "open" && <Link to="/signup">{t("signUp")}</Link>}
+      {data?.mode === "invite" && <span className="muted">{t("invited")}</span>}
     </p>
   );
 }

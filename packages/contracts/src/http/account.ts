@@ -18,21 +18,21 @@ const currentPassword = z
       "The account's password. Optional if the sign-in is less than 5 minutes old; a wrong password is always refused.",
   });
 
+/** A password that the player chooses. */
+export const newPassword = z
+  .string()
+  .min(passwordMinLength)
+  .max(passwordMaxLength)
+  .refine(...hasNoNul)
+  .meta({
+    format: "password",
+    description: "Common passwords are refused.",
+    examples: ["correct horse battery staple"],
+  });
+
 /** `PUT /api/account/password`. */
 export const SetPasswordRequest = z
-  .strictObject({
-    newPassword: z
-      .string()
-      .min(passwordMinLength)
-      .max(passwordMaxLength)
-      .refine(...hasNoNul)
-      .meta({
-        format: "password",
-        description: "Common passwords are refused.",
-        examples: ["correct horse battery staple"],
-      }),
-    currentPassword,
-  })
+  .strictObject({ newPassword, currentPassword })
   .meta({ id: "SetPasswordRequest" });
 export type SetPasswordRequest = z.infer<typeof SetPasswordRequest>;
 

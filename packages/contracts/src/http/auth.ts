@@ -182,11 +182,16 @@ export const signInErrorSentences: Readonly<Record<SignInError, string>> = {
 /** The message to a player whose account is disabled, after the right password. */
 export const accountDisabledSentence = "This account is disabled. Contact the operators of this site.";
 
+/** The message to a player whose account is not confirmed yet. */
+export const unconfirmedSentence =
+  "Please confirm your e-mail address first: open the link in the mail that we sent you.";
+
 /** Returns the message for the `error` and `code` in the sign-in page's address, including unknown values. */
 export function sentenceForSignIn(error: string, code: string | null): string {
   if (code === "locked")
     return "Too many failed sign-ins. For your safety, this account is locked for a while. Try again later.";
   if (code === "account_disabled") return accountDisabledSentence;
+  if (code === "unconfirmed") return unconfirmedSentence;
   if (code === "rate_limited") return "Too many attempts. Try again in a few minutes.";
   const known = signInErrors.find((name) => name === error);
   return known === undefined ? "The sign-in did not work. Please try again." : signInErrorSentences[known];

@@ -25,6 +25,16 @@ export const errors = {
     status: 401,
     meaning: "The password is right, but an admin has disabled the account.",
   },
+  unconfirmed: {
+    status: 403,
+    meaning:
+      "The password is right, but the account's e-mail address is not confirmed yet. Open the link in the confirmation mail.",
+  },
+  sign_up_closed: {
+    status: 403,
+    meaning:
+      "This site does not let players open accounts on their own, or sends no mail. `message` says which.",
+  },
   forbidden: {
     status: 403,
     meaning:
@@ -42,6 +52,10 @@ export const errors = {
   not_found: {
     status: 404,
     meaning: "The object does not exist or belongs to someone else. The two cases are not distinguished.",
+  },
+  invalid_link: {
+    status: 404,
+    meaning: "The one-time link is unknown, used or expired. Request a new one.",
   },
   method_not_allowed: {
     status: 405,

@@ -27,4 +27,4 @@ export type ServiceStatusResponse = z.infer<typeof ServiceStatusResponse>;
  * Date of the latest change of the HTTP interface, in every response and in the OpenAPI document. Nothing is
  * removed without notice.
  */
-export const apiVersion = "2026-11-28";
+export const apiVersion = "2026-11-29";
