@@ -204,7 +204,9 @@ const rooms = {
     "main.ts",
     "program.ts",
     "maintenanceCommands.ts",
+    "adminCommand.ts",
     "environment.ts",
+    "terminal.ts",
     // What the commands show.
     "supportBundle",
     "status",

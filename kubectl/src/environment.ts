@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { Environment as Variables } from "#runtime/program/readEnvironment.ts";
+import type { ProcessStreams } from "./terminal.ts";
 import type { Installation } from "./cluster/installation.ts";
 
 /** The process environment of the commands. */
@@ -8,6 +9,10 @@ export interface Environment {
   clock: Clock;
   /** Prints a line to standard output. */
   print: (text: string) => void;
+  /** The process's streams, for `admin`. */
+  streams: ProcessStreams;
+  /** Sets the exit code of a program that has not failed itself. */
+  exit: (code: number) => void;
   /** Aborted when the admin interrupts the program. */
   signal: AbortSignal;
   /** The value of KUBECONFIG. */

@@ -16,16 +16,19 @@ process.stdout.on("error", () => process.exit(0));
 process.exitCode = await run();
 
 async function run(): Promise<number> {
+  let exitCode = 0;
   try {
     await createProgram({
       clock: systemClock,
       print: (text) => process.stdout.write(`${text}\n`),
+      streams: process,
+      exit: (code) => (exitCode = code),
       signal: interruption.signal,
       kubeconfigVariable: process.env["KUBECONFIG"],
       proxyVariables: process.env,
     }).parseAsync();
     // An interrupted watch ends without an error.
-    return interruption.signal.aborted ? exitCodes.interrupted : 0;
+    return interruption.signal.aborted ? exitCodes.interrupted : exitCode;
   } catch (thrown) {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.usage;
     const { message, exitCode } = toAdminError(thrown);

@@ -7,6 +7,7 @@ import { leases } from "#kube/api/builtin.ts";
 import type { KubeObject, Stored } from "#kube/api/object.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import type { ResourceType } from "#kube/api/resourceType.ts";
+import { addAdminCommand } from "./adminCommand.ts";
 import { AdminError, exitCodes } from "./adminError.ts";
 import { connect } from "./cluster/connect.ts";
 import { findInstallation, type Installation } from "./cluster/installation.ts";
@@ -48,6 +49,7 @@ export function createProgram(environment: Environment): Command {
   addViewCommands(program, environment, withInstallation);
   addSessionCommands(program, environment, withInstallation);
   addMaintenanceCommands(program, environment, withInstallation);
+  addAdminCommand(program, environment, withInstallation);
   program
     .command("support-bundle")
     .description(

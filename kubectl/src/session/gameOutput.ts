@@ -1,11 +1,9 @@
 import { containerNames, gameOutputBytes } from "#contracts/nodeLayout.ts";
-import { pods } from "#kube/api/builtin.ts";
 import { isKubeError } from "#kube/api/errors.ts";
-import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { printableText } from "#runtime/printableText.ts";
+import { apiContainer, findApiPod } from "../cluster/apiPod.ts";
 import type { Installation } from "../cluster/installation.ts";
 import { readPodLog } from "../cluster/observe.ts";
-import { componentLabel, instanceLabel } from "../cluster/workloads.ts";
 
 /** The end of a game's output as printable text, or why it is not available. */
 export type GameOutput = { text: string } | { problem: string };
@@ -30,19 +28,14 @@ export async function readGameOutput(installation: Installation, gameSession: st
   return readStoredOutput(installation, gameSession);
 }
 
-async function readStoredOutput(
-  { transport, namespace, release }: Installation,
-  gameSession: string,
-): Promise<GameOutput> {
-  const labelSelector = `app.kubernetes.io/name=joypod,${instanceLabel}=${release},${componentLabel}=api`;
-  const { items } = await new ResourceClient(transport, pods).listAll({ namespace, labelSelector });
-  const api = items.find(({ status }) => status?.phase === "Running");
-  if (api === undefined) return { problem: "No pod of the API is running, which reads the stored output." };
+async function readStoredOutput(installation: Installation, gameSession: string): Promise<GameOutput> {
+  const pod = await findApiPod(installation);
+  if (pod === undefined) return { problem: "No pod of the API is running, which reads the stored output." };
   try {
-    const output = await transport.exec({
-      namespace,
-      pod: api.metadata.name,
-      container: "api",
+    const output = await installation.transport.exec({
+      namespace: installation.namespace,
+      pod,
+      container: apiContainer,
       command: ["joypod", "session", "log", gameSession],
       maxOutputBytes: 16 * gameOutputBytes, // A byte becomes up to four characters.
       signal: AbortSignal.timeout(execMs),

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "#runtime/scheduling/clock.ts";
 import { untilAborted, withDeadline } from "#runtime/scheduling/deadline.ts";
 import { Authentication } from "./authentication.ts";
 import { KubeError } from "../api/errors.ts";
+import { attachToCommand, type AttachedCommand } from "./podAttach.ts";
 import { execInPod, type PodCommand } from "./podExec.ts";
 import { readLines, readText } from "./lines.ts";
 import type { KubeRequest, RequestMetrics, WatchRequest } from "./request.ts";
@@ -155,6 +156,14 @@ export class KubeTransport {
    */
   async exec(command: PodCommand): Promise<Buffer> {
     return execInPod(this.#authentication.server, await this.#authentication.credentials(), command);
+  }
+
+  /**
+   * Runs a command in a container with the caller's streams and returns its exit code. It is not retried.
+   * Throws KubeError or the signal's reason.
+   */
+  async attach(command: AttachedCommand): Promise<number> {
+    return attachToCommand(this.#authentication.server, await this.#authentication.credentials(), command);
   }
 
   /** Closes all connections permanently. Running and later requests and watches fail. */

@@ -168,6 +168,8 @@ describe("kubectl joypod", function () {
   async function printed(...args: string[]): Promise<string> {
     const lines: string[] = [];
     const program = createProgram({
+      streams: process,
+      exit: () => undefined,
       clock: systemClock,
       print: (text) => lines.push(text),
       signal: new AbortController().signal,
@@ -217,6 +219,8 @@ describe("kubectl joypod", function () {
         { spec: { renewTime: new Date().toISOString().replace("Z", "000Z") } },
       );
       const program = createProgram({
+        streams: process,
+        exit: () => undefined,
         clock,
         print: (text) => lines.push(text),
         signal: new AbortController().signal,
@@ -363,6 +367,8 @@ describe("kubectl joypod", function () {
     const lines: string[] = [];
     const interruption = new AbortController();
     const program = createProgram({
+      streams: process,
+      exit: () => undefined,
       clock: systemClock,
       print: (text) => lines.push(text),
       signal: interruption.signal,
