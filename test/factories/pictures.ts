@@ -41,6 +41,27 @@ export function aJpeg({
   ]);
 }
 
+/** Returns a small baseline JPEG, complete but without an image, as node agents store it with saves. */
+export function aSavePicture({
+  width = 320,
+  height = 180,
+  frame = 0xc0,
+  extra = Buffer.alloc(0),
+  scan = "12345678",
+}: { width?: number; height?: number; frame?: number; extra?: Buffer; scan?: string } = {}): Buffer {
+  const size = Buffer.from([8, height >> 8, height & 255, width >> 8, width & 255, 3]);
+  return Buffer.concat([
+    Buffer.from("ffd8", "hex"),
+    segment(0xe0, Buffer.from("4a46494600010100000100010000", "hex")),
+    segment(0xdb, Buffer.alloc(65)),
+    extra,
+    segment(frame, Buffer.concat([size, Buffer.alloc(9)])),
+    segment(0xc4, Buffer.alloc(28)),
+    segment(0xda, Buffer.alloc(10)),
+    Buffer.from(`${scan}ffd9`, "hex"),
+  ]);
+}
+
 /** Returns a WebP of the given kind without pixel data. */
 export function aWebp(kind: "VP8 " | "VP8L" | "VP8X", { width = 128, height = 72 } = {}): Buffer {
   const body = Buffer.alloc(32);
@@ -89,7 +110,8 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, typed, checksum]);
 }
 
-function segment(marker: number, data: Buffer): Buffer {
+/** Returns a segment of a JPEG. */
+export function segment(marker: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.of(0xff, marker, (data.length + 2) >> 8, (data.length + 2) & 255), data]);
 }
 

@@ -239,6 +239,18 @@ export const limits = {
     changesPerMinute: 30,
     /** Uploads and downloads per player. */
     transfersPerHour: 60,
+    /**
+     * The picture of a save: its largest size, and how often one is taken while the game runs. It is larger
+     * than `plainBytes` unless it shows a single colour.
+     */
+    picture: {
+      width: 320,
+      height: 180,
+      bytes: 64 * 1024,
+      everySeconds: 10,
+      plainBytes: 1800,
+      readsPerMinute: 600,
+    },
   },
   /** The end of a game's output, which is kept in the object store after its session. */
   run: { keptDays: 7, kept: 20_000 },

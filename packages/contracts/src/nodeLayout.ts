@@ -59,6 +59,11 @@ export function packedArchiveName({ attempt, sequence }: { attempt: number; sequ
   return `save-${sequence}-${attempt}.tar.gz`;
 }
 
+/** Returns the file name of the picture of a pack, which may be missing. */
+export function packedPictureName({ attempt, sequence }: { attempt: number; sequence: number }): string {
+  return `save-${sequence}-${attempt}.jpg`;
+}
+
 /** Names of the pod's volumes that other programs refer to. */
 export const podVolumes = { saves: "saves", spool: "spool" } as const;
 

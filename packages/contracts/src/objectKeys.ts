@@ -37,6 +37,20 @@ export function saveKey(slotId: string, { generation, gameSession, sequence, att
   return `${savesPrefix(slotId)}${generation}-${gameSession}-${sequence}${attempt === 0 ? "" : `.${attempt}`}.tar.gz`;
 }
 
+const [archiveEnd, pictureEnd] = [".tar.gz", ".jpg"];
+
+/** Returns the object-store key of the picture that belongs to a stored save. */
+export function savePictureKey(objectKey: string): string {
+  return `${objectKey.slice(0, -archiveEnd.length)}${pictureEnd}`;
+}
+
+/** Returns the key of the save that a picture belongs to; undefined for a key of anything else. */
+export function saveKeyOfPicture(key: string): string | undefined {
+  if (!key.endsWith(pictureEnd)) return undefined;
+  const objectKey = `${key.slice(0, -pictureEnd.length)}${archiveEnd}`;
+  return parseSaveKey(objectKey) === undefined ? undefined : objectKey;
+}
+
 /** Returns the prefix of the keys of all saves of a slot. */
 export function savesPrefix(slotId: string): string {
   return `saves/${slotId}/`;

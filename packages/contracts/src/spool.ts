@@ -75,10 +75,11 @@ export type SpoolManifest = z.infer<typeof SpoolManifest>;
 
 /** The messages between the streamer and the packer, its child process. */
 
-/** Streamer → packer: the game has ended, and its saves are final. */
-export interface PackerCommand {
-  t: "ended";
-}
+/**
+ * Streamer → packer. `ended`: the game has ended, and its saves are final. `picture`: what the display shows
+ * now, as a JPEG in base64, for the packs that follow.
+ */
+export type PackerCommand = { t: "ended" } | { t: "picture"; jpeg: string };
 
 /**
  * Packer → streamer. `restored`: the launch no longer waits for the packer. `done`: the last pack, or the

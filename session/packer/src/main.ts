@@ -10,9 +10,11 @@ const ended = new AbortController();
 
 process.umask(0o077);
 onStopSignal(() => ended.abort());
-process.on("message", ({ t }: PackerCommand) => {
-  // The only command today; newer streamers may send others.
-  if (t === "ended") ended.abort(); // oxlint-disable-line typescript/no-unnecessary-condition
+let picture: Buffer | undefined;
+process.on("message", (command: PackerCommand) => {
+  if (command.t === "ended") ended.abort();
+  // Newer streamers may send other commands.
+  else if (command.t === "picture") picture = Buffer.from(command.jpeg, "base64"); // oxlint-disable-line typescript/no-unnecessary-condition
 });
 // The parent is gone, so the container is ending. The next run packs again.
 process.on("disconnect", () => process.exit(0));
@@ -23,7 +25,7 @@ const report = (message: PackerReport, done?: () => void): void => {
 };
 
 try {
-  await runPacker({ config, logger, ended: ended.signal, report });
+  await runPacker({ config, logger, ended: ended.signal, report, picture: () => picture });
   report({ t: "done" }, () => process.exit(0));
 } catch (error) {
   logger.fatal({ err: error }, "The packer failed.");

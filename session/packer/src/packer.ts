@@ -17,11 +17,13 @@ export interface PackerOptions {
   /** Aborted when the game has ended. */
   ended: AbortSignal;
   report: (report: PackerReport) => void;
+  /** Returns the latest picture of the game; undefined before the first one. */
+  picture: () => Buffer | undefined;
 }
 
 /** Restores the save, packs it whenever it changes, and resolves after the last pack. */
 export async function runPacker(options: PackerOptions): Promise<void> {
-  const { config, logger, ended, report } = options;
+  const { config, logger, ended, report, picture } = options;
   const paths = restorePaths(config);
   const restored = await ensureRestored(paths, options);
   if (restored === undefined) return; // Without an order no game ran.
@@ -33,6 +35,7 @@ export async function runPacker(options: PackerOptions): Promise<void> {
     spool,
     logger,
     restored: restored.signature,
+    picture,
     readRequest: () => readSaveRequest(paths.spool, config.uid),
   });
   await packUntil(ended, packer, config.spoolMs);

@@ -6,6 +6,7 @@ import type { GameTermination, StreamerTermination } from "#contracts/terminatio
 import type { z } from "zod";
 import type { Config } from "./config.ts";
 import type { Logger } from "#runtime/logger.ts";
+import { takeMomentPictures, type MomentPictures } from "./saves/momentPictures.ts";
 import { startPacker } from "./saves/packerProcess.ts";
 import { createSignalServer } from "./signalling/signalServer.ts";
 import { createTickets } from "./signalling/tickets.ts";
@@ -69,6 +70,7 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
   const readUsage = createUsageReader();
   const writeReport = createTerminationLog(config.terminationLog, logger);
   let pipeline: StreamPipeline | undefined;
+  let pictures: MomentPictures | undefined;
   const settled = Promise.withResolvers<undefined>();
   const launchSettled = settled.promise.then(() => clock.sleep(launchSettleMs));
   const packer =
@@ -132,6 +134,7 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     // A failed streamer restarts next to a game that keeps running, and its packer continues as well.
     const isSessionOver = reason === "stopped" || last?.state === "ended";
     const packed = isSessionOver ? packer?.finish() : undefined;
+    pictures?.stop();
     game.stop();
     throughput.stop();
     clearInterval(reportTimer);
@@ -175,6 +178,13 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
         return;
       }
       pipeline = running;
+      if (packer !== undefined)
+        pictures = takeMomentPictures({
+          clock,
+          takeStill: (onStill) => running.media.takeStill(onStill),
+          isPlaying: () => game.readReport()?.state === "running",
+          onPicture: (jpeg) => packer.sendPicture(jpeg),
+        });
       settled.resolve(undefined);
       logger.info(
         {

@@ -8,6 +8,7 @@ import { SpoolUnreadable } from "../../spool/readSpool.ts";
 import { verifyPacked } from "../../spool/verifyPacked.ts";
 import type { SessionRecord } from "../record.ts";
 import { readSpoolOf, type RecordContext } from "./step.ts";
+import { storePicture } from "./storePicture.ts";
 
 /** Minimum upload rate, in bytes per second. Slower uploads time out. */
 const slowestUpload = 64 * 1024;
@@ -53,13 +54,16 @@ export async function storePack(
     sequence,
     attempt: save.attempt,
   });
+  // Before the save is reported, because its picture is looked for then.
+  const picture = storePicture(context, save, objectKey);
   try {
     await withDeadline(
       { clock, ms: uploadDeadlineMs(save.bytes), what: `Storing ${objectKey}`, signal },
       (uploading) => objectStore.put({ bucket, key: objectKey }, pack, uploading),
     );
+    await picture;
   } finally {
-    await pack.close();
+    await Promise.allSettled([pack.close(), picture]);
   }
   const stored: StoredSave = {
     objectKey,

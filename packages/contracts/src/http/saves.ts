@@ -44,6 +44,19 @@ export const SaveVersion = z
     mayBeIncomplete: z.boolean().optional().meta({
       description: "True if the game had to be ended by force, so it may not have finished this save.",
     }),
+    playSeconds: z
+      .number()
+      .min(0)
+      .optional()
+      .meta({ description: "How long the slot had been played by then, in seconds.", examples: [5_430] }),
+    pictureId: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          "If a picture of that moment was stored: its id for `GET /api/games/{slug}/saves/{slotId}/pictures/{pictureId}`.",
+        examples: ["9b2f0c6d1e8a4b7795d3c1f0e2a4b6c8"],
+      }),
   })
   .meta({ id: "SaveVersion", description: "A stored save." });
 export type SaveVersion = z.infer<typeof SaveVersion>;
@@ -67,6 +80,14 @@ export const SaveSlotHistory = z
         examples: ["Before the last boss"],
       }),
     lastPlayedAt: isoMoment.nullable(),
+    playSeconds: z
+      .number()
+      .min(0)
+      .optional()
+      .meta({
+        description: "How long the slot has been played, in seconds. Absent if the slot is empty.",
+        examples: [5_430],
+      }),
     state: SaveSlotState,
     versions: z.array(SaveVersion).meta({ description: "Newest first." }),
   })
@@ -95,6 +116,14 @@ export type SavesResponse = z.infer<typeof SavesResponse>;
 
 export const SavesParams = z.object({ slug });
 export const SaveSlotParams = z.object({ slug, slotId: opaqueId });
+export const SavePictureParams = z.object({
+  slug,
+  slotId: opaqueId,
+  pictureId: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/, "must be the id of a picture")
+    .meta({ examples: ["9b2f0c6d1e8a4b7795d3c1f0e2a4b6c8"] }),
+});
 export const SaveVersionParams = z.object({ slug, slotId: opaqueId, versionId: opaqueId });
 
 export const RestoreSaveRequest = z.strictObject({ versionId: opaqueId }).meta({ id: "RestoreSaveRequest" });

@@ -13,6 +13,8 @@ export interface SavePackerOptions {
   logger: Logger;
   /** Signature of the restored save, which needs no pack. */
   restored?: string | undefined;
+  /** Returns the latest picture of the game; undefined without one. */
+  picture?: (() => Buffer | undefined) | undefined;
   /** Resolves to the time of the last save request; undefined without a request. */
   readRequest?: (() => Promise<string | undefined>) | undefined;
 }
@@ -53,6 +55,7 @@ export function createSavePacker({
   spool,
   logger,
   restored,
+  picture,
   readRequest,
 }: SavePackerOptions): SavePacker {
   let packed: PackedState | undefined = restored === undefined ? undefined : { signature: restored };
@@ -107,7 +110,7 @@ export function createSavePacker({
         save: { ...describe(archive, known.sequence, known.attempt), packedAt: known.packedAt },
       });
     } else {
-      spool.commit(describe(archive, sequence, spool.attempt), isFinal);
+      spool.commit(describe(archive, sequence, spool.attempt), isFinal, picture?.());
     }
     packed = { signature: scan.signature, tarSha256: archive.tarSha256 };
     clearErrors();

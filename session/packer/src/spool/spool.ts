@@ -1,6 +1,6 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { packedArchiveName, spoolNames } from "#contracts/nodeLayout.ts";
+import { packedArchiveName, packedPictureName, spoolNames } from "#contracts/nodeLayout.ts";
 import type { PackedSave, SpoolManifest, RestoreReport } from "#contracts/spool.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import type { SaveError } from "../errors.ts";
@@ -18,8 +18,11 @@ export interface Spool {
   nextSequence(): number;
   /** Returns the path for an uncommitted pack. */
   draftPath(sequence: number): string;
-  /** Makes a finished draft the newest pack, names it in the manifest and removes the previous one. */
-  commit(save: PackedSave, isFinal: boolean): void;
+  /**
+   * Makes a finished draft the newest pack, names it in the manifest and removes the previous one. The
+   * picture is best effort: a pack without it is as good.
+   */
+  commit(save: PackedSave, isFinal: boolean, picture?: Buffer): void;
   /** Writes the state after the last scan, with the newest pack, unless the manifest already says so. */
   publish(state: { error?: SaveError | undefined; isFinal: boolean; save?: PackedSave | undefined }): void;
 }
@@ -68,12 +71,13 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
     },
     nextSequence: () => lastSequence + 1,
     draftPath: (sequence) => `${packed}/${packedArchiveName({ attempt, sequence })}.new`,
-    commit(kept, isFinal) {
+    commit(kept, isFinal, picture) {
       const path = `${packed}/${packedArchiveName(kept)}`;
       // The agent may have read a manifest whose write was reported as failed, so the name of its pack is
       // never reused.
       lastSequence = kept.sequence;
       moveDurably(`${path}.new`, path);
+      if (picture !== undefined) tryWritePicture(`${packed}/${packedPictureName(kept)}`, picture);
       write({
         version: 1,
         uid,
@@ -101,11 +105,21 @@ export async function openSpool(directory: string, uid: string): Promise<Spool> 
   return spool;
 }
 
-/** Removes packs that the manifest does not name, and drafts of earlier runs. */
+/** Writes a picture before the manifest names its pack. A full disk costs only the picture. */
+function tryWritePicture(path: string, picture: Buffer): void {
+  try {
+    writeFileSync(path, picture, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (systemErrorCode(error) === undefined) throw error;
+    rmSync(path, { force: true });
+  }
+}
+
+/** Removes packs that the manifest does not name, their pictures, and drafts of earlier runs. */
 function removeOthers(packed: string, save: PackedSave | undefined): void {
-  const kept = save && packedArchiveName(save);
+  const kept = save && [packedArchiveName(save), packedPictureName(save)];
   for (const name of readdirSync(packed)) {
-    if (/^save-\d+-\d+\.tar\.gz(\.new)?$/.test(name) && name !== kept)
+    if (/^save-\d+-\d+\.(tar\.gz(\.new)?|jpg)$/.test(name) && kept?.includes(name) !== true)
       rmSync(`${packed}/${name}`, { force: true });
   }
 }

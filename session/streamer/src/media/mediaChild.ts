@@ -5,7 +5,7 @@
 import gstreamer, { type Element, type Pipeline } from "gstreamer-superficial";
 import { encoderName, type Setting } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
-import { audioSink, captureName, videoSink } from "./pipelines.ts";
+import { audioSink, captureName, stillSink, videoSink } from "./pipelines.ts";
 
 interface Loaded {
   video: Pipeline;
@@ -15,12 +15,17 @@ interface Loaded {
 }
 
 type Load = Extract<MediaCommand, { type: "load" }>;
+type Still = Extract<MediaCommand, { type: "still" }>;
 
 let loaded: Loaded | undefined;
 let isPlaying = false;
+/** Kept for all pictures of this process. */
+let still: Pipeline | undefined;
+let isTakingStill = false;
 
 process.on("message", (command: MediaCommand) => {
   if (command.type === "load") loaded = load(command);
+  else if (command.type === "still") takeStill(command.pipeline);
   else if (loaded) execute(loaded, command);
 });
 process.on("disconnect", () => process.exit(0));
@@ -43,7 +48,10 @@ function buildPipelines({ video, audio }: Load): { video: Pipeline; audio: Pipel
   }
 }
 
-function execute({ video, audio, capture, encoder }: Loaded, command: Exclude<MediaCommand, Load>): void {
+function execute(
+  { video, audio, capture, encoder }: Loaded,
+  command: Exclude<MediaCommand, Load | Still>,
+): void {
   switch (command.type) {
     case "play":
       set(encoder, command.settings);
@@ -59,6 +67,29 @@ function execute({ video, audio, capture, encoder }: Loaded, command: Exclude<Me
       video.forceKeyUnit(videoSink, 0);
       capture["rate"] = capture["rate"]; // Captures that picture immediately.
       break;
+  }
+}
+
+/** A picture that cannot be taken is left out: the stream does not depend on it. */
+function takeStill(description: string): void {
+  if (isTakingStill) return;
+  const pipeline = (still ??= buildStill(description));
+  if (pipeline === undefined) return;
+  isTakingStill = true;
+  pipeline.play();
+  requireChild(pipeline, stillSink).pull((jpeg) => {
+    isTakingStill = false;
+    pipeline.stop(); // Closes the display, until the next picture.
+    if (jpeg) report({ type: "still", jpeg });
+  });
+}
+
+function buildStill(description: string): Pipeline | undefined {
+  try {
+    return new gstreamer.Pipeline(description);
+  } catch (error) {
+    report({ type: "noStill", message: String(error) });
+    return undefined;
   }
 }
 

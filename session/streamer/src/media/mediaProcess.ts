@@ -6,7 +6,12 @@ import { childFlags } from "../processes.ts";
 import { createBitratePacing } from "./bitratePacing.ts";
 import { encoderKind, settingsFor, type Encoder, type EncoderEnvironments } from "./encoders.ts";
 import type { MediaCommand, MediaReport } from "./messages.ts";
-import { type PictureShape, buildAudioPipeline, buildVideoPipeline } from "./pipelines.ts";
+import {
+  type PictureShape,
+  buildAudioPipeline,
+  buildStillPipeline,
+  buildVideoPipeline,
+} from "./pipelines.ts";
 
 /** Settings shared by all media processes of a session. */
 export interface MediaProcessSettings {
@@ -40,6 +45,8 @@ export interface MediaProcess {
   /** Sets the bitrate immediately, unless that restarts the encoder (see BitratePacing). */
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
+  /** Requests a small picture of the display, which is reported as `still`. */
+  takeStill(): void;
   /** Kills it immediately: it has no state to save, and a hanging driver would ignore SIGTERM. */
   kill(): void;
 }
@@ -90,6 +97,7 @@ export function startMediaProcess(options: MediaProcessOptions): MediaProcess {
     },
     setBitrate: (kbps) => (pacing ? pacing.request(kbps) : sendBitrate(kbps)),
     requestKeyFrame: () => send({ type: "keyFrame" }),
+    takeStill: () => send({ type: "still", pipeline: buildStillPipeline(display) }),
     kill() {
       pacing?.stop();
       process.kill("SIGKILL");

@@ -50,6 +50,8 @@ export interface MediaSource {
   shape(): PictureShape;
   setBitrate(kbps: number): void;
   requestKeyFrame(): void;
+  /** Takes a small JPEG of the display, and calls `onStill` unless that fails. */
+  takeStill(onStill: (jpeg: Buffer) => void): void;
   restarts(): number;
   /** Ends the process. No other is started afterwards. */
   close(): void;
@@ -76,8 +78,11 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
   let isClosed = false;
   const hangs = createHangDetector();
   let hung: MediaProcess | undefined;
+  let onStill: ((jpeg: Buffer) => void) | undefined;
+  /** Whether it was logged. */
+  let hasNoStill = false;
 
-  const handle = (report: Exclude<MediaReport, { type: "failed" }>) => {
+  const handle = (report: Extract<MediaReport, { type: "video" | "audio" }>) => {
     if (report.type === "video") {
       hangs.seen();
       const packets = splitPackets(report.picture);
@@ -100,6 +105,15 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       onReport(report) {
         if (report.type === "failed") {
           logger.warn({ reason: report.message }, "The media child failed.");
+          return;
+        }
+        if (report.type === "noStill") {
+          if (!hasNoStill) logger.warn({ reason: report.message }, "No pictures for saves can be taken.");
+          hasNoStill = true;
+          return;
+        }
+        if (report.type === "still") {
+          onStill?.(bufferOf(report.jpeg));
           return;
         }
         if (started === successor?.process && report.type === "video") takeOver(successor);
@@ -219,6 +233,10 @@ export function createMediaSource(options: MediaSourceOptions): MediaSource {
       successor?.process.setBitrate(kbps);
     },
     requestKeyFrame: () => child.requestKeyFrame(),
+    takeStill(receive) {
+      onStill = receive;
+      child.takeStill();
+    },
     shape: () => shape,
     restarts: () => restarts,
     close() {

@@ -1,5 +1,6 @@
 import type { VideoCodec } from "#contracts/videoCodec.ts";
 import { type Encoder, buildTunedChain } from "./encoders.ts";
+import { limits } from "#contracts/limits.ts";
 import type { StreamQuality } from "#contracts/streamQuality.ts";
 
 /** The settings that a media process starts with. A different shape requires a new process. */
@@ -30,6 +31,7 @@ const squarePixels = "pixel-aspect-ratio=1/1";
 /** Names of the sinks that the media process pulls from. */
 export const videoSink = "video";
 export const audioSink = "audio";
+export const stillSink = "still";
 
 const payloaders: Record<VideoCodec, string> = {
   h264: `rtph264pay mtu=${packetBytes} aggregate-mode=zero-latency config-interval=-1`,
@@ -65,5 +67,18 @@ export function buildAudioPipeline(soundServer: string, soundSink: string): stri
     `pulsesrc device=${soundSink}.monitor server=${soundServer} buffer-time=100000 latency-time=5000 provide-clock=false slave-method=none` +
     " ! audio/x-raw,format=S16LE,rate=48000,channels=2 ! queue ! opusenc bitrate=96000 frame-size=10 audio-type=restricted-lowdelay" +
     ` ! rtpopuspay ! appsink name=${audioSink} sync=false max-buffers=100`
+  );
+}
+
+/**
+ * Returns a pipeline for one small JPEG of the display. It captures by itself: a branch of the video pipeline
+ * would hold its pictures, and change how it allocates them.
+ */
+export function buildStillPipeline(display: string): string {
+  const { width, height } = limits.save.picture;
+  return (
+    `joypoddisplaysrc display-name=${display} rate=1 num-buffers=1 ! video/x-raw,format=I420,framerate=1/1,${squarePixels}` +
+    ` ! videoscale method=bilinear add-borders=true ! video/x-raw,width=${width},height=${height},${squarePixels}` +
+    ` ! jpegenc quality=75 ! appsink name=${stillSink} sync=false max-buffers=1`
   );
 }

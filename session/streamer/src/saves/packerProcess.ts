@@ -33,6 +33,8 @@ export interface PackerProcessOptions {
 export interface PackerProcess {
   /** Packs the saves for the last time. Resolves when that is done or takes too long. */
   finish(): Promise<void>;
+  /** Passes on what the display shows now, for the packs that follow. */
+  sendPicture(jpeg: Buffer): void;
   /** Ends the process immediately. */
   close(): void;
 }
@@ -94,6 +96,9 @@ export function startPacker({
   }
 
   return {
+    sendPicture(jpeg) {
+      if (child?.connected === true) send(child, { t: "picture", jpeg: jpeg.toString("base64") });
+    },
     async finish() {
       isFinishing = true;
       if (child === undefined) child = spawn();
@@ -121,8 +126,11 @@ function lowerPriority({ pid }: ChildProcess, logger: Logger): void {
   }
 }
 
+/** A child that is exiting is replaced, and its replacement is told that the game has ended. */
 function sendGameEnded(child: ChildProcess): void {
-  const command: PackerCommand = { t: "ended" };
-  // A child that is exiting is replaced, and its replacement gets the command.
+  send(child, { t: "ended" });
+}
+
+function send(child: ChildProcess, command: PackerCommand): void {
   child.send(command, () => undefined);
 }

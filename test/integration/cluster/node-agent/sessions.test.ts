@@ -24,7 +24,8 @@ import {
   sessionUserId,
   spoolNames,
 } from "#contracts/nodeLayout.ts";
-import { runOutputKey } from "#contracts/objectKeys.ts";
+import { runOutputKey, savePictureKey } from "#contracts/objectKeys.ts";
+import { aSavePicture } from "#test/factories/pictures.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
 import { messageOf } from "#runtime/errors.ts";
@@ -67,6 +68,24 @@ describe("Node agent (sessions)", function () {
     expect(stored.toString()).to.equal("a line\n".repeat(100_000).slice(0, gameOutputBytes));
     const missing = await fixture.readObject(runOutputKey(linked)).catch(messageOf);
     expect(missing).to.match(/does not exist|not found/i);
+  });
+
+  it("stores the picture of a save, unless it is anything but a small JPEG", async () => {
+    await fixture.startAgent();
+    const [seen, lying] = [await aRunningSession(), await aRunningSession()];
+    const picture = aSavePicture();
+    const html = Buffer.from("<script>alert(1)</script>");
+    for (const [name, jpeg] of [
+      [seen, picture],
+      [lying, Buffer.concat([picture, html])],
+    ] as const) {
+      fixture.show(name, jpeg);
+      writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
+      await storedSave(name, 1);
+    }
+    const keyOf = (name: string): string => savePictureKey(`saves/slot-${name}/1-${name}-1.1.tar.gz`);
+    expect((await fixture.readObject(keyOf(seen))).equals(picture)).to.equal(true);
+    expect(await fixture.readObject(keyOf(lying)).catch(messageOf)).to.match(/does not exist|not found/i);
   });
 
   it("serves a session from its placement to the removal of its directory", async () => {

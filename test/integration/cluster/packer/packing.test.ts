@@ -1,9 +1,23 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { gameOutputBytes, packedArchiveName, sessionUserId, spoolNames } from "#contracts/nodeLayout.ts";
+import {
+  gameOutputBytes,
+  packedArchiveName,
+  packedPictureName,
+  sessionUserId,
+  spoolNames,
+} from "#contracts/nodeLayout.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import {
   archivesIn,
@@ -36,6 +50,29 @@ describe("the packer packing saves", () => {
     const second = await fixture.packed(({ sequence }) => sequence === 2);
     expect(fixture.content(second)["slots/1/save"]).to.equal("two\n");
     await eventually(() => archivesIn(fixture).join() === packedArchiveName(second));
+  });
+
+  it("writes the latest picture with each pack, and removes it with the pack", async () => {
+    open();
+    const run = await fixture.play();
+    const show = (picture: string): Promise<void> =>
+      new Promise((resolve, reject) =>
+        run.process.send({ t: "picture", jpeg: Buffer.from(picture).toString("base64") }, (error) =>
+          error === null ? resolve() : reject(error),
+        ),
+      );
+    await show("one");
+    await show("two");
+    fixture.game("echo one > save");
+    const first = await fixture.packed();
+    expect(readFileSync(fixture.spooled(`packed/${packedPictureName(first)}`), "utf8")).to.equal("two");
+    await show("three");
+    fixture.game("echo two > save");
+    const second = await fixture.packed(({ sequence }) => sequence === 2);
+    await eventually(
+      () => archivesIn(fixture).join() === [packedPictureName(second), packedArchiveName(second)].join(),
+    );
+    expect(readFileSync(fixture.spooled(`packed/${packedPictureName(second)}`), "utf8")).to.equal("three");
   });
 
   it("makes its last pack when the game has ended, an empty one for an untouched new playthrough", async () => {
