@@ -48,6 +48,7 @@ export function policiesOf(config: RateLimitConfig) {
     partner: minute(config.partner.requestsPerMinute),
     saves: minute(config.saves.changesPerMinute),
     saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },
+    savePicture: minute(limits.save.picture.readsPerMinute),
     picture: minute(limits.picture.readsPerIpPerMinute),
     pictureUpload: { points: partner.picturesPerHour, windowSeconds: 3600 },
     unknownKeys: minute(partner.unknownKeysPerIpPerMinute),

@@ -13,12 +13,15 @@ import {
   type SlotRef,
 } from "./playerSlotQueries.ts";
 import { SaveObjectStore } from "./saveObjectStore.ts";
+import { insertSavePicture } from "./savePictureQueries.ts";
+import { SavePictureStore } from "./savePictures.ts";
 import { insertSlotVersion, type NamedSave } from "./saveVersionQueries.ts";
 import { withFreeSlot, withGameSaves, type InTransaction, type SlotChangeDeps } from "./changeSlot.ts";
 import {
   emptySlotNumber,
   requireListed,
   findSlotHistory,
+  type HistoryVersion,
   type SlotHistory,
   currentVersion,
   requireFree,
@@ -33,7 +36,15 @@ export interface ImportDeps extends SlotChangeDeps {
 }
 
 /** Stores an object under the key and returns its digest and sizes. */
-export type StoreSave = (objectKey: string) => Promise<Omit<NamedSave, "objectKey">>;
+export type StoreSave = (objectKey: string) => Promise<StoredImport>;
+
+/** An imported save, with what it brings along if it is a copy. */
+export interface StoredImport extends Omit<NamedSave, "objectKey"> {
+  /** Play time of the copied version, in seconds. */
+  playSeconds?: number;
+  /** Size of the picture that was copied too; null without one. */
+  pictureBytes?: number | null;
+}
 
 /**
  * Imports the save that `store` stores into the lowest empty slot and returns the slot. A failure leaves
@@ -59,9 +70,12 @@ export async function importIntoNewSlot(
         gameId: game.id,
         number: emptySlotNumber(slots),
         customLabel,
+        priorPlaySeconds: save.playSeconds ?? 0,
       });
       await deleteNewSlotSweep(transaction, id);
       await insertSlotVersion(transaction, id, { ...save, kind: "imported" });
+      const { objectKey, pictureBytes: bytes = null } = save;
+      if (bytes !== null) await insertSavePicture(transaction, { objectKey, slotId: id, bytes });
       return finishImport(deps, transaction, { ...gameRef, slotId: id }, inTransaction);
     }),
   );
@@ -93,7 +107,7 @@ async function importSave(
   deps: ImportDeps,
   objectKey: string,
   store: StoreSave,
-  commit: (save: NamedSave) => Promise<SlotHistory>,
+  commit: (save: NamedSave & StoredImport) => Promise<SlotHistory>,
 ): Promise<SlotHistory> {
   const save = { ...(await store(objectKey)), objectKey };
   try {
@@ -131,7 +145,8 @@ function newSaveKey(slotId: string, generation: number): string {
 const suffix = " (copy)";
 
 /**
- * Copies a slot's save to a new slot and returns the new slot.
+ * Copies a version of a slot, the current one if `versionId` is undefined, to a new slot, and returns the new
+ * slot.
  *
  * @throws not_found, slot_in_use, no_empty_slot, conflict for an unavailable game, a slot without a save or
  *   too many concurrent reads of the player, unreadable_save, unavailable
@@ -139,26 +154,38 @@ const suffix = " (copy)";
 export async function copySlot(
   deps: ImportDeps & ReadableVersionDeps,
   slotRef: SlotRef,
+  versionId: string | undefined,
   inTransaction?: InTransaction,
 ): Promise<SlotHistory> {
   const { game, slot, slots } = await findSlotHistory(deps, deps.postgres.pool, slotRef);
   requireListed(game);
   requireFree(slot);
   emptySlotNumber(slots);
-  const current = currentVersion(slot);
-  if (current === undefined)
-    throw new DomainError("conflict", { message: "This save slot has no save yet." });
-  const { objectKey, ...save } = await requireReadableVersion(deps, slotRef.userId, slot, current.id);
-  return importIntoNewSlot(
-    deps,
-    slotRef,
-    labelOfCopy(slot.label),
-    async (copyKey) => {
-      await new SaveObjectStore(deps.objectStore).copy(objectKey, copyKey);
-      return save;
-    },
-    inTransaction,
-  );
+  const id = versionId ?? currentVersion(slot)?.id;
+  if (id === undefined) throw new DomainError("conflict", { message: "This save slot has no save yet." });
+  const version = await requireReadableVersion(deps, slotRef.userId, slot, id);
+  return importIntoNewSlot(deps, slotRef, labelOfCopy(slot.label), copyOf(deps, version), inTransaction);
+}
+
+/** Returns a function that copies a version and its picture to a key. */
+export function copyOf(
+  { objectStore, logger }: Pick<ImportDeps, "objectStore" | "logger">,
+  version: HistoryVersion,
+): StoreSave {
+  return async (copyKey) => {
+    const { objectKey, sha256, bytes, unpackedBytes, playSeconds, pictureBytes } = version;
+    await new SaveObjectStore(objectStore).copy(objectKey, copyKey);
+    const hasPicture =
+      pictureBytes !== null &&
+      (await new SavePictureStore(objectStore).copy(objectKey, copyKey).then(
+        () => true,
+        (error: unknown) => {
+          logger.warn({ err: error, objectKey }, "The picture of a save could not be copied.");
+          return false;
+        },
+      ));
+    return { sha256, bytes, unpackedBytes, playSeconds, pictureBytes: hasPicture ? pictureBytes : null };
+  };
 }
 
 function labelOfCopy(label: string): string {

@@ -28,6 +28,8 @@ export interface PlayerSlot {
   lastPlayedAt: Date;
   objectKey: string | null;
   generation: number;
+  /** Duration of all its sessions, and of the save that it began with, in seconds. */
+  playSeconds: number;
   /** Status of the session that owns the slot; null when none does. */
   ownerStatus: PublicStatus | null;
 }
@@ -52,11 +54,14 @@ interface NewSlot {
   gameId: string;
   number: number;
   customLabel: string | null;
+  /** Play time of the save that it begins with, in seconds. */
+  priorPlaySeconds: number;
 }
 
 const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", ${isListed} AS "isListed", g.hidden_at IS NOT NULL AS "isHidden", now() AS "now"`;
 const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
+  s.prior_play_seconds + (SELECT coalesce(sum(p.duration_seconds), 0) FROM game_sessions p WHERE p.slot_id = s.id) AS "playSeconds",
   (SELECT o.status FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL) AS "ownerStatus"`;
 
 /**
@@ -89,13 +94,13 @@ export async function listPlayerSlots(db: Queryable, userId: string, gameId: str
 /** Stores a slot without a save. The caller holds the launch lock and chooses a free number. */
 export async function insertSlot(
   transaction: Queryable,
-  { id, userId, gameId, number, customLabel }: NewSlot,
+  { id, userId, gameId, number, customLabel, priorPlaySeconds }: NewSlot,
 ): Promise<void> {
   await transaction.query({
     name: "insert-slot",
-    text: `INSERT INTO save_slots (id, user_id, game_id, number, label, custom_label)
-      VALUES ($1, $2, $3, $4::smallint, COALESCE($5, 'Playthrough ' || $4::smallint), $5)`,
-    values: [id, userId, gameId, number, customLabel],
+    text: `INSERT INTO save_slots (id, user_id, game_id, number, label, custom_label, prior_play_seconds)
+      VALUES ($1, $2, $3, $4::smallint, COALESCE($5, 'Playthrough ' || $4::smallint), $5, $6)`,
+    values: [id, userId, gameId, number, customLabel, priorPlaySeconds],
   });
 }
 

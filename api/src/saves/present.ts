@@ -7,8 +7,14 @@ import type {
   SaveVersion as PublicVersion,
 } from "#contracts/http/saves.ts";
 import type { PlayerSlot } from "./playerSlotQueries.ts";
-import { saveBytesMaxOf, isCurrentVersion, type GameSaves, type SlotHistory } from "./slotHistory.ts";
-import type { SaveVersion } from "./saveVersionQueries.ts";
+import {
+  saveBytesMaxOf,
+  isCurrentVersion,
+  type GameSaves,
+  type HistoryVersion,
+  type SlotHistory,
+} from "./slotHistory.ts";
+import { pictureIdOf } from "./savePictures.ts";
 import type { AuditEvent } from "../audit/audit.ts";
 
 /** Returns a player's saves of a game, always with three slots. */
@@ -29,6 +35,7 @@ export function presentSlot(slot: SlotHistory): SaveSlotHistory {
     slotNumber: slot.number,
     label: slot.label,
     lastPlayedAt: slot.lastPlayedAt.toISOString(),
+    playSeconds: rounded(slot.playSeconds),
     state: stateOf(slot),
     versions: slot.versions.map((version) => presentVersion(slot, version)),
   };
@@ -43,8 +50,8 @@ function stateOf({ ownerStatus }: PlayerSlot): SaveSlotState {
   return isOngoing(ownerStatus) ? "playing" : "storing";
 }
 
-function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
-  const { id, storedAt, bytes, kind, unreadableAt, isSuspect } = version;
+function presentVersion(slot: PlayerSlot, version: HistoryVersion): PublicVersion {
+  const { id, storedAt, bytes, kind, unreadableAt, isSuspect, playSeconds, pictureBytes } = version;
   return {
     id,
     savedAt: storedAt.toISOString(),
@@ -53,7 +60,14 @@ function presentVersion(slot: PlayerSlot, version: SaveVersion): PublicVersion {
     isCurrent: isCurrentVersion(slot, version),
     isReadable: unreadableAt === null,
     ...(isSuspect && { mayBeIncomplete: true }),
+    playSeconds: rounded(playSeconds),
+    ...(pictureBytes !== null && { pictureId: pictureIdOf(version.objectKey) }),
   };
+}
+
+/** Returns a duration in seconds with one decimal. */
+function rounded(seconds: number): number {
+  return Math.round(seconds * 10) / 10;
 }
 
 /** The actor of a change to saves; over HTTP also with address and request. */

@@ -2,7 +2,7 @@ import type { Logger } from "#runtime/logger.ts";
 import type { ObjectStore } from "../stores/objectStore.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import { checkSave, createDigestGate, openSave } from "./savedObject.ts";
-import { unreadableSave, requireVersion, type SlotHistory } from "./slotHistory.ts";
+import { unreadableSave, requireVersion, type HistoryVersion, type SlotHistory } from "./slotHistory.ts";
 import { updateObjectReadable, type SaveVersion } from "./saveVersionQueries.ts";
 import { SharedQueue } from "#runtime/scheduling/boundedQueue.ts";
 import { DomainError, unavailable } from "../errors.ts";
@@ -28,7 +28,7 @@ export async function requireReadableVersion(
   userId: string,
   slot: SlotHistory,
   versionId: string,
-): Promise<SaveVersion> {
+): Promise<HistoryVersion> {
   const version = requireVersion(slot, versionId);
   const found = await saveReads.run(userId, () => checkSave(objectStore, version));
   await updateObjectReadable(postgres.pool, version, found === "whole");

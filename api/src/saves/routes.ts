@@ -1,6 +1,7 @@
 import {
   RenameSaveSlotRequest,
   RestoreSaveRequest,
+  SavePictureParams,
   SaveSlotHistory,
   SaveSlotParams,
   SavesParams,
@@ -22,6 +23,8 @@ import type { Route } from "../http/route.ts";
 import { deleteSlot, renameSlot, restoreSave, type RestoreDeps } from "./changeSlot.ts";
 import { copySlot } from "./importedSave.ts";
 import { downloadName, downloadSave } from "./readableVersion.ts";
+import { notFound } from "../errors.ts";
+import { pictureIdOf, SavePictureStore } from "./savePictures.ts";
 import { presentSaves, presentSlot, saveAuditEvent, type SaveChange } from "./present.ts";
 import { currentVersion, findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 import { packedBytesMaxOf, uploadSave, type UploadSaveDeps, type UploadTarget } from "./uploadSave.ts";
@@ -170,11 +173,67 @@ const copy = route({
     const slot = await copySlot(
       deps,
       { userId: user.id, slug, slotId },
+      undefined,
       remember && ((made, transaction) => remember(presentSlot(made), transaction)),
     );
     deps.audit.recordLater(saveAuditEvent("save.copied", playerChange(ctx, user), slug, slot));
     ctx.status = 201;
     ctx.body = presentSlot(slot);
+  },
+});
+
+const copyVersion = route({
+  method: "POST",
+  path: `${slotPath}/versions/:versionId/copy`,
+  name: "copySaveVersion",
+  summary: "Copy a version of a save to an empty slot",
+  limits,
+  innerLimits: ["saveTransfers"],
+  params: SaveVersionParams,
+  description:
+    "To continue from an earlier version, launch the new slot. The slot of the version is unchanged.",
+  responses: { 201: json(SaveSlotHistory, "The new slot.") },
+  errors: ["conflict", "slot_in_use", "no_empty_slot", "unreadable_save"],
+  isIdempotent: true,
+  handle: async ({ ctx, deps, user, params: { slug, slotId, versionId } }) => {
+    await applyRateLimits(ctx, ["saveTransfers"], user.id);
+    const remember = createRemember(ctx, 201);
+    const slot = await copySlot(
+      deps,
+      { userId: user.id, slug, slotId },
+      versionId,
+      remember && ((made, transaction) => remember(presentSlot(made), transaction)),
+    );
+    deps.audit.recordLater(saveAuditEvent("save.copied", playerChange(ctx, user), slug, slot));
+    ctx.status = 201;
+    ctx.body = presentSlot(slot);
+  },
+});
+
+const picture = route({
+  method: "GET",
+  path: `${slotPath}/pictures/:pictureId`,
+  name: "getSavePicture",
+  summary: "Get the picture of a save",
+  limits: ["savePicture"],
+  params: SavePictureParams,
+  description: "What the game showed when the save was stored. The content of an address never changes.",
+  responses: { 200: media(["image/jpeg"], "A small JPEG.") },
+  errors: ["not_found", "unavailable"],
+  handle: async ({ ctx, deps, user, params: { slug, slotId, pictureId } }) => {
+    const { slot } = await findSlotHistory(deps, deps.postgres.pool, { userId: user.id, slug, slotId });
+    const version = slot.versions.find(
+      ({ objectKey, pictureBytes }) => pictureBytes !== null && pictureIdOf(objectKey) === pictureId,
+    );
+    const bytes =
+      version === undefined
+        ? undefined
+        : await new SavePictureStore(deps.objectStore).read(version.objectKey);
+    if (bytes === undefined) throw notFound("There is no such picture.");
+    ctx.status = 200;
+    ctx.set("Cache-Control", "private, max-age=31536000, immutable");
+    ctx.type = "image/jpeg";
+    ctx.body = bytes;
   },
 });
 
@@ -244,6 +303,8 @@ export const saveRoutes: readonly Route<SavesDeps>[] = [
   uploadNew,
   restore,
   copy,
+  copyVersion,
+  picture,
   rename,
   remove,
   upload,

@@ -1,6 +1,12 @@
 import { CopyDestinationOptions, CopySourceOptions } from "minio";
 import { withTimeout } from "#runtime/scheduling/deadline.ts";
-import { savesPrefix, isEarlier, parseSaveKey, type SaveName } from "#contracts/objectKeys.ts";
+import {
+  savesPrefix,
+  isEarlier,
+  parseSaveKey,
+  savePictureKey,
+  type SaveName,
+} from "#contracts/objectKeys.ts";
 import { ArchiveUpload } from "../archives/archiveUpload.ts";
 import { unavailable } from "../errors.ts";
 import { type ObjectStore, callObjectStore } from "../stores/objectStore.ts";
@@ -23,7 +29,7 @@ export class SaveObjectStore {
     this.#objectStore = objectStore;
   }
 
-  /** Returns all saves of a slot. */
+  /** Returns all saves and pictures of a slot. */
   async list(slotId: string): Promise<StoredSaveObject[]> {
     const { client, bucket, timeoutMs } = this.#objectStore;
     const listing = client.listObjectsV2(bucket, savesPrefix(slotId), true);
@@ -49,14 +55,14 @@ export class SaveObjectStore {
   }
 
   /**
-   * Removes the saves with these keys; missing ones are ignored. Throws unavailable also when the object
-   * store fails to remove some, or takes longer than `ms`.
+   * Removes the saves with these keys, and their pictures; missing ones are ignored. Throws unavailable also
+   * when the object store fails to remove some, or takes longer than `ms`.
    */
   async remove(keys: readonly string[], ms = Infinity): Promise<void> {
     if (keys.length === 0) return;
     const { client, bucket, timeoutMs } = this.#objectStore;
     const results = await callObjectStore(
-      client.removeObjects(bucket, [...keys]),
+      client.removeObjects(bucket, withPictures(keys)),
       Math.min(timeoutMs, ms),
       "Removing saves",
     );
@@ -83,6 +89,12 @@ export class SaveObjectStore {
   async openUpload(key: string): Promise<ArchiveUpload> {
     return ArchiveUpload.open(this.#objectStore, key);
   }
+}
+
+function withPictures(keys: readonly string[]): string[] {
+  return [
+    ...new Set(keys.flatMap((key) => (parseSaveKey(key) === undefined ? [key] : [key, savePictureKey(key)]))),
+  ];
 }
 
 /** A save that was read completely. */

@@ -10,6 +10,7 @@ import {
   type PlayerGameRef,
 } from "./playerSlotQueries.ts";
 import { listSaveVersions, type SaveVersion } from "./saveVersionQueries.ts";
+import { listVersionDetails, type VersionDetails } from "./savePictureQueries.ts";
 import { isOngoing } from "#contracts/crd/sessionState.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
 
@@ -18,9 +19,12 @@ export interface SlotHistoryDeps {
   config: { saves: HistoryRule };
 }
 
+/** A stored version as its player sees it. */
+export type HistoryVersion = SaveVersion & Omit<VersionDetails, "id">;
+
 /** A player's slot with its stored versions, newest first. */
 export interface SlotHistory extends PlayerSlot {
-  versions: SaveVersion[];
+  versions: HistoryVersion[];
 }
 
 /** A player's slots of a game, sorted by number. */
@@ -52,13 +56,7 @@ async function findSaves(
   const game = await findSavesGame(db, gameRef);
   if (game === undefined) return undefined;
   const slots = await listPlayerSlots(db, gameRef.userId, game.id);
-  const versions =
-    slots.length === 0
-      ? []
-      : await listSaveVersions(
-          db,
-          slots.map(({ id }) => id),
-        );
+  const versions = slots.length === 0 ? [] : await listHistoryVersions(db, slots);
   const bySlot = Map.groupBy(versions, ({ slotId }) => slotId);
   return {
     game,
@@ -67,6 +65,20 @@ async function findSaves(
       versions: keptVersions(bySlot.get(slot.id) ?? [], config.saves, game.now),
     })),
   };
+}
+
+async function listHistoryVersions(
+  db: Queryable,
+  slots: readonly Pick<PlayerSlot, "id">[],
+): Promise<HistoryVersion[]> {
+  const slotIds = slots.map(({ id }) => id);
+  const versions = await listSaveVersions(db, slotIds);
+  const details = new Map((await listVersionDetails(db, slotIds)).map((version) => [version.id, version]));
+  return versions.map((version) => ({
+    ...version,
+    playSeconds: details.get(version.id)?.playSeconds ?? 0,
+    pictureBytes: details.get(version.id)?.pictureBytes ?? null,
+  }));
 }
 
 /**
@@ -162,7 +174,7 @@ export function isCurrentVersion(
 }
 
 /** Returns the slot's current version; undefined when it has no save yet. */
-export function currentVersion(slot: SlotHistory): SaveVersion | undefined {
+export function currentVersion(slot: SlotHistory): HistoryVersion | undefined {
   return slot.versions.find((version) => isCurrentVersion(slot, version));
 }
 
@@ -171,7 +183,7 @@ export function currentVersion(slot: SlotHistory): SaveVersion | undefined {
  *
  * @throws not_found
  */
-export function requireVersion({ versions }: SlotHistory, versionId: string): SaveVersion {
+export function requireVersion({ versions }: SlotHistory, versionId: string): HistoryVersion {
   const version = versions.find(({ id }) => id === versionId);
   if (version === undefined) throw notFound("There is no such version of this save.");
   return version;
@@ -179,7 +191,7 @@ export function requireVersion({ versions }: SlotHistory, versionId: string): Sa
 
 /** Returns the error for a missing or damaged version. It names the newest readable version before it. */
 export function unreadableSave(
-  { versions }: Pick<SlotHistory, "versions">,
+  { versions }: { versions: readonly SaveVersion[] },
   version: SaveVersion | undefined,
 ): DomainError {
   const earlier = versions.slice(versions.findIndex(({ id }) => id === version?.id) + 1);

@@ -1,4 +1,4 @@
-import { isEarlier, parseSaveKey, type SavePosition } from "#contracts/objectKeys.ts";
+import { isEarlier, parseSaveKey, saveKeyOfPicture, type SavePosition } from "#contracts/objectKeys.ts";
 import { namedSaves, newestSaveOf, type NamedSaveObject, type StoredSaveObject } from "./saveObjectStore.ts";
 import type { SaveVersion } from "./saveVersionQueries.ts";
 
@@ -35,7 +35,10 @@ interface SweepPlan {
  */
 export function planSweep(objects: readonly StoredSaveObject[], record: SlotRecord, now: Date): SweepPlan {
   const names = new Set([record.objectKey, ...record.versions.map(({ objectKey }) => objectKey)]);
-  const unreferenced = objects.filter(({ key }) => !names.has(key));
+  const stored = new Set(objects.map(({ key }) => key));
+  // A picture is removed with its save. One without a save remained when its save was not stored.
+  const hasSave = ({ key }: StoredSaveObject): boolean => stored.has(saveKeyOfPicture(key) ?? "");
+  const unreferenced = objects.filter((object) => !names.has(object.key) && !hasSave(object));
   const old = unreferenced.filter(({ storedAt }) => isPast(storedAt, now));
   const agentSaves = namedSaves(old);
   const superseded = agentSaves.filter((save) => isSuperseded(save, record, now));

@@ -16,6 +16,7 @@ import {
   type SaveSweep,
   type SweptSlotRecord,
 } from "./saveSweepQueries.ts";
+import { deleteUnusedPictures } from "./savePictureQueries.ts";
 import { listSaveVersions, lockSlot, type SaveVersion, insertLateSave } from "./saveVersionQueries.ts";
 import { limits } from "#contracts/limits.ts";
 
@@ -115,6 +116,7 @@ async function sweepDeleted(
   const saves = await saveObjects.list(sweep.slotId);
   await saveObjects.remove(saves.map(({ key }) => key));
   await deleteSaveVersions(pool, sweep.slotId);
+  await deleteUnusedPictures(pool, sweep.slotId);
   if (saves.length > 0)
     logger.info(
       { slot: sweep.slotId, removed: saves.length },
@@ -153,6 +155,7 @@ async function sweepHistory(
     unfinished: plan.unfinished,
     now,
   });
+  await deleteUnusedPictures(pool, slotId);
   if (plan.superseded.length + removed + adopted > 0) {
     logger.info(
       {

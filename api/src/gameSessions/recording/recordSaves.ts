@@ -3,6 +3,7 @@ import { attemptOf, isEarlier, isSaveKeyOf } from "#contracts/objectKeys.ts";
 import type { Logger } from "#runtime/logger.ts";
 import { limits } from "#contracts/limits.ts";
 import { findCondition } from "#kube/api/conditions.ts";
+import { recordSavePicture } from "../../saves/savePictures.ts";
 import { openSave } from "../../saves/savedObject.ts";
 import {
   lockSlot,
@@ -48,6 +49,7 @@ async function recordLateSave(
   };
   if (!(await isLateSaveUnrecorded(postgres.pool, late)) || (await isRemoved(deps, save))) return;
   if (!(await insertLateSave(postgres.pool, late))) return;
+  await recordSavePicture(deps, slotId, objectKey);
   metrics.saveConflictStored();
   logger.warn(
     { gameSession, slot: slotId, sequence },
@@ -170,11 +172,12 @@ export async function adoptNewestSave(
     final: true,
   };
   const move = await updateSlotSave(postgres.pool, slotId, gameSession, save);
-  if (move === "moved")
-    logger.warn(
-      { gameSession, slot: slotId, sequence, unpackedBytes },
-      "The recorder adopted a stored save that nobody had reported.",
-    );
+  if (move !== "moved") return;
+  await recordSavePicture({ logger, postgres, objectStore }, slotId, newest.key);
+  logger.warn(
+    { gameSession, slot: slotId, sequence, unpackedBytes },
+    "The recorder adopted a stored save that nobody had reported.",
+  );
 }
 
 /**
@@ -218,10 +221,12 @@ export async function recordSave(
   const { postgres, logger } = deps;
   const move =
     row.slotReleasedAt === null ? await updateSlotSave(postgres.pool, row.slotId, row.id, save) : "not_owner";
-  if (move === "moved")
+  if (move === "moved") {
+    await recordSavePicture(deps, row.slotId, save.objectKey);
     logger.info(
       { gameSession: row.id, slot: row.slotId, sequence: save.sequence },
       "The recorder stored a save in its slot.",
     );
+  }
   if (move === "not_owner") await recordLateSave(deps, row.slotId, row.id, save);
 }
