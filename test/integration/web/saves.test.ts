@@ -2,9 +2,11 @@ import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aCondition } from "#test/factories/gameSession.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
+import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { olderBrowser } from "#test/support/browser/otherBrowsers.ts";
-import { openSignedIn } from "#test/support/browser/pages.ts";
+import { aDrawnPicture } from "#test/support/browser/drawnPicture.ts";
+import { openSignedIn, sessionIdOf } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
@@ -78,6 +80,31 @@ describe("the saves on a game's page", function () {
     await open();
     await openSaves(1);
   }
+
+  it("show each moment, and continue from an earlier one in an empty slot", async () => {
+    const slotId = await fixture.aSlot();
+    const earlier = await fixture.aVersion(slotId, "one", { storedAt: daysAgo(2) });
+    const last = await fixture.aVersion(slotId, "two", { storedAt: daysAgo(1) });
+    await fixture.aPicture(slotId, earlier.objectKey, await aDrawnPicture(page, "teal"));
+    await fixture.aPicture(slotId, last.objectKey, await aDrawnPicture(page, "purple"));
+    await open();
+    const isShown = (picture: Locator): Promise<boolean> =>
+      picture.evaluate<boolean, { naturalWidth: number }>(({ naturalWidth }) => naturalWidth === 320);
+    await eventually(() => isShown(card(1).getByRole("img").first()), { what: "the slot's picture" });
+    await openSaves(1);
+    await eventually(() => isShown(versions(1).last().getByRole("img")), { what: "a version's picture" });
+    await expectAccessible(page);
+    await versions(1).last().getByRole("button", { name: "Continue from here" }).click();
+    await page.getByRole("dialog").waitFor();
+    await expectAccessible(page);
+    await button("Copy and play").click();
+    await page.waitForURL("**/play/**");
+    expect(await labels()).to.deep.equal(["Slot 1", "Slot 1 (copy)", null]);
+    const [, second] = (await fixture.saves()).slots;
+    expect(new URL(page.url()).searchParams.get("slot")).to.equal(second!.id);
+    expect(second!.state).to.equal("playing");
+    await fixture.launches.operator.finish(sessionIdOf(page));
+  });
 
   it("show time, size and origin, and copies that arrived late", async () => {
     const slotId = await fixture.aSlot();

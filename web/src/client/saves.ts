@@ -55,6 +55,19 @@ export function copySlot(slot: SlotAddress): Promise<SaveSlotHistory> {
   return requestOnce(SaveSlotHistory, `${slotPath(slot)}/copy`, undefined, { timeoutMs: saveTimeoutMs });
 }
 
+/**
+ * Copies a version into an empty slot, which is returned. Errors: slot_in_use, no_empty_slot,
+ * unreadable_save.
+ */
+export function copySaveVersion(slot: SlotAddress, versionId: string): Promise<SaveSlotHistory> {
+  return requestOnce(
+    SaveSlotHistory,
+    `${slotPath(slot)}/versions/${encodeURIComponent(versionId)}/copy`,
+    undefined,
+    { timeoutMs: saveTimeoutMs },
+  );
+}
+
 /** Renames a slot; an empty name restores the default one. */
 export function renameSlot(slot: SlotAddress, label: string): Promise<SaveSlotHistory> {
   return request(SaveSlotHistory, slotPath(slot), { method: "PATCH", json: { label: asLine(label) } });
@@ -81,6 +94,11 @@ export function uploadSave(
 /** Returns the path of a version's archive. */
 export function saveArchivePath(slot: SlotAddress, versionId: string): string {
   return `${slotPath(slot)}/versions/${encodeURIComponent(versionId)}/archive`;
+}
+
+/** Returns the path of the picture of a version. */
+export function savePicturePath(slot: SlotAddress, pictureId: string): string {
+  return `${slotPath(slot)}/pictures/${encodeURIComponent(pictureId)}`;
 }
 
 /** Requests a save of the running game, which becomes a version when it is stored. Errors: not_running. */

@@ -9,6 +9,8 @@ import { formatMoment } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
 import { playPath } from "../launch/playPath.ts";
 import { useActiveGameSession } from "../launch/useActiveGameSession.ts";
+import { ContinueFromDialog } from "./ContinueFromDialog.tsx";
+import { SavePicture } from "./SavePicture.tsx";
 import { RestoreDialog, DeleteDialog } from "./SlotDialogs.tsx";
 import {
   type SlotActions,
@@ -38,6 +40,8 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
   const { t } = useTranslation("saves");
   const [isRenaming, setIsRenaming] = useState(false);
   const [restoring, setRestoring] = useState<SaveVersion>();
+  const [continuing, setContinuing] = useState<SaveVersion>();
+  const current = findCurrentVersion(slot);
   const onRestore = actions.launch === undefined ? undefined : setRestoring;
   const renameButton = useRef<HTMLButtonElement>(null);
   const endRenaming = (): void => {
@@ -46,6 +50,9 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
   };
   return (
     <li className="slot">
+      {current !== undefined && (
+        <SavePicture slot={{ slug: actions.slug, slotId: slot.id }} version={current} />
+      )}
       <div className="slot-head">
         <span className="slot-number" aria-hidden="true">
           {slot.slotNumber}
@@ -69,7 +76,14 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
           <span className="slot-count">{slot.versions.length}</span>
           <span className="visually-hidden">{t("card.ofSlot", { number: slot.slotNumber })}</span>
         </summary>
-        <SlotVersions slug={actions.slug} slot={slot} now={now} onRestore={onRestore} />
+        <SlotVersions
+          slug={actions.slug}
+          slot={slot}
+          now={now}
+          hasEmptySlot={hasEmptySlot}
+          onRestore={onRestore}
+          onContinueFrom={actions.launch === undefined ? undefined : setContinuing}
+        />
         <SlotTools
           slug={actions.slug}
           slot={slot}
@@ -88,6 +102,16 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
           version={restoring}
           announce={announce}
           onDismiss={() => setRestoring(undefined)}
+        />
+      )}
+      {continuing !== undefined && actions.launch !== undefined && (
+        <ContinueFromDialog
+          slug={actions.slug}
+          slot={slot}
+          version={continuing}
+          announce={announce}
+          onContinue={actions.launch.onContinue}
+          onDismiss={() => setContinuing(undefined)}
         />
       )}
     </li>

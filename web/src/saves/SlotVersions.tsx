@@ -3,7 +3,8 @@ import { useTranslation } from "react-i18next";
 import type { SaveVersion } from "#contracts/http/saves.ts";
 import { saveArchivePath } from "../client/saves.ts";
 import { formatSize, formatMoment, formatTimeAgo } from "../components/format.ts";
-import { describeKind, findReadableBefore, type UsedSlot } from "./slotText.ts";
+import { SavePicture } from "./SavePicture.tsx";
+import { describeKind, describePlayTime, findReadableBefore, type UsedSlot } from "./slotText.ts";
 
 /** A longer list is shortened until the player opens the rest. */
 const shownAtFirst = 5;
@@ -14,10 +15,13 @@ interface SlotVersionsProps {
   now: number;
   /** Undefined if nothing can be restored. */
   onRestore: ((version: SaveVersion) => void) | undefined;
+  /** Undefined if no version can be continued in another slot. */
+  onContinueFrom: ((version: SaveVersion) => void) | undefined;
+  hasEmptySlot: boolean;
 }
 
 /** The saves of a slot, newest first. */
-export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) {
+export function SlotVersions({ slug, slot, now, hasEmptySlot, ...actions }: SlotVersionsProps) {
   const { t } = useTranslation("saves");
   const [showsAll, setShowsAll] = useState(false);
   const shown = slot.versions.filter(({ isCurrent }, place) => showsAll || isCurrent || place < shownAtFirst);
@@ -27,24 +31,40 @@ export function SlotVersions({ slug, slot, now, onRestore }: SlotVersionsProps) 
       <ol className="versions" aria-label={t("versions.list", { number: slot.slotNumber })}>
         {shown.map((version) => (
           <li key={version.id} className={version.isReadable ? "version" : "version version-damaged"}>
+            <SavePicture slot={{ slug, slotId: slot.id }} version={version} />
             <div className="version-text">
               <strong>
                 <time dateTime={version.savedAt}>{formatMoment(version.savedAt)}</time>
                 {version.isCurrent && <span className="version-current">{t("versions.current")}</span>}
               </strong>
               <span>
-                {describeKind(version.kind)} · {formatTimeAgo(version.savedAt, now)} ·{" "}
-                {formatSize(version.bytes)}
+                {[
+                  describeKind(version.kind),
+                  formatTimeAgo(version.savedAt, now),
+                  describePlayTime(version),
+                  formatSize(version.bytes),
+                ]
+                  .filter((part) => part !== undefined)
+                  .join(" · ")}
               </span>
               {!version.isReadable && <span className="version-problem">{t("versions.damaged")}</span>}
               {version.isReadable && version.mayBeIncomplete === true && (
                 <span className="version-problem">{t("versions.incomplete")}</span>
               )}
             </div>
-            <VersionActions slug={slug} slot={slot} version={version} onRestore={onRestore} />
+            <VersionActions
+              slug={slug}
+              slot={slot}
+              version={version}
+              {...actions}
+              {...(!hasEmptySlot && { onContinueFrom: undefined })}
+            />
           </li>
         ))}
       </ol>
+      {!hasEmptySlot && actions.onContinueFrom !== undefined && slot.versions.length > 1 && (
+        <p className="muted slot-none">{t("versions.noEmptySlot")}</p>
+      )}
       {slot.versions.length > shownAtFirst && (
         <button type="button" className="text-button" onClick={() => setShowsAll(!showsAll)}>
           {showsAll ? t("versions.showNewest") : t("versions.showAll", { total: slot.versions.length })}
@@ -60,7 +80,8 @@ function VersionActions({
   slot,
   version,
   onRestore,
-}: Omit<SlotVersionsProps, "now"> & { version: SaveVersion }) {
+  onContinueFrom,
+}: Omit<SlotVersionsProps, "now" | "hasEmptySlot"> & { version: SaveVersion }) {
   const { t } = useTranslation("saves");
   const restore = slot.state === "free" ? onRestore : undefined;
   if (!version.isReadable) {
@@ -83,6 +104,16 @@ function VersionActions({
           onClick={() => restore(version)}
         >
           {t("versions.restore")}
+        </button>
+      )}
+      {!version.isCurrent && slot.state === "free" && onContinueFrom !== undefined && (
+        <button
+          type="button"
+          className="text-button"
+          aria-label={t("versions.continueFrom", { time })}
+          onClick={() => onContinueFrom(version)}
+        >
+          {t("versions.continue")}
         </button>
       )}
       <a

@@ -2,7 +2,7 @@ import type { SaveSlotHistory, SaveVersion, SaveVersionKind } from "#contracts/h
 import { asLine } from "#contracts/http/text.ts";
 import { limits } from "#contracts/limits.ts";
 import { isApiError, describeError } from "../client/apiError.ts";
-import { formatSize, formatTimeAgo } from "../components/format.ts";
+import { formatDuration, formatSize, formatTimeAgo } from "../components/format.ts";
 import { t } from "../i18n.ts";
 import type { SlotChoice } from "../launch/playPath.ts";
 
@@ -50,15 +50,27 @@ export function describeSlot({ slotNumber, label }: SaveSlotHistory): string {
     : t("saves:slotWithName", { number: slotNumber, name: label });
 }
 
-/** Returns when a slot was last played, such as `Last played 3 days ago`. */
+/** Play times below this say nothing, in seconds. */
+const noticeableSeconds = 60;
+
+/** Returns when and how long a slot was played, such as `Last played 3 days ago, 1 h 5 min in total`. */
 export function describeLastPlayed(
-  { id, lastPlayedAt }: Pick<SaveSlotHistory, "id" | "lastPlayedAt">,
+  { id, lastPlayedAt, playSeconds = 0 }: Pick<SaveSlotHistory, "id" | "lastPlayedAt" | "playSeconds">,
   now: number,
 ): string {
   if (id === null) return t("saves:nothingSaved");
-  return lastPlayedAt === null
-    ? t("saves:notPlayed")
-    : t("saves:lastPlayed", { time: formatTimeAgo(lastPlayedAt, now) });
+  if (lastPlayedAt === null) return t("saves:notPlayed");
+  const time = formatTimeAgo(lastPlayedAt, now);
+  return playSeconds < noticeableSeconds
+    ? t("saves:lastPlayed", { time })
+    : t("saves:lastPlayedFor", { time, duration: formatDuration(playSeconds) });
+}
+
+/** Returns how long the slot had been played when a version was stored; undefined if that is too short. */
+export function describePlayTime({ playSeconds = 0 }: Pick<SaveVersion, "playSeconds">): string | undefined {
+  return playSeconds < noticeableSeconds
+    ? undefined
+    : t("saves:versions.played", { duration: formatDuration(playSeconds) });
 }
 
 /** Returns the version that the slot continues from; undefined before its first save. */
