@@ -62,6 +62,7 @@ const rooms = {
     "gameSessions/history",
     "gameSessions/sessions/routes.ts",
     "gameSessions/sessions",
+    "gameSessions/queue",
     "gameSessions/launching",
     "gameSessions/recording",
     "catalog",

@@ -160,6 +160,8 @@ export function readConfig(environment: Environment) {
           ? undefined
           : { intervalSeconds: env.SAVE_SCRUB_HOURS * 3600, bytesPerSecond: env.SAVE_SCRUB_BYTES_PER_SECOND },
     },
+    /** Maximum number of launches that wait for a seat; 0 for no queue. */
+    queueLength: env.QUEUE_LENGTH,
     turn: {
       /** Undefined without relays: players reach game nodes directly or not at all. */
       relay: env.TURN_URLS.length === 0 ? undefined : { urls: env.TURN_URLS, secret: env.TURN_SECRET },

@@ -17,6 +17,7 @@ import { TestResponders } from "./connectionTests/testResponders.ts";
 import type { Deps } from "./deps.ts";
 import { GameUploads } from "./games/upload/gameUploads.ts";
 import { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvents.ts";
+import { createQueueStateReader } from "./gameSessions/queue/queueStateReader.ts";
 import { createReadiness } from "./http/health.ts";
 import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import { Mailer, MailWork } from "./mail/mailer.ts";
@@ -100,6 +101,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     objectStore: () => readiness.objectStore.check(),
     redis: () => readiness.redis.check(),
   });
+  const queueState = createQueueStateReader({ postgres, clock });
+  metrics.queueState(queueState);
   return {
     config,
     logger,
@@ -130,6 +133,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     testResponders: config.connectionTest && new TestResponders(config.connectionTest, clock),
     objectStore,
     readiness,
+    queueState,
     knownPartnerKeys: new KnownPartnerKeys(),
     catalogCounts: new CatalogCounts(),
     gameUploads: new GameUploads(),

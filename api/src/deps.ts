@@ -14,6 +14,7 @@ import type { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvent
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import type { LaunchBatches } from "./gameSessions/launching/launchBatches.ts";
 import type { LaunchQueue } from "./gameSessions/launching/launchQueue.ts";
+import type { QueueState } from "./gameSessions/queue/queueQueries.ts";
 import type { Lockout } from "./auth/lockout.ts";
 import type { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import type { Mailer, MailWork } from "./mail/mailer.ts";
@@ -51,6 +52,8 @@ export interface Deps {
   redis: Redis;
   objectStore: ObjectStore;
   readiness: Readiness;
+  /** Reads length and oldest wait of the queue. */
+  queueState: () => Promise<QueueState>;
   rateLimits: RateLimits;
   knownPartnerKeys: KnownPartnerKeys;
   audit: Audit;

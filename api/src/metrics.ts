@@ -17,6 +17,10 @@ const uploadOutcomes = ["stored", "refused", "failed"] as const;
 /** Outcome of an upload: `refused` because of the client, `failed` because of the platform. */
 export type UploadOutcome = (typeof uploadOutcomes)[number];
 
+const queueDepartures = ["seated", "left", "silent", "unconfirmed", "unavailable"] as const;
+/** Why a launch left the queue. */
+export type QueueDeparture = (typeof queueDepartures)[number];
+
 /** The API's Prometheus metrics. */
 export class Metrics {
   readonly registry = new Registry();
@@ -29,6 +33,7 @@ export class Metrics {
   readonly #saveChecks: Counter<"found">;
   readonly #unreadableSaves: Gauge;
   readonly #refusedSaves: Counter;
+  readonly #queueDepartures: Counter<"reason">;
   readonly #uploads: Counter<"kind" | "outcome">;
   readonly #uploadSizes: Histogram<"kind">;
 
@@ -75,6 +80,13 @@ export class Metrics {
       help: "Save reports refused because the object key is outside the session's slot; a report counts again on every check.",
       registers,
     });
+    this.#queueDepartures = new Counter({
+      name: "joypod_queue_departures_total",
+      help: "Launches that left the queue, by reason: their player confirmed a seat, left, was silent or did not confirm, or the game became unavailable.",
+      labelNames: ["reason"],
+      registers,
+    });
+    for (const reason of queueDepartures) this.#queueDepartures.inc({ reason }, 0);
     this.#uploads = new Counter({
       name: "joypod_uploads_total",
       help: "Finished uploads, by outcome: stored, refused (client error) or failed (platform error).",
@@ -131,6 +143,33 @@ export class Metrics {
   /** Counts a reported save that was rejected. */
   saveRefused(): void {
     this.#refusedSaves.inc();
+  }
+
+  /** Counts a launch that left the queue. */
+  queueLeft(reason: QueueDeparture): void {
+    this.#queueDepartures.inc({ reason });
+  }
+
+  /** Registers the queue's length and oldest wait, which are read on each scrape; NaN if they cannot be read. */
+  queueState(read: () => Promise<{ length: number; oldestWaitSeconds: number }>): void {
+    const readOrNothing = (): Promise<{ length: number; oldestWaitSeconds: number }> =>
+      read().catch(() => ({ length: Number.NaN, oldestWaitSeconds: Number.NaN }));
+    new Gauge({
+      name: "joypod_queue_length",
+      help: "Launches that wait in the queue. All replicas report the same.",
+      registers: [this.registry],
+      async collect() {
+        this.set((await readOrNothing()).length);
+      },
+    });
+    new Gauge({
+      name: "joypod_queue_oldest_wait_seconds",
+      help: "Time since the arrival of the first launch in the queue; 0 if it is empty. All replicas report the same.",
+      registers: [this.registry],
+      async collect() {
+        this.set((await readOrNothing()).oldestWaitSeconds);
+      },
+    });
   }
 
   /** Counts an upload; `bytes` is the size of a stored one. */

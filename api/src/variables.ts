@@ -236,6 +236,7 @@ export const Variables = z
     STOP_WAIT_SECONDS: whole(limits.gameSession.stopWaitSeconds, 1, 600),
     EVENT_HEARTBEAT_SECONDS: whole(limits.gameSession.eventHeartbeatSeconds, 1, 600),
     EXPIRY_WARNING_SECONDS: secondsList(limits.gameSession.expiryWarningSeconds),
+    QUEUE_LENGTH: whole(limits.queue.length, 0, 10_000),
     LAUNCHES_PER_MINUTE: whole(limits.gameSession.launchesPerMinute, 1, 100_000),
     LAUNCHES_PER_HOUR: whole(limits.gameSession.launchesPerHour, 1, 100_000),
     POLLS_PER_MINUTE: whole(limits.gameSession.pollsPerMinute, 1, 1_000_000),

@@ -151,7 +151,7 @@ export async function findActiveGameSessionOfUser(
 
 /**
  * Sets the user's active game session to stopping and returns its id; undefined if there is none to stop. The
- * recorder then stops it in the cluster.
+ * recorder then stops it in the cluster. One in the queue loses its place.
  */
 export async function updateActiveGameSessionStopping(
   transaction: Queryable,
@@ -161,7 +161,7 @@ export async function updateActiveGameSessionStopping(
   const {
     rows: [stopping],
   } = await transaction.query<{ id: string }>(
-    `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now()
+    `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now(), queue_number = NULL
      WHERE user_id = $1 AND status IN ('starting', 'running') RETURNING id`,
     [id, reason],
   );

@@ -2,6 +2,7 @@ import { leaderLeases } from "#contracts/crd/names.ts";
 import { LeaderElector } from "#kube/controllers/leaderElector.ts";
 import { repeat, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import { listUnrecordedGameSessions } from "../gameSessions/recording/lifecycleQueries.ts";
+import { serveQueue } from "../gameSessions/queue/serveQueue.ts";
 import { Recorder } from "../gameSessions/recording/recorder.ts";
 import { freePlayers, refusedSlotMaxMs, releaseSlots } from "../gameSessions/recording/releaseSlots.ts";
 import { sweepRunOutputs } from "../gameSessions/recording/runOutputs.ts";
@@ -27,7 +28,14 @@ export interface LeaderWorkOptions {
   election?: { leaseDurationMs: number; renewDeadlineMs: number; retryPeriodMs: number };
 }
 
-const defaultIntervals = { relay: 2_000, idle: 5_000, active: 10_000, remains: 60_000, outputs: 3_600_000 };
+const defaultIntervals = {
+  relay: 2_000,
+  queue: 1_000,
+  idle: 5_000,
+  active: 10_000,
+  remains: 60_000,
+  outputs: 3_600_000,
+};
 
 /**
  * The background work of the leading replica: recording, relaying, sweeping. The election only avoids
@@ -94,7 +102,7 @@ export class LeaderWork implements BackgroundJob {
     ];
     try {
       await recorder.start(signal);
-      const { relay, idle, active, remains, outputs } = this.#intervals;
+      const { relay, queue, idle, active, remains, outputs } = this.#intervals;
       const { clock, logger } = deps;
       const repeated = (name: string, periodMs: number, work: () => Promise<void>): Promise<void> =>
         repeat({ name, periodMs, jitter: 0.5, clock, logger, work }, signal);
@@ -102,6 +110,7 @@ export class LeaderWork implements BackgroundJob {
         repeated("relay", relay, () => relayGameSessions(deps)),
         repeated("lost caches", relay, () => lostGameCaches.pass()),
         repeated("caches", relay, () => syncGameCaches(deps)),
+        repeated("queue", queue, () => serveQueue(deps)),
         repeated("idle", idle, async () => recorder.enqueue(await sweepIdle(deps))),
         repeated("overlong", remains, async () => recorder.enqueue(await sweepOverlong(deps))),
         repeated("slow stops", idle, () => freePlayers(deps)),

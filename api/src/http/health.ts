@@ -41,16 +41,24 @@ const ReadyResponse = HealthResponse.extend({
     .array(z.string())
     .optional()
     .meta({ description: "Problems that do not prevent requests from being served." }),
+  queue: z
+    .object({ length: z.int().min(0), oldestWaitSeconds: z.number().min(0) })
+    .optional()
+    .meta({ description: "Launches that wait for a seat, if `include` asks for them." }),
 }).meta({ id: "Readiness", description: "Requests can be served." });
 
-const route = publicRouteFor<{ readiness: Readiness }>();
+const route = publicRouteFor<{
+  readiness: Readiness;
+  queueState: () => Promise<{ length: number; oldestWaitSeconds: number }>;
+}>();
 
-/** `exclude` leaves a check out, as in Kubernetes' own `/readyz`. */
+/** `exclude` leaves a check out, as in Kubernetes' own `/readyz`. `kubectl joypod status` includes the queue. */
 const ReadyQuery = z.strictObject({
   exclude: z
     .literal("objectStore")
     .optional()
     .meta({ description: "Skips the check of the object store. Only uploads and saves need it." }),
+  include: z.literal("queue").optional().meta({ description: "Adds the state of the queue." }),
 });
 
 /** Outside /api: for Kubernetes, not for players. */
@@ -82,7 +90,11 @@ export const healthRoutes = [
       await deps.readiness.database.check();
       if (query.exclude === undefined) await deps.readiness.objectStore.check();
       const warnings = await warningsOf(deps.readiness);
-      ctx.body = { status: "ok", ...(warnings.length > 0 && { warnings }) };
+      ctx.body = {
+        status: "ok",
+        ...(warnings.length > 0 && { warnings }),
+        ...(query.include === "queue" && { queue: await deps.queueState() }),
+      };
     },
   }),
 ];

@@ -113,6 +113,20 @@ export const limits = {
     /** Number of nodes that are tried for a session before it fails. */
     placementAttempts: 2,
   },
+  /** The queue of launches that wait for a seat. */
+  queue: {
+    /** Maximum number of waiting launches. */
+    length: 200,
+    /** How long a seat is held for a player who has not confirmed it. */
+    confirmSeconds: 60,
+    /**
+     * Without a keepalive, a player loses the place after this time. Browsers run the timers of a hidden tab
+     * only once a minute, so two keepalives in a row may be lost.
+     */
+    silentSeconds: 180,
+    /** How long later launches may pass one that fits on no node. */
+    passingSeconds: 600,
+  },
   /** Maximum number of addresses per node that are announced to browsers. */
   announcedAddresses: 8,
   /** Relay credentials. They open connections for this long; open connections continue afterwards. */

@@ -59,7 +59,7 @@ describe("recorder, relay and sweeper", function () {
   after(() => fixture.stop());
 
   async function running(): Promise<string> {
-    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    const { id } = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     await fixture.makeReady(id);
     return id;
   }
@@ -306,7 +306,7 @@ describe("recorder, relay and sweeper", function () {
   it("record a session as lost if its object was removed by force", async () => {
     const [ran, starting] = [
       await running(),
-      await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug }),
+      (await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })).id,
     ];
     // An object that nobody has seen yet would be made anew.
     await eventually(async () => (await fixture.rowOf(starting)).crCreatedAt !== null);
@@ -320,7 +320,7 @@ describe("recorder, relay and sweeper", function () {
   });
 
   it("create the object of a launch whose process died before doing so", async () => {
-    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    const { id } = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     // As it was between the launch's commit and its create.
     const orphan = "gs-00000000000000000001";
@@ -339,7 +339,7 @@ describe("recorder, relay and sweeper", function () {
   });
 
   it("fail a launch whose object was not created in time", async () => {
-    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    const { id } = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     await operator.finish(id);
     await fixture.ended(id);
@@ -356,7 +356,7 @@ describe("recorder, relay and sweeper", function () {
   });
 
   it("fail a launch at once if the cluster rejects its object, without delaying others", async () => {
-    const id = await launchGame(api.deps, user.id, { gameSlug: game.slug });
+    const { id } = await launchGame(api.deps, user.id, { gameSlug: game.slug });
     const { spec } = await operator.session(id);
     await operator.finish(id);
     await fixture.ended(id);
@@ -386,7 +386,7 @@ describe("recorder, relay and sweeper", function () {
   it("stop an idle session but not one that is kept alive", async () => {
     const [idle, kept] = [
       await running(),
-      await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug }),
+      (await launchGame(api.deps, (await aUser(api.deps)).id, { gameSlug: game.slug })).id,
     ];
     await fixture.makeReady(kept);
     await api.deps.postgres.prisma.gameSession.update({

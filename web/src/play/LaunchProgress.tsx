@@ -1,10 +1,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import {
-  launchStages,
-  type GameSessionStatusResponse,
-  type LaunchStage,
-} from "#contracts/http/gameSessions.ts";
+import { launchSteps, type LaunchStep as Step } from "#contracts/crd/launchStep.ts";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { describeError } from "../client/apiError.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Icon } from "../components/Icon.tsx";
@@ -24,7 +21,8 @@ interface LaunchProgressProps {
 /** The stages of a launch, with the current one and its progress. */
 export function LaunchProgress({ session, isCancelling, error, onCancel }: LaunchProgressProps) {
   const { t } = useTranslation(["play", "common"]);
-  const current = session.stage ?? launchStages[0];
+  const { stage: shown = "queued" } = session;
+  const current = shown === "queued" ? launchSteps[0] : shown;
   // Measured by the local clock alone, which may be hours off the server's.
   const [openedAt] = useState(() => Date.now());
   const isLong = useNow(1_000) - openedAt > longLaunchMs;
@@ -32,7 +30,7 @@ export function LaunchProgress({ session, isCancelling, error, onCancel }: Launc
     <section className="play-message" aria-labelledby="launch-title">
       <h1 id="launch-title">{session.gameTitle}</h1>
       <ol className="launch-steps">
-        {launchStages.map((stage) => (
+        {launchSteps.map((stage) => (
           <LaunchStep key={stage} stage={stage} current={current} progressPercent={session.progressPercent} />
         ))}
       </ol>
@@ -59,12 +57,12 @@ function LaunchStep({
   current,
   progressPercent,
 }: {
-  stage: LaunchStage;
-  current: LaunchStage;
+  stage: Step;
+  current: Step;
   progressPercent: number | undefined;
 }) {
   const { t } = useTranslation("play");
-  const distance = launchStages.indexOf(stage) - launchStages.indexOf(current);
+  const distance = launchSteps.indexOf(stage) - launchSteps.indexOf(current);
   const state = distance < 0 ? "done" : distance === 0 ? "now" : "later";
   const percent = stage === "downloading" && state === "now" ? progressPercent : undefined;
   return (

@@ -1,30 +1,25 @@
 import { randomUUID } from "node:crypto";
 import type { LaunchQuality } from "#contracts/streamQuality.ts";
-import {
-  sessionShare,
-  type NodeShare,
-  type Shortage,
-  shortageOf,
-  noOverhead,
-} from "#contracts/crd/capacity.ts";
+import type { Shortage } from "#contracts/crd/capacity.ts";
 import type { ServerLack } from "#contracts/http/errors.ts";
 import { limits } from "#contracts/limits.ts";
 import { randomBase32 } from "#runtime/base32.ts";
 import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
-import type { ClusterView } from "../../cluster/clusterView.ts";
 import { DomainError, notFound } from "../../errors.ts";
 import { listSaveVersions } from "../../saves/saveVersionQueries.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { buildGameSessionSpec, launchedQuality } from "./buildGameSessionSpec.ts";
-import type { LaunchContext, NewGameSession, UnseenSession, Slot } from "./launchQueries.ts";
+import type { LaunchContext, NewGameSession, QueuedLaunch, Slot } from "./launchQueries.ts";
+import { planSeats, SeatRoom } from "./planSeats.ts";
 import { readKeptQuality } from "../../accounts/accountQueries.ts";
 import { unreadableSave, lowestEmptyNumber } from "../../saves/slotHistory.ts";
 import type { Deps } from "../../deps.ts";
 
 /** Sessions that the cluster has or is about to have. */
-type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions">;
+type KnownSessions = Pick<LaunchContext, "activeSessions" | "unseenSessions" | "queue">;
 
 const allInUse = "All game servers are in use. Try again in a moment.";
+const queueIsFull = "All game servers are in use, and the queue is full. Try again in a few minutes.";
 
 /** The requested save slot. Without either field it is the most recently played one. */
 interface SlotWish {
@@ -49,6 +44,8 @@ export interface Launch extends SlotWish {
   gameSlug: string;
   /** Defaults to the quality kept with the player's account. */
   quality?: LaunchQuality | undefined;
+  /** Whether to wait in the queue if no seat is free. */
+  wait?: boolean | undefined;
 }
 
 /** A launch and its player. */
@@ -90,7 +87,7 @@ export async function decideLaunch(
     ...context,
     profile: { ...context.profile, cpuMillicores: null, peakMemoryMb: null },
   };
-  const spec = specThatFits(deps.cluster, context, buildGameSessionSpec(source), () =>
+  const placed = placeLaunch(deps, context, launch.wait === true, buildGameSessionSpec(source), () =>
     buildGameSessionSpec({ ...source, context: withoutProfile }),
   );
   const { gameId, versionId } = context;
@@ -102,7 +99,7 @@ export async function decideLaunch(
     versionId,
     slotId: slot.id,
     newSlotNumber,
-    spec,
+    ...placed,
   };
 }
 
@@ -173,44 +170,46 @@ export function chooseSlot(slots: readonly Slot[], { saveSlotId, fresh }: SlotWi
 }
 
 /**
- * Returns the spec for which the cluster has room: `profiled`, which follows the game's past usage, or, if no
- * node is large enough for that, `withoutProfile`, which requests as much as a game without usage data.
+ * Decides whether the launch gets a seat now or waits in the queue. Returns the spec with that: `profiled`,
+ * which follows the game's past usage, or, if no node is large enough for that, `withoutProfile`, which
+ * requests as much as a game without usage data.
  *
- * @throws DomainError `no_servers` when all slots are in use, or no node has enough memory or processors.
+ * @throws DomainError `no_servers` when there is no seat and the launch does not wait, the queue is full, or
+ *   no node is large enough.
  */
-function specThatFits(
-  cluster: ClusterView,
+function placeLaunch(
+  { cluster, config }: Pick<DecideLaunchDeps, "cluster" | "config">,
   sessions: KnownSessions,
+  isWaiting: boolean,
   profiled: GameSessionSpec,
   withoutProfile: () => GameSessionSpec,
-): GameSessionSpec {
-  if (sessions.activeSessions >= cluster.sessionLoads.offeredSlots(cluster.gameNodes.cache.list()))
-    throw noServers(allInUse);
-  const shortage = shortageFor(cluster, sessions, profiled);
-  if (shortage === undefined) return profiled;
-  if (!shortage.isTooLarge) throw shortageError(shortage);
-  const spec = withoutProfile();
-  const remaining = shortageFor(cluster, sessions, spec);
-  if (remaining !== undefined) throw shortageError(remaining);
-  return spec;
+): Pick<NewGameSession, "spec" | "isQueued" | "passed"> {
+  const room = new SeatRoom(cluster, sessions);
+  const hasFreeSlot = room.freeSlots > 0;
+  let spec = profiled;
+  let shortage = hasFreeSlot || isWaiting ? room.shortageFor(spec) : undefined;
+  if (shortage?.isTooLarge === true) {
+    spec = withoutProfile();
+    shortage = room.shortageFor(spec);
+  }
+  const seat = { spec, isQueued: false, passed: [] };
+  if (hasFreeSlot && shortage === undefined && sessions.queue.length === 0) return seat;
+  if (hasFreeSlot && shortage === undefined) {
+    const { seated, passed } = planSeats([...sessions.queue, { ...launchOf(spec), id: newLaunch }], room);
+    if (seated.includes(newLaunch)) return { ...seat, passed };
+  }
+  const isHopeless = shortage?.isTooLarge === true;
+  if (isWaiting && !isHopeless && config.queueLength > sessions.queue.length)
+    return { ...seat, isQueued: true };
+  if (isWaiting && !isHopeless && config.queueLength > 0) throw noServers(queueIsFull);
+  throw hasFreeSlot && shortage !== undefined ? shortageError(shortage) : noServers(allInUse);
 }
 
-function shortageFor(
-  { gameNodes, sessionLoads }: ClusterView,
-  { unseenSessions }: KnownSessions,
-  spec: GameSessionSpec,
-): Shortage | undefined {
-  const unseen = unseenSessions.filter(({ id }) => !sessionLoads.has(id)).map(shareOfUnseen);
-  const waiting = [...unseen, ...sessionLoads.unplaced()];
-  return shortageOf(sessionShare(spec, noOverhead), {
-    gameNodes: gameNodes.cache.list(),
-    loads: sessionLoads.placed,
-    waiting,
-  });
-}
+/** The launch that is being decided, among queued ones. */
+const newLaunch = "";
 
-function shareOfUnseen({ resources, saveVolumeBytes }: UnseenSession): NodeShare {
-  return sessionShare({ resources, saveVolumeBytes }, noOverhead);
+function launchOf({ resources, saveVolumeBytes }: GameSessionSpec): Omit<QueuedLaunch, "id"> {
+  return { resources, saveVolumeBytes, hasSeat: false, passedSeconds: null };
 }
 
 /** Returns a 503 error that may be retried soon; `lack` is what is missing, unless all slots are in use. */

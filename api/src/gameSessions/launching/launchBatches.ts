@@ -13,6 +13,7 @@ import {
   findLaunchContexts,
   hasActiveGameSession,
   insertGameSessions,
+  updateQueuedPassed,
   type LaunchContext,
   type NewGameSession,
 } from "./launchQueries.ts";
@@ -26,7 +27,9 @@ type LaunchBatchesDeps = DecideLaunchDeps & Pick<Deps, "clock" | "postgres">;
 /** A launch to store as a session. */
 export interface LaunchToStore extends AskedLaunch {
   /** Runs in the transaction that stores the session. */
-  inTransaction?: ((id: string, transaction: Queryable) => Promise<void> | undefined) | undefined;
+  inTransaction?:
+    | ((session: NewGameSession, transaction: Queryable) => Promise<void> | undefined)
+    | undefined;
 }
 
 /** How many launches are decided while the launch lock is held. */
@@ -128,10 +131,21 @@ async function storeWithin(
     decisions.push(decision);
     if (!(decision instanceof Error)) sessions.push(decision);
   }
-  if (sessions.length > 0 && !(await insertGameSessions(transaction, sessions)))
-    throw await insertError(transaction, asked);
+  for (const isQueued of [false, true])
+    if (
+      !(await insertGameSessions(
+        transaction,
+        sessions.filter((each) => each.isQueued === isQueued),
+        isQueued,
+      ))
+    )
+      throw await insertError(transaction, asked);
+  await updateQueuedPassed(
+    transaction,
+    sessions.flatMap(({ passed }) => passed),
+  );
   for (const [index, decision] of decisions.entries()) {
-    if (!(decision instanceof Error)) await asked[index]?.inTransaction?.(decision.id, transaction);
+    if (!(decision instanceof Error)) await asked[index]?.inTransaction?.(decision, transaction);
   }
   return decisions;
 }
@@ -152,15 +166,20 @@ async function findContextsToStore(
 
 /** Adds the sessions that this transaction stores, which the context does not include. */
 function withSessions(context: LaunchContext, sessions: readonly NewGameSession[]): LaunchContext {
-  const added = sessions.map(({ id, spec: { resources, saveVolumeBytes } }) => ({
+  const added = sessions.map(({ id, spec: { resources, saveVolumeBytes }, isQueued }) => ({
     id,
     resources,
     saveVolumeBytes,
+    isQueued,
+    hasSeat: false,
+    passedSeconds: null,
   }));
+  const seated = added.filter(({ isQueued }) => !isQueued);
   return {
     ...context,
-    activeSessions: context.activeSessions + sessions.length,
-    unseenSessions: [...added, ...context.unseenSessions],
+    activeSessions: context.activeSessions + seated.length,
+    unseenSessions: [...seated, ...context.unseenSessions],
+    queue: [...context.queue, ...added.filter(({ isQueued }) => isQueued)],
   };
 }
 

@@ -13,18 +13,20 @@ export type LaunchDeps = Pick<
   "logger" | "postgres" | "maintenance" | "gameSessionWriter" | "launchQueue" | "launchBatches"
 >;
 
+/** A session that was launched. */
+export type LaunchedSession = Pick<NewGameSession, "id" | "isQueued">;
+
 /** A launch whose session is stored. */
-interface StoredLaunch {
-  id: string;
+interface StoredLaunch extends LaunchedSession {
   launch: Launch;
   /** Resolves when the session's object exists in the cluster. */
   created: Promise<void>;
 }
 
 /**
- * Stores a new game session, creates its object in the cluster and returns its id. If the process dies
- * between the two, the relay creates the object. `inTransaction` runs in the transaction that stores the
- * session.
+ * Stores a new game session, creates its object in the cluster and returns it. If the process dies between
+ * the two, the relay creates the object. A session that waits in the queue gets its object when its player
+ * confirms the seat. `inTransaction` runs in the transaction that stores the session.
  *
  * @throws DomainError `maintenance`, `not_found`, `session_active`, `no_empty_slot`, `unreadable_save`,
  *   `conflict` (including a game that needs internet access that the site does not allow) or `no_servers`, in
@@ -35,16 +37,19 @@ export async function launchGame(
   userId: string,
   launch: Launch,
   inTransaction?: LaunchToStore["inTransaction"],
-): Promise<string> {
+): Promise<LaunchedSession> {
   refuseInMaintenance(deps.maintenance);
-  const { id, created } = await deps.launchQueue.runAfterEarlier<StoredLaunch>(userId, async (earlier) => {
-    // Repeated clicks on one page cost the database a single launch.
-    if (earlier !== undefined && isDeepStrictEqual(earlier.launch, launch)) throw sessionActive(earlier.id);
-    await deps.launchBatches.check({ userId, launch });
-    return storeAndCreate(deps, { userId, launch, inTransaction });
-  });
+  const { id, isQueued, created } = await deps.launchQueue.runAfterEarlier<StoredLaunch>(
+    userId,
+    async (earlier) => {
+      // Repeated clicks on one page cost the database a single launch.
+      if (earlier !== undefined && isDeepStrictEqual(earlier.launch, launch)) throw sessionActive(earlier.id);
+      await deps.launchBatches.check({ userId, launch });
+      return storeAndCreate(deps, { userId, launch, inTransaction });
+    },
+  );
   await created;
-  return id;
+  return { id, isQueued };
 }
 
 /** Holds its launch slot until the object exists, even if the client has left. */
@@ -53,15 +58,23 @@ async function storeAndCreate(deps: LaunchDeps, launch: LaunchToStore): Promise<
   const created = deps.launchQueue.runLimited(async () => {
     const session = await deps.launchBatches.store(launch);
     stored.resolve(session);
-    await createInCluster(deps, session);
+    if (!session.isQueued) await createInCluster(deps, session);
   });
   created.catch(stored.reject);
-  const { id } = await stored.promise;
-  return { id, launch: launch.launch, created };
+  const { id, isQueued } = await stored.promise;
+  return { id, isQueued, launch: launch.launch, created };
 }
 
-/** Creates the session's object. The recorder notes its creation when it sees the object. */
-async function createInCluster(deps: LaunchDeps, { id, spec }: NewGameSession): Promise<void> {
+/**
+ * Creates the session's object. The recorder notes its creation when it sees the object.
+ *
+ * @throws DomainError `no_servers` when the cluster cannot be reached or rejects the object; the session has
+ *   then failed.
+ */
+export async function createInCluster(
+  deps: Pick<LaunchDeps, "logger" | "postgres" | "gameSessionWriter">,
+  { id, spec }: Pick<NewGameSession, "id" | "spec">,
+): Promise<void> {
   const { logger, gameSessionWriter } = deps;
   try {
     await gameSessionWriter.create(id, spec);

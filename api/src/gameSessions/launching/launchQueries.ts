@@ -1,4 +1,5 @@
 import type { SessionResources, GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { isListed } from "../../games/gameVisibility.ts";
 import type { DeclaredResources } from "../../games/siteResources.ts";
@@ -53,11 +54,14 @@ export interface LaunchContext extends GameNeeds {
   /** The user's session that has not ended. */
   activeSessionId: string | null;
   /**
-   * Sessions of all users that the cluster has not ended yet, even if their players can already play again.
+   * Sessions of all users that the cluster has not ended yet, even if their players can already play again,
+   * and seats held for queued launches.
    */
   activeSessions: number;
   /** Those of them whose objects the cluster may not have yet, at most 100. */
   unseenSessions: UnseenSession[];
+  /** Launches that wait in the queue, in order of arrival. */
+  queue: QueuedLaunch[];
   slots: Slot[];
   /** The quality kept with the player's account; null if they never chose one. */
   keptQuality: unknown;
@@ -72,6 +76,14 @@ export interface UnseenSession {
   saveVolumeBytes: number;
 }
 
+/** A launch that waits in the queue. */
+export interface QueuedLaunch extends UnseenSession {
+  /** Whether a seat is held for it until its player confirms. */
+  hasSeat: boolean;
+  /** Seconds since a later launch first passed it; null if none did. */
+  passedSeconds: number | null;
+}
+
 /** A session to store. */
 export interface NewGameSession {
   id: string;
@@ -82,11 +94,15 @@ export interface NewGameSession {
   /** Set if the slot is created with the session. */
   newSlotNumber: number | undefined;
   spec: GameSessionSpec;
+  /** Whether the session waits in the queue. */
+  isQueued: boolean;
+  /** Queued launches that this one passes for the first time. */
+  passed: readonly string[];
 }
 
 /** The part of a context that belongs to one launch. */
 type FoundGame = Omit<LaunchContext, keyof FoundForAll> & { number: number };
-type FoundForAll = Pick<LaunchContext, "now" | "activeSessions" | "unseenSessions">;
+type FoundForAll = Pick<LaunchContext, "now" | "activeSessions" | "unseenSessions" | "queue">;
 
 /**
  * Returns the context of each launch, in order; undefined for a game that is not in the catalogue. With
@@ -124,31 +140,61 @@ export async function findLaunchContexts(
         WHERE ${isListed}
         ${isToStore ? "ORDER BY g.id FOR SHARE OF g" : ""}
       )
-      SELECT now() AS now, (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions", ${isToStore ? unseenSessions : "'[]'::json"} AS "unseenSessions",
+      SELECT now() AS now, (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions", ${isToStore ? unseenSessions : "'[]'::json"} AS "unseenSessions", ${queue} AS "queue",
         (SELECT coalesce(json_agg(found), '[]') FROM found) AS games`,
     values: [asked.map(({ launch }) => launch.gameSlug), asked.map(({ userId }) => userId)],
   });
   if (row === undefined) throw new Error("The database returned nothing about launches.");
-  const { games, ...forAll } = row;
+  const { games, ...found } = row;
+  const forAll = withoutWaiting(found);
   const byNumber = new Map(games.map(({ number, ...game }) => [number, { ...game, ...forAll }]));
   return asked.map((_, index) => byNumber.get(index + 1));
 }
 
+/** What the cluster has or is about to have, with the queue. */
+export type ClusterContext = FoundForAll;
+
+/** Returns the sessions of the cluster and the queue, without a launch. The launch lock must be held. */
+export async function findClusterContext(transaction: Queryable): Promise<ClusterContext> {
+  const {
+    rows: [row],
+  } = await transaction.query<ClusterContext>({
+    name: "queue-world",
+    text: `SELECT now() AS now, (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions", ${unseenSessions} AS "unseenSessions", ${queue} AS "queue"`,
+  });
+  if (row === undefined) throw new Error("The database returned nothing about the queue.");
+  return withoutWaiting(row);
+}
+
+/** Waiting launches take no room. The index over all rows counts them, so they are subtracted. */
+function withoutWaiting(found: FoundForAll): FoundForAll {
+  const waiting = found.queue.filter(({ hasSeat }) => !hasSeat).length;
+  return { ...found, activeSessions: found.activeSessions - waiting };
+}
+
+const queue = `
+  (SELECT coalesce(json_agg(json_build_object('id', q.id, 'resources', q.spec -> 'resources', 'saveVolumeBytes', q.spec -> 'saveVolumeBytes',
+      'hasSeat', q.offered_at IS NOT NULL, 'passedSeconds', extract(epoch FROM now() - q.passed_at)) ORDER BY q.queue_number), '[]')
+    FROM game_sessions q WHERE q.queue_number IS NOT NULL)`;
+
 const unseenSessions = `
   (SELECT coalesce(json_agg(json_build_object('id', n.id, 'resources', n.spec -> 'resources', 'saveVolumeBytes', n.spec -> 'saveVolumeBytes')), '[]')
-    FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' ORDER BY started_at DESC LIMIT 100) n)`;
+    FROM (SELECT id, spec FROM game_sessions WHERE cr_created_at IS NULL AND status = 'starting' AND queue_number IS NULL ORDER BY started_at DESC LIMIT 100) n)`;
 
 /**
- * Stores sessions of different players with their new slots, and counts the launches. Each session owns its
- * slot from then on. Returns false if a user has an active session, a session owns one of the slots, or a
- * slot has changed since it was read; the transaction must then be rolled back.
+ * Stores sessions of different players with their new slots, and counts the launches; with `isQueued`, at the
+ * end of the queue. Each session owns its slot from then on. Returns false if a user has an active session, a
+ * session owns one of the slots, or a slot has changed since it was read; the transaction must then be rolled
+ * back.
  */
 export async function insertGameSessions(
   transaction: Queryable,
   sessions: readonly NewGameSession[],
+  isQueued: boolean,
 ): Promise<boolean> {
+  if (sessions.length === 0) return true;
   const { rowCount } = await transaction.query({
-    name: "insert-game-session",
+    name: isQueued ? "insert-queued-game-session" : "insert-game-session",
     text: `
       WITH launched AS (
         SELECT * FROM jsonb_to_recordset($1::jsonb)
@@ -164,13 +210,28 @@ export async function insertGameSessions(
         SELECT "gameId", (now() AT TIME ZONE 'UTC')::date, count(*) FROM launched GROUP BY "gameId" ORDER BY "gameId"
         ON CONFLICT (game_id, day) DO UPDATE SET launches = game_launch_days.launches + excluded.launches
       )
-      INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds)
-      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int FROM launched
+      ${isQueued ? insertQueued : insertStarting} FROM launched
       WHERE "newSlotNumber" IS NOT NULL OR "slotId" IN (SELECT id FROM known_slots)
       ON CONFLICT DO NOTHING`,
     values: [JSON.stringify(sessions)],
   });
   return rowCount === sessions.length;
+}
+
+const insertStarting = `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds)
+      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int`;
+const insertQueued = `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds, queue_number, queued_at, expires_at)
+      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int,
+        nextval('game_queue_numbers'), now(), now() + make_interval(secs => ${limits.queue.silentSeconds})`;
+
+/** Records that a later launch has passed these queued ones. */
+export async function updateQueuedPassed(transaction: Queryable, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await transaction.query({
+    name: "note-passed",
+    text: "UPDATE game_sessions SET passed_at = now() WHERE id = ANY ($1) AND queue_number IS NOT NULL AND passed_at IS NULL",
+    values: [ids],
+  });
 }
 
 /** Returns whether the user has a session that has not ended. */

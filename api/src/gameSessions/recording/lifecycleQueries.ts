@@ -52,11 +52,11 @@ export interface UnrecordedGameSession {
   isCreated: boolean;
 }
 
-/** Returns all sessions whose result is not stored yet. */
+/** Returns all sessions whose result is not stored yet, without those in the queue. */
 export async function listUnrecordedGameSessions(db: Queryable): Promise<UnrecordedGameSession[]> {
   const { rows } = await db.query<UnrecordedGameSession>({
     name: "list-unrecorded",
-    text: `SELECT id, status, cr_created_at IS NOT NULL AS "isCreated" FROM game_sessions WHERE recorded_at IS NULL`,
+    text: `SELECT id, status, cr_created_at IS NOT NULL AS "isCreated" FROM game_sessions WHERE recorded_at IS NULL AND queue_number IS NULL`,
   });
   return rows;
 }
@@ -69,8 +69,8 @@ export interface UncreatedGameSession {
 }
 
 /**
- * Locks the oldest starting session without an object that is older than `graceSeconds` and not locked by
- * others.
+ * Locks the oldest starting session without an object that is older than `graceSeconds`, not in the queue and
+ * not locked by others.
  */
 export async function lockUncreatedGameSession(
   transaction: Queryable,
@@ -79,7 +79,7 @@ export async function lockUncreatedGameSession(
   const { rows } = await transaction.query<UncreatedGameSession>({
     name: "claim-uncreated",
     text: `SELECT id, spec, extract(epoch FROM now() - started_at)::float8 AS "ageSeconds" FROM game_sessions
-      WHERE cr_created_at IS NULL AND status = 'starting' AND started_at < now() - make_interval(secs => $1)
+      WHERE cr_created_at IS NULL AND status = 'starting' AND queue_number IS NULL AND started_at < now() - make_interval(secs => $1)
       ORDER BY started_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
     values: [graceSeconds],
   });
@@ -99,11 +99,11 @@ export async function lockWhetherCreated(transaction: Queryable, id: string): Pr
   return rows[0]?.isCreated === true;
 }
 
-/** Records that the session's object exists. */
+/** Records that the session's object exists, so that it no longer waits in the queue. */
 export async function updateGameSessionCreated(db: Queryable, id: string): Promise<void> {
   await db.query({
     name: "mark-created",
-    text: "UPDATE game_sessions SET cr_created_at = now() WHERE id = $1 AND cr_created_at IS NULL",
+    text: "UPDATE game_sessions SET cr_created_at = now(), queue_number = NULL WHERE id = $1 AND cr_created_at IS NULL",
     values: [id],
   });
 }
@@ -348,7 +348,7 @@ export async function uncountLaunch(transaction: Queryable, id: string): Promise
   await transaction.query({
     name: "uncount-launch",
     text: `UPDATE game_launch_days SET launches = launches - 1 FROM game_sessions s
-      WHERE s.id = $1 AND game_launch_days.game_id = s.game_id AND day = (s.started_at AT TIME ZONE 'UTC')::date AND launches > 0`,
+      WHERE s.id = $1 AND game_launch_days.game_id = s.game_id AND day = (COALESCE(s.queued_at, s.started_at) AT TIME ZONE 'UTC')::date AND launches > 0`,
     values: [id],
   });
 }

@@ -96,7 +96,7 @@ export async function deleteUnusedSlot(db: Queryable, gameSession: string): Prom
   await db.query({
     name: "remove-unused-slot",
     text: `DELETE FROM save_slots USING game_sessions s
-      WHERE s.id = $1 AND save_slots.id = s.slot_id AND save_slots.object_key IS NULL AND save_slots.created_at >= s.started_at
+      WHERE s.id = $1 AND save_slots.id = s.slot_id AND save_slots.object_key IS NULL AND save_slots.created_at >= COALESCE(s.queued_at, s.started_at)
         AND NOT EXISTS (SELECT FROM game_sessions other WHERE other.slot_id = save_slots.id AND other.id <> $1)`,
     values: [gameSession],
   });

@@ -33,6 +33,8 @@ interface GameSessionEventsOptions {
  * it never had.
  */
 const rereadMs = 10_000;
+/** The same for rows in the queue: a seat waits only a minute for its player. */
+const rereadQueuedMs = 2_000;
 const refusedRetrySeconds = 10;
 
 /**
@@ -136,11 +138,12 @@ export class GameSessionEvents {
     controller.signal.addEventListener("abort", () => unsubscribes.forEach((unsubscribe) => unsubscribe()), {
       once: true,
     });
-    const reread = async (): Promise<void> => {
-      while (await sleepUntilAborted(clock, jittered(rereadMs, Math.random), controller.signal))
-        this.#read(this.#feeds.keys());
+    const reread = async (everyMs: number, ids: () => Iterable<string>): Promise<void> => {
+      while (await sleepUntilAborted(clock, jittered(everyMs, Math.random), controller.signal))
+        this.#read(ids());
     };
-    void reread();
+    void reread(rereadMs, () => this.#feeds.keys());
+    void reread(rereadQueuedMs, () => [...this.#feeds].filter(([, feed]) => feed.isQueued).map(([id]) => id));
   }
 
   #sessionChanged(change: Change<GameSession>): void {

@@ -73,6 +73,10 @@ export class GameSessionFeed {
     return this.#sent.status === "starting";
   }
 
+  get isQueued(): boolean {
+    return this.#sent.stage === "queued";
+  }
+
   get hasEnded(): boolean {
     return hasEnded(this.#sent.status);
   }

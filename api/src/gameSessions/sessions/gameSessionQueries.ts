@@ -1,6 +1,7 @@
 import { limits } from "#contracts/limits.ts";
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSessionSpec.ts";
+import type { QueueMeasure } from "../queue/estimateWait.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
 /** A user's session as the HTTP interface shows it. */
@@ -25,6 +26,17 @@ export interface GameSessionRow {
   failureReason: string | null;
   /** From the session's spec. */
   stream: GameSessionSpec["stream"];
+  /** Place in the queue; null unless the session waits there. */
+  queue: QueueRow | null;
+}
+
+/** A session's place in the queue, and what its wait is estimated from. */
+export interface QueueRow extends QueueMeasure {
+  position: number;
+  /** Earlier launches without a seat. */
+  ahead: number;
+  /** Since when a seat is held for the session; null while there is none. */
+  offeredAt: string | null;
 }
 
 const columns = `
@@ -37,7 +49,11 @@ const columns = `
       JOIN save_versions e ON e.slot_id = slot.id AND e.object_key <> c.object_key AND e.kind <> 'conflict' AND e.stored_at < c.stored_at
     WHERE slot.id = s.slot_id AND c.game_session = s.id AND e.unreadable_at IS NULL AND NOT e.is_suspect
     ORDER BY e.stored_at DESC LIMIT 1) END AS "earlierSave",
-  s.spec -> 'stream' AS stream`;
+  s.spec -> 'stream' AS stream, CASE WHEN s.queue_number IS NOT NULL THEN (
+    SELECT json_build_object('position', (SELECT count(*) FROM game_sessions earlier WHERE earlier.queue_number <= s.queue_number), 'offeredAt', s.offered_at,
+      'ahead', (SELECT count(*) FROM game_sessions earlier WHERE earlier.queue_number < s.queue_number AND earlier.offered_at IS NULL),
+      'seats', q.seats, 'ends', q.ends, 'playedSeconds', q.played_seconds, 'seated', q.seated, 'abandoned', q.abandoned)
+    FROM game_queue q) END AS "queue"`;
 
 const readableSession = `FROM game_sessions s JOIN games g ON g.id = s.game_id
   WHERE s.id = $1 AND s.user_id = $2 AND (s.ended_at IS NULL OR s.ended_at > now() - make_interval(secs => $3))`;
@@ -101,9 +117,9 @@ export interface Keepalive {
 }
 
 /**
- * Sets the idle expiry to one timeout from now by the database's clock, never backwards. Returns undefined if
- * the user has no such starting or running session. Only this statement and the sweeper's decide whether a
- * session is idle.
+ * Sets the idle expiry to one timeout from now by the database's clock, never backwards. A session in the
+ * queue has a shorter one. Returns undefined if the user has no such starting or running session. Only this
+ * statement and the sweeper's decide whether a session is idle.
  */
 export async function updateGameSessionExpiry(
   db: Queryable,
@@ -112,7 +128,7 @@ export async function updateGameSessionExpiry(
 ): Promise<Keepalive | undefined> {
   const { rows } = await db.query<Keepalive>({
     name: "extend-game-session",
-    text: `UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
+    text: `UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => CASE WHEN queue_number IS NULL THEN idle_timeout_seconds ELSE ${limits.queue.silentSeconds} END))
       WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running')
       RETURNING expires_at AS "expiresAt", idle_timeout_seconds AS "idleTimeoutSeconds"`,
     values: [id, userId],
@@ -143,7 +159,8 @@ export async function updateStreamConnection(
 
 /**
  * Brings the idle expiry forward to at most `graceSeconds` from now, if this is the newest connection to the
- * stream. Returns the expiry; undefined if the user has no such running session.
+ * stream, or if the session waits in the queue, where it has none. Returns the expiry; undefined if the user
+ * has no such running or queued session.
  */
 export async function updateGameSessionLeft(
   db: Queryable,
@@ -153,7 +170,7 @@ export async function updateGameSessionLeft(
   const { rows } = await db.query<{ expiresAt: Date }>({
     name: "leave-game-session",
     text: `UPDATE game_sessions SET expires_at = LEAST(expires_at, now() + make_interval(secs => $4))
-      WHERE id = $1 AND user_id = $2 AND stream_connection = $3 AND status = 'running'
+      WHERE id = $1 AND user_id = $2 AND (stream_connection = $3 AND status = 'running' OR queue_number IS NOT NULL)
       RETURNING expires_at AS "expiresAt"`,
     values: [id, userId, connection, graceSeconds],
   });
@@ -161,7 +178,8 @@ export async function updateGameSessionLeft(
 }
 
 /**
- * Sets the user's session to stopping. Returns false if it was already stopping, has ended or does not exist.
+ * Sets the user's session to stopping. Returns false if it was already stopping, has ended, waits in the
+ * queue or does not exist.
  */
 export async function updateGameSessionStopRequested(
   db: Queryable,
@@ -172,7 +190,7 @@ export async function updateGameSessionStopRequested(
   const { rowCount } = await db.query({
     name: "begin-stop",
     text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $3, stopping_at = now()
-      WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running')`,
+      WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running') AND queue_number IS NULL`,
     values: [id, userId, reason],
   });
   return rowCount === 1;

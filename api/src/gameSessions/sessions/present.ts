@@ -8,7 +8,9 @@ import type {
   StopPendingResponse,
   StopResponse,
   GameSessionEndReason,
+  QueuePlace,
 } from "#contracts/http/gameSessions.ts";
+import { limits } from "#contracts/limits.ts";
 import { GameFolder } from "#contracts/termination.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { launchStepOf } from "#contracts/crd/launchStep.ts";
@@ -17,7 +19,9 @@ import { fromStreamSpec } from "#contracts/crd/streamSpec.ts";
 import { isOngoing, type PublicStatus, publicStatusOf, hasEnded } from "#contracts/crd/sessionState.ts";
 import { saveNoticeOf } from "../recording/saveNotice.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
-import type { GameSessionRow } from "./gameSessionQueries.ts";
+import type { GameSessionRow, QueueRow } from "./gameSessionQueries.ts";
+import { estimateWait } from "../queue/estimateWait.ts";
+import type { LaunchedSession } from "../launching/launchGame.ts";
 
 /** How a stop reason of the cluster is presented to the player. */
 interface PublicStopText {
@@ -36,7 +40,11 @@ const publicStopTexts: Record<StopReason, PublicStopText> = {
   },
   IdleTimeout: {
     endReason: "idle_timeout",
-    messages: { running: "The session was stopped because it was idle. Your progress is saved." },
+    messages: {
+      starting:
+        "Your place in the queue went to the next player, because this page did not answer. Launch the game again to queue again.",
+      running: "The session was stopped because it was idle. Your progress is saved.",
+    },
   },
   MaxDuration: {
     endReason: "max_duration",
@@ -123,8 +131,8 @@ type PublicEnd = Pick<GameSessionStatusResponse, "message" | "gameError"> & {
 export const streamPath = "/api/stream";
 
 /** Returns the response to an accepted launch. */
-export function presentLaunch(sessionId: string): LaunchResponse {
-  return { sessionId, status: "starting" };
+export function presentLaunch({ id, isQueued }: LaunchedSession): LaunchResponse {
+  return { sessionId: id, status: "starting", ...(isQueued ? { stage: "queued" } : {}) };
 }
 
 /**
@@ -148,13 +156,30 @@ export function presentGameSession(
     containerUrl: status === "running" ? `${serverUrl}/${row.id}` : null,
     gameTitle: row.gameTitle,
     startedAt: row.startedAt.toISOString(),
-    ...(status === "starting" ? presentLaunchProgress(gameSession, (name) => cluster.gameNode(name)) : {}),
+    ...(status === "starting" ? presentStart(row, gameSession, cluster) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
     ...(isGoingOn ? {} : presentEnd(row, gameSession, saveNotice)),
     ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
     ...(saveNotice === undefined ? {} : { saveNotice }),
     ...(hasEnded(status) ? presentLosses(row) : {}),
   };
+}
+
+function presentStart(
+  { queue }: GameSessionRow,
+  gameSession: GameSession | undefined,
+  cluster: ClusterView,
+): Pick<GameSessionStatusResponse, "stage" | "progressPercent" | "queue"> {
+  return queue === null || gameSession !== undefined
+    ? presentLaunchProgress(gameSession, (name) => cluster.gameNode(name))
+    : { stage: "queued", queue: presentQueuePlace(queue) };
+}
+
+function presentQueuePlace({ position, ahead, offeredAt, ...measure }: QueueRow): QueuePlace {
+  if (offeredAt === null)
+    return { position, ...(measure.seats > 0 && { waitSeconds: estimateWait(ahead, measure) }) };
+  const confirmBy = new Date(Date.parse(offeredAt) + limits.queue.confirmSeconds * 1000);
+  return { position, confirmBy: confirmBy.toISOString() };
 }
 
 /**

@@ -58,5 +58,6 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
     earlierSave: null,
     failureReason: status?.failure?.reason ?? null,
     stream: spec.stream,
+    queue: null,
   };
 }

@@ -14,6 +14,7 @@ import { SaveRequestedResponse } from "#contracts/http/saves.ts";
 import { keepGameSessionAlive } from "./keepGameSessionAlive.ts";
 import { launchGame } from "../launching/launchGame.ts";
 import { leaveGameSession } from "./leaveGameSession.ts";
+import { confirmSeat } from "../queue/confirmSeat.ts";
 import { stopGameSession } from "./stopGameSession.ts";
 import { notFound, DomainError, unavailable } from "../../errors.ts";
 import { streamGameSession } from "./followGameSession.ts";
@@ -41,7 +42,8 @@ const launch = route({
   name: "launchGame",
   summary: "Launch a game",
   description:
-    "A refused launch counts towards the limits, but towards the hourly limit only if the response has no `Retry-After`. A retry of a" +
+    "Without a free seat the response is `no_servers`, or with `wait` a session that waits in the queue." +
+    " A refused launch counts towards the limits, but towards the hourly limit only if the response has no `Retry-After`. A retry of a" +
     " launch in progress, with the same `Idempotency-Key`, counts as a `poll` instead.",
   limits: ["launch", "launchHourly"],
   refundedLimits: ["launchHourly"],
@@ -60,11 +62,29 @@ const launch = route({
   isIdempotent: true,
   handle: async ({ ctx, deps, user, body }) => {
     const remember = createRemember(ctx, 202);
-    const sessionId = await launchGame(deps, user.id, body, (id, transaction) =>
-      remember?.(presentLaunch(id), transaction),
+    const launched = await launchGame(deps, user.id, body, (session, transaction) =>
+      remember?.(presentLaunch(session), transaction),
     );
     ctx.status = 202;
-    ctx.body = presentLaunch(sessionId);
+    ctx.body = presentLaunch(launched);
+  },
+});
+
+const confirm = route({
+  method: "POST",
+  path: "/api/game/confirm",
+  name: "confirmSeat",
+  summary: "Confirm a seat",
+  description:
+    "Starts a session of the queue whose seat is ready (`queue.confirmBy` in its status). If the seat was lost in the meantime, because" +
+    " its server failed, the response has the stage `queued`, and the session keeps its place. Idempotent.",
+  limits: ["poll"],
+  body: GameSessionRequest,
+  responses: { 202: LaunchResponse },
+  errors: ["not_found", "conflict", "maintenance", "no_servers"],
+  handle: async ({ ctx, deps, user, body }) => {
+    ctx.status = 202;
+    ctx.body = presentLaunch(await confirmSeat(deps, user.id, body.sessionId));
   },
 });
 
@@ -93,7 +113,7 @@ const events = route({
   name: "followGameSession",
   summary: "Follow a session",
   description:
-    "Server-sent events: `stage` while the session starts, `running`, `expiring` before the idle timeout, `stopping`, and finally `end`." +
+    "Server-sent events: `stage` while the session waits in the queue or starts, `running`, `expiring` before the idle timeout, `stopping`, and finally `end`." +
     " The data is the response of `session-status`; for `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that" +
     " reconnects with `Last-Event-ID` receives only what it has missed.",
   limits: ["poll"],
@@ -192,6 +212,7 @@ const list = route({
 /** Launching, watching, keeping and ending the player's own sessions. */
 export const gameSessionRoutes: readonly Route<Deps>[] = [
   launch,
+  confirm,
   status,
   events,
   keepalive,

@@ -5,6 +5,7 @@ import { hasEnded } from "#contracts/crd/sessionState.ts";
 import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { hasFinalizer } from "#kube/controllers/finalizers.ts";
 import { notFound } from "../../errors.ts";
+import { leaveQueue } from "../queue/leaveQueue.ts";
 import { recordVanished } from "../recording/recordFailures.ts";
 import {
   findGameSession,
@@ -13,14 +14,14 @@ import {
 } from "./gameSessionQueries.ts";
 import type { Deps } from "../../deps.ts";
 
-type StopDeps = Pick<Deps, "config" | "logger" | "postgres" | "cluster" | "gameSessionWriter">;
+type StopDeps = Pick<Deps, "config" | "logger" | "metrics" | "postgres" | "cluster" | "gameSessionWriter">;
 
 /** Delay between reads of a row whose object is gone, until the recorder has stored the result. */
 const recheckMs = 100;
 
 /**
  * Stops the user's session gracefully and waits for its result. Returns undefined if the stop outlasts the
- * wait; it then continues in the background. Idempotent.
+ * wait; it then continues in the background. A session in the queue ends at once. Idempotent.
  *
  * @throws DomainError `not_found`.
  */
@@ -34,6 +35,11 @@ export async function stopGameSession(
   const row = await findGameSession(pool, id, userId);
   if (row === undefined) throw notFound("This session does not exist.");
   if (hasEnded(row.status)) return row;
+  // Again from the start, because its player may just have confirmed the seat in another tab.
+  if (row.queue !== null) {
+    await leaveQueue(deps, userId, id);
+    return stopGameSession(deps, userId, id);
+  }
   if (!(await requestStopInCluster(deps, id))) return undefined;
   return waitForEnd(deps, id, userId);
 }

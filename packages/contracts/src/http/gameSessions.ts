@@ -33,6 +33,10 @@ export const LaunchRequest = z
       description:
         "The stream quality. If absent, or with only `startKbps`, the account's preference applies.",
     }),
+    wait: z.boolean().optional().meta({
+      description:
+        "Whether to wait in the queue if no seat is free, instead of `no_servers`. The session is then `starting` at the stage `queued`. Send keepalives while it waits, and confirm the seat with `POST /api/game/confirm`.",
+    }),
   })
   .refine((body) => !(body.fresh === true && body.saveSlotId !== undefined), {
     path: ["fresh"],
@@ -45,23 +49,52 @@ export const LaunchRequest = z
   });
 export type LaunchRequest = z.infer<typeof LaunchRequest>;
 
-export const LaunchResponse = z.object({ sessionId, status: z.literal("starting") }).meta({
-  id: "Launch",
-  description:
-    "The launch continues in the background. Poll `GET /api/game/session-status` until the status is `running`.",
-});
+export const LaunchResponse = z
+  .object({
+    sessionId,
+    status: z.literal("starting"),
+    stage: z.literal("queued").optional().meta({ description: "Only if the launch waits in the queue." }),
+  })
+  .meta({
+    id: "Launch",
+    description:
+      "The launch continues in the background. Poll `GET /api/game/session-status` until the status is `running`.",
+  });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
 
 /** Body of keepalive and stop, and query of session-status. */
 export const GameSessionRequest = z.strictObject({ sessionId: opaqueId }).meta({ id: "GameSessionRequest" });
 export type GameSessionRequest = z.infer<typeof GameSessionRequest>;
 
-/** The stages of a launch in the HTTP interface, in order. */
-export const launchStages = launchSteps;
+/** The stages of a launch in the HTTP interface, in order. `queued` only occurs if the launch had to wait. */
+export const launchStages = ["queued", ...launchSteps] as const;
 export const LaunchStage = z
   .enum(launchStages)
   .meta({ id: "LaunchStage", description: "The stage of a starting session, in this order." });
 export type LaunchStage = z.infer<typeof LaunchStage>;
+
+/** A launch's place in the queue. */
+export const QueuePlace = z
+  .object({
+    position: z
+      .int()
+      .min(1)
+      .meta({ description: "1 is next. Never grows.", examples: [3] }),
+    waitSeconds: z
+      .object({ min: z.int().min(0), max: z.int().min(0) })
+      .optional()
+      .meta({
+        description:
+          "Estimated time until a seat is free; four of five waits end within it. Absent when the seat is ready.",
+        examples: [{ min: 240, max: 900 }],
+      }),
+    confirmBy: isoMoment.optional().meta({
+      description:
+        "Set when a seat is ready: confirm it with `POST /api/game/confirm` by then, or the next player gets it.",
+    }),
+  })
+  .meta({ id: "QueuePlace", description: "A launch's place in the queue." });
+export type QueuePlace = z.infer<typeof QueuePlace>;
 
 /** Why a session ended or is ending. */
 export const GameSessionEndReason = z
@@ -96,6 +129,7 @@ export const GameSessionStatusResponse = z
       .max(100)
       .optional()
       .meta({ description: "Progress of the download, while the stage is `downloading`." }),
+    queue: QueuePlace.optional().meta({ description: "While the stage is `queued`." }),
     expiresAt: isoMoment.optional().meta({
       description: "While `running`: when the session is stopped as idle unless a keepalive arrives.",
     }),

@@ -37,6 +37,7 @@ describe("GameSessionFeed", () => {
       earlierSave: null,
       failureReason: null,
       stream: aGameSession().spec.stream,
+      queue: null,
     };
     shown = { stage: "scheduling" };
     feed = openFeed();

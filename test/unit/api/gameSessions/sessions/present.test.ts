@@ -149,6 +149,7 @@ describe("presentStop", () => {
       earlierSave: null,
       failureReason: null,
       stream: aGameSession().spec.stream,
+      queue: null,
     } satisfies Parameters<typeof presentStop>[0];
     expect(presentStop(row)).to.deep.equal({
       status: "stopped",
