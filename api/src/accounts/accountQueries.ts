@@ -161,7 +161,8 @@ export async function updateActiveGameSessionStopping(
   const {
     rows: [stopping],
   } = await transaction.query<{ id: string }>(
-    `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now(), queue_number = NULL
+    `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now(), queue_number = NULL,
+       slot_released_at = CASE WHEN queue_number IS NULL THEN slot_released_at ELSE now() END
      WHERE user_id = $1 AND status IN ('starting', 'running') RETURNING id`,
     [id, reason],
   );

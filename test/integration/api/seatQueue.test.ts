@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import { updateActiveGameSessionStopping } from "#api/accounts/accountQueries.ts";
 import { serveQueue } from "#api/gameSessions/queue/serveQueue.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -211,6 +212,29 @@ describe("the queue for seats", function () {
     expect((await statusOf(absent)).message).to.contain("went to the next player");
     expectErrorResponse(await confirm(absent), 404, "not_found");
     expect((await confirm(present)).status).to.equal(202);
+  });
+
+  it("shortens the time of a page that says that it closes, until its next keepalive", async () => {
+    await playing();
+    const { user, id } = await waiting();
+    const leftMs = async (): Promise<number> =>
+      ((await fixture.rowOf(id)).expiresAt?.getTime() ?? 0) - Date.now();
+    expect(await leftMs()).to.be.greaterThan(150_000);
+    const left = await api.as(user).post("/api/game/leave", { sessionId: id, connection: "queued-page" });
+    expect(left.json<object>()).to.include({ status: "left" });
+    expect(await leftMs()).to.be.within(60_000, 121_000);
+    await api.as(user).post("/api/game/keepalive", { sessionId: id });
+    expect(await leftMs()).to.be.greaterThan(150_000);
+  });
+
+  it("takes the place of a player whose account is disabled", async () => {
+    await playing();
+    const [one, next] = [await waiting(), await waiting()];
+    await api.deps.postgres.transaction((transaction) =>
+      updateActiveGameSessionStopping(transaction, one.user.id, "Deleted"),
+    );
+    expect(await positions(next)).to.deep.equal([1]);
+    await eventually(async () => (await fixture.rowOf(one.id)).endedAt !== null, { what: "the end" });
   });
 
   it("restarts all times after nobody has served it for a while", async () => {
