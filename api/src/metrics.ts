@@ -150,7 +150,7 @@ export class Metrics {
     this.#queueDepartures.inc({ reason });
   }
 
-  /** Registers the queue's length and oldest wait, which are read on each scrape; NaN if they cannot be read. */
+  /** Registers the queue's length and oldest wait, which are read on each scrape; NaN if that fails. */
   queueState(read: () => Promise<{ length: number; oldestWaitSeconds: number }>): void {
     const readOrNothing = (): Promise<{ length: number; oldestWaitSeconds: number }> =>
       read().catch(() => ({ length: Number.NaN, oldestWaitSeconds: Number.NaN }));

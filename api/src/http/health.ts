@@ -52,7 +52,9 @@ const route = publicRouteFor<{
   queueState: () => Promise<{ length: number; oldestWaitSeconds: number }>;
 }>();
 
-/** `exclude` leaves a check out, as in Kubernetes' own `/readyz`. `kubectl joypod status` includes the queue. */
+/**
+ * `exclude` leaves a check out, as in Kubernetes' own `/readyz`. `kubectl joypod status` includes the queue.
+ */
 const ReadyQuery = z.strictObject({
   exclude: z
     .literal("objectStore")
