@@ -3,6 +3,7 @@ import type { Deps } from "./deps.ts";
 import type { Route } from "./http/route.ts";
 import { qualityRoutes, accountRoutes } from "./accounts/routes.ts";
 import { accountLinkRoutes } from "./accounts/links/routes.ts";
+import { profileRoutes } from "./accounts/profile/routes.ts";
 import { authRoutes, authMethodRoutes } from "./auth/routes.ts";
 import { authPageRoutes } from "./auth/authPages.ts";
 import { authProviderRoutes } from "./auth/oauth/routes.ts";
@@ -27,6 +28,7 @@ const routes: readonly Route<Deps>[] = [
   ...authPageRoutes,
   ...accountLinkRoutes,
   ...accountRoutes,
+  ...profileRoutes,
   ...qualityRoutes,
   ...catalogRoutes,
   ...saveRoutes,

@@ -24,6 +24,7 @@ import {
 } from "./browserSignIn.ts";
 import { empty, json, redirect } from "../http/responses.ts";
 import { publicRouteFor } from "../http/route.ts";
+import { pictureOf } from "./userPicture.ts";
 import { findUserById, type User } from "./userQueries.ts";
 import { respondToForm, respondWithUrl, formRoute, jsonInstead, requireCsrf } from "./authResponse.ts";
 import { isIssuer, type ProviderIssuer, withIssuers } from "./issuer.ts";
@@ -169,9 +170,7 @@ async function respondWithSession(ctx: AuthContext): Promise<void> {
   const user = signedIn === undefined ? undefined : await findUserById(postgres.prisma, signedIn.user.id);
   if (signedIn !== undefined && user === undefined) clearCookie(ctx, sessionCookieName(config));
   ctx.body =
-    signedIn === undefined || user === undefined
-      ? {}
-      : presentAuthSession(user, signedIn.expiresAt, config.defaultAvatarUrl);
+    signedIn === undefined || user === undefined ? {} : presentAuthSession(user, signedIn.expiresAt, config);
 }
 
 export const authRoutes = [session, updateSession, csrf, providers, credentials, signOut, clientLog];
@@ -211,13 +210,13 @@ function presentSignInMethods(
   };
 }
 
-/** Returns the session for pages. The default picture is the configured one, or empty. */
+/** Returns the session for pages. */
 function presentAuthSession(
   { id, name, email, image }: User,
   expiresAt: Date,
-  defaultAvatarUrl: string,
+  config: Parameters<typeof pictureOf>[1],
 ): AuthSession {
-  return { user: { id, name, email, image: image ?? defaultAvatarUrl }, expires: expiresAt.toISOString() };
+  return { user: { id, name, email, image: pictureOf(image, config) }, expires: expiresAt.toISOString() };
 }
 
 const methods = userRouteFor<AuthDeps>()({

@@ -17,6 +17,7 @@ import { sweepPictures } from "../games/pictures/storePicture.ts";
 import { sweepIdempotencyKeys } from "../http/idempotencyQueries.ts";
 import { sweepAuthSessions } from "../auth/authSessions.ts";
 import { sweepAccountLinks } from "../accounts/links/accountLinks.ts";
+import { sweepDeletions } from "../accounts/profile/changeProfile.ts";
 import { RefusedRows } from "../stores/sweepRows.ts";
 import type { Deps } from "../deps.ts";
 
@@ -127,6 +128,7 @@ export class LeaderWork implements BackgroundJob {
         repeated("unreadable saves", remains, () => reportUnreadableSaves(deps)),
         repeated("idempotency keys", remains, () => sweepIdempotencyKeys(deps)),
         repeated("sign-ins", remains, () => sweepAuthSessions(deps)),
+        repeated("deleted accounts", remains, () => sweepDeletions(deps)),
         repeated("account links", remains, () => sweepAccountLinks(deps)),
       ]);
     } catch (error) {

@@ -37,6 +37,7 @@ export function policiesOf(config: RateLimitConfig) {
     mailRequests: { points: config.auth.mailRequestsPerAddress, windowSeconds: 3600 },
     accountMails: { points: auth.mailRequestsPerAccountPerHour, windowSeconds: 3600 },
     account: minute(auth.accountChangesPerMinute),
+    accountExports: { points: auth.exportsPerHour, windowSeconds: 3600 },
     catalog: minute(config.catalog.requestsPerMinute),
     launch: minute(config.gameSession.launchesPerMinute),
     launchHourly: { points: config.gameSession.launchesPerHour, windowSeconds: 3600 },

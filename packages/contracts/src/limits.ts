@@ -48,6 +48,11 @@ export const limits = {
     /** Minimum interval between updates of a sign-in's last-used time. */
     lastUseSeconds: 5 * 60,
     bodyBytes: 8 * 1024,
+    /** A player's picture: its size in bytes, and the length of a side in pixels. */
+    avatar: { bytes: 256 * 1024, sideMin: 16, sideMax: 1024 },
+    /** Time to change one's mind about deleting an account. */
+    deletionDays: 14,
+    exportsPerHour: 10,
   },
   catalog: {
     pageDefault: 1,

@@ -16,6 +16,7 @@ const sqlTypes: Readonly<Record<string, string>> = {
   Float: "double precision",
   Boolean: "boolean",
   Json: "jsonb",
+  Bytes: "bytea",
   "@db.SmallInt": "smallint",
   "@db.Date": "date",
   "@db.Timestamptz(3)": "timestamp(3) with time zone",

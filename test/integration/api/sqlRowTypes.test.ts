@@ -21,6 +21,7 @@ const neverNull = new Map([
   ["listUnreadable.unreadableAt", "the condition is IS NOT NULL"],
   ["updatePartnerKeyRevoked.revokedAt", "the statement sets it"],
   ["updateGameHidden.hiddenAt", "the statement sets it"],
+  ["updateDeleteAt.deleteAt", "the statement sets it"],
   ["listUnreleasedGameSessions.endedAt", "recorded_at is only set together with ended_at"],
 ]);
 /** The statements of a transaction and of a migration's own file are not read. */

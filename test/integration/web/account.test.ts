@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { openSignedIn, signInAs, signInBeside } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
@@ -113,6 +114,35 @@ describe("the account page", () => {
     await page.getByText("This device").waitFor();
     expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
     expect((await postSignIn(api.anonymous(), { ...user, password: newPassword })).status).to.equal(200);
+  });
+
+  it("changes name and picture, exports the data, and deletes the account unless the player keeps it", async () => {
+    await openAccount();
+    await page.getByRole("button", { name: "Change name" }).click();
+    await page.getByLabel("The name that others see").fill("Grace");
+    await page.getByRole("button", { name: "Save name" }).click();
+    await page.getByRole("status").getByText("Your new name is saved.").waitFor();
+    await page.getByRole("link", { name: "Your account" }).getByText("Grace").waitFor();
+    await page
+      .getByLabel("Choose a picture")
+      .setInputFiles({ name: "me.png", mimeType: "image/png", buffer: await page.screenshot() });
+    await page.getByRole("status").getByText("Your new picture is saved.").waitFor();
+    await page.locator(".account-link img").waitFor();
+    await growOld();
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download my data" }).click();
+    const prompt = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await prompt.getByLabel("Your password").fill(user.password);
+    await prompt.getByRole("button", { name: "Confirm" }).click();
+    expect((await downloading).suggestedFilename()).to.equal("joypod-account.json");
+    await page.getByRole("button", { name: "Delete my account" }).click();
+    await page.getByRole("button", { name: "Delete everything" }).click();
+    await prompt.getByLabel("Your password").fill(user.password);
+    await prompt.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("Your account and your saves will be deleted on").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Keep my account" }).click();
+    await page.getByRole("status").getByText("Your account stays.").waitFor();
   });
 
   it("asks for the password after an older sign-in, until it is right", async () => {

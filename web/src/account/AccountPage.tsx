@@ -17,6 +17,7 @@ import { QualityForm } from "../quality/QualityForm.tsx";
 import { useKeepQuality, useQualityChoice } from "../quality/useQualityChoice.ts";
 import { useAuth } from "../signIn/useAuth.ts";
 import { AccountMethods } from "./AccountMethods.tsx";
+import { AccountData, AccountProfile } from "./AccountProfile.tsx";
 
 const queryKey = ["signIns"];
 
@@ -38,6 +39,7 @@ export default function AccountPage() {
   return (
     <div className="account">
       <h1>{t("title")}</h1>
+      {methods.data !== undefined && <AccountProfile methods={methods.data} user={auth.user} />}
       <section aria-labelledby="methods-title">
         <h2 id="methods-title">{t("methods.title")}</h2>
         <p className="muted">{t("methods.about")}</p>
@@ -47,6 +49,7 @@ export default function AccountPage() {
       <PictureQuality />
       <SignIns player={auth.user.id} />
       <ConnectionTest />
+      {methods.data !== undefined && <AccountData methods={methods.data} user={auth.user} />}
     </div>
   );
 }

@@ -4,7 +4,14 @@
  * id of the player throw unauthorized if somebody else is signed in.
  */
 import { z } from "zod";
-import { EndedSignInsResponse, SignInsResponse, type SignIn } from "#contracts/http/account.ts";
+import {
+  AccountExport,
+  AccountResponse,
+  DeletionResponse,
+  EndedSignInsResponse,
+  SignInsResponse,
+  type SignIn,
+} from "#contracts/http/account.ts";
 import { StreamQualityResponse, type QualityRequest } from "#contracts/streamQuality.ts";
 import { request } from "./request.ts";
 
@@ -69,4 +76,49 @@ export function keepStreamQuality(
   quality: QualityRequest,
 ): Promise<StreamQualityResponse> {
   return request(StreamQualityResponse, qualityPath, { method: "PUT", json: quality, player });
+}
+
+/** Returns the player's account. */
+export function readAccount(signal?: AbortSignal): Promise<AccountResponse> {
+  return request(AccountResponse, "/api/account", { signal });
+}
+
+/** Changes the name. */
+export async function setName(player: string, name: string, currentPassword?: string): Promise<void> {
+  await request(nothing, "/api/account/name", { method: "PUT", json: { name, currentPassword }, player });
+}
+
+/** Changes the picture, in base64. Errors: invalid_picture. */
+export async function setPicture(player: string, picture: string, currentPassword?: string): Promise<void> {
+  await request(nothing, "/api/account/picture", {
+    method: "PUT",
+    json: { picture, currentPassword },
+    player,
+  });
+}
+
+/** Removes the picture. */
+export async function removePicture(player: string, currentPassword?: string): Promise<void> {
+  await request(nothing, "/api/account/picture/remove", { json: { currentPassword }, player });
+}
+
+/** Mails a link that changes the address to the new one. Errors: no_mail, rate_limited. */
+export async function changeEmail(player: string, email: string, currentPassword?: string): Promise<void> {
+  await request(nothing, "/api/account/email", { json: { email, currentPassword }, player });
+}
+
+/** Returns all data of the account. */
+export function exportAccount(player: string, currentPassword?: string): Promise<AccountExport> {
+  return request(AccountExport, "/api/account/export", { json: { currentPassword }, player });
+}
+
+/** Schedules the deletion of the account and returns its time. */
+export async function deleteAccount(player: string, currentPassword?: string): Promise<string> {
+  return (await request(DeletionResponse, "/api/account/delete", { json: { currentPassword }, player }))
+    .deleteAt;
+}
+
+/** Cancels the deletion of the account. */
+export async function keepAccount(player: string): Promise<void> {
+  await request(nothing, "/api/account/keep", { method: "POST", player });
 }

@@ -39,3 +39,8 @@ export async function acceptInvitation(token: string, name: string, password: st
 export async function resetPassword(token: string, newPassword: string): Promise<void> {
   await request(nothing, "/api/auth/reset-password", { json: { token, newPassword } });
 }
+
+/** Changes the address of the account to that of the link. Errors: invalid_link, conflict. */
+export async function confirmEmailChange(token: string): Promise<void> {
+  await request(nothing, "/api/auth/confirm-email", { json: { token } });
+}

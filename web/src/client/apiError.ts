@@ -77,6 +77,8 @@ const plainCodes = [
   "common_password",
   "invalid_link",
   "sign_up_closed",
+  "no_mail",
+  "invalid_picture",
   "csrf",
   "not_implemented",
 ] as const satisfies readonly ApiErrorCode[];

@@ -40,6 +40,40 @@ export function existingAccountMail(to: string, baseUrl: string): Mail {
   ]);
 }
 
+/** Returns the mail that confirms a changed address. */
+export function emailChangeMail(to: string, link: IssuedLink): Mail {
+  return mail(to, "Confirm your new address for Joypod", [
+    "Open this link to use this address for your Joypod account:",
+    link.url,
+    `The link works once, until ${untilOf(link)}.`,
+    "If you did not ask for this, ignore this mail: nothing has changed.",
+  ]);
+}
+
+/** Returns the mail to the owner of an account whose address somebody wants for another one. */
+export function addressInUseMail(to: string): Mail {
+  return mail(to, "This address already has a Joypod account", [
+    "Somebody, probably you, wanted to use this address for another Joypod account. It already has an account, so nothing has changed.",
+  ]);
+}
+
+/** Returns the mail to the former address of an account. */
+export function emailChangedMail(to: string): Mail {
+  return mail(to, "Your Joypod account has a new address", [
+    "Your Joypod account now has another e-mail address, and this one does not sign in any more.",
+    "If that was not you, tell the person who runs this site at once.",
+  ]);
+}
+
+/** Returns the mail to a player whose account will be deleted. */
+export function deletionMail(to: string, deleteAt: Date, baseUrl: string): Mail {
+  return mail(to, "Your Joypod account will be deleted", [
+    `Your Joypod account and your saves will be deleted on ${deleteAt.toISOString().slice(0, 10)}.`,
+    `To keep them, sign in before and choose “Keep my account”: ${baseUrl}/account`,
+    "If you did not ask for this, do that now and change your password.",
+  ]);
+}
+
 function mail(to: string, subject: string, paragraphs: readonly string[]): Mail {
   return { to, subject, text: `Hello,\n\n${paragraphs.join("\n\n")}\n` };
 }

@@ -132,12 +132,12 @@ const forgot = route({
   body: ForgotPasswordRequest,
   bodyBytes,
   responses: { 204: empty("If the address has an account, a mail is on its way.") },
-  errors: ["sign_up_closed", "forbidden", "unavailable"],
+  errors: ["no_mail", "forbidden", "unavailable"],
   handle: async ({ ctx, deps, body }) => {
     requireTrustedOrigin(ctx);
     const { mailer, mailWork, audit, config } = deps;
     if (mailer === undefined)
-      throw new DomainError("sign_up_closed", {
+      throw new DomainError("no_mail", {
         message: "This site sends no mail. Ask the person who runs it for a link to choose a new password.",
       });
     const email = requireMailAddress(body.email);

@@ -10,7 +10,7 @@ import type { Postgres } from "../../stores/postgres.ts";
 import { gameAuditEvent, noSuchGame } from "../updateGame.ts";
 import type { GamePrecondition } from "../gameEtag.ts";
 import { type PartnerGame, deletedGameKeptDays } from "../partnerGameQueries.ts";
-import { readPictureFormat, type PictureFormat } from "./pictureFormat.ts";
+import { readPictureFormat, type PictureFormat } from "../../http/pictureFormat.ts";
 import {
   findCurrentPicture,
   insertPicture,

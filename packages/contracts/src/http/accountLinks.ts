@@ -85,3 +85,7 @@ export const ResetPasswordRequest = z
   .strictObject({ token, newPassword })
   .meta({ id: "ResetPasswordRequest" });
 export type ResetPasswordRequest = z.infer<typeof ResetPasswordRequest>;
+
+/** `POST /api/auth/confirm-email`. */
+export const ConfirmEmailRequest = z.strictObject({ token }).meta({ id: "ConfirmEmailRequest" });
+export type ConfirmEmailRequest = z.infer<typeof ConfirmEmailRequest>;

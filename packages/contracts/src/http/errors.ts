@@ -33,7 +33,11 @@ export const errors = {
   sign_up_closed: {
     status: 403,
     meaning:
-      "This site does not let players open accounts on their own, or sends no mail. `message` says which.",
+      "This site does not let players open accounts on their own, or only with an invitation. `message` says which.",
+  },
+  no_mail: {
+    status: 403,
+    meaning: "This site sends no mail. Ask the person who runs it for a link.",
   },
   forbidden: {
     status: 403,

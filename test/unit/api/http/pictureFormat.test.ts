@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { readPictureFormat } from "#api/games/pictures/pictureFormat.ts";
+import { readPictureFormat } from "#api/http/pictureFormat.ts";
 import { aJpeg, anAvif, aPng, aWebp } from "#test/factories/pictures.ts";
 
 const size = { width: 642, height: 360 };
