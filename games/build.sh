@@ -10,7 +10,7 @@ games=$repositoryRoot/games
 # Prints a hash of an archive's inputs: the recipe, the sources and the libraries of the game image.
 contentOf() {
   local recipe=("$games/packing.sh" "$games/$1/pack.sh") source
-  while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -name '*.[ch]' -o -name '*.py' -o -name '*.lua' -o -name '*.gd' -o -name '*.godot' -o -name '*.tscn' | LC_ALL=C sort)
+  while read -r source; do recipe+=("$source"); done < <(find "$games/$1" -type f ! -name pack.sh ! -name '*.json' ! -name '*.md' | LC_ALL=C sort)
   {
     hashOf "${recipe[@]}"
     echo "$provided"

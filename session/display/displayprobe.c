@@ -4,6 +4,7 @@
  * - size WIDTH HEIGHT: sets the display's size with RandR
  * - gl [FRAMES]: draws with OpenGL, reads the picture back as the capture does, and times this many frames
  * - vulkan [FRAMES]: the same with a Vulkan swapchain
+ * - manager: the name of the window manager; none if there is none
  * - output: the first output's mode, refresh rate in Hz, number of modes, and size in millimetres
  * - extensions: lists the extensions of the display's protocol, each with its number
  *
@@ -11,6 +12,7 @@
  */
 #include "displayprobe.h"
 
+#include <X11/Xatom.h>
 #include <X11/Xutil.h>
 #include <X11/extensions/XShm.h>
 #include <X11/extensions/Xrandr.h>
@@ -177,6 +179,21 @@ static void setSize(Display *display, unsigned width, unsigned height) {
   fail("the display keeps another size");
 }
 
+/* Finds the window manager as toolkits do (EWMH, _NET_SUPPORTING_WM_CHECK). */
+static void printManager(Display *display) {
+  Atom type;
+  int format;
+  unsigned long count, left;
+  unsigned char *check = NULL, *name = NULL;
+  XGetWindowProperty(display, DefaultRootWindow(display),
+                     XInternAtom(display, "_NET_SUPPORTING_WM_CHECK", False), 0, 1, False, XA_WINDOW, &type,
+                     &format, &count, &left, &check);
+  if (check && count == 1)
+    XGetWindowProperty(display, *(Window *)check, XInternAtom(display, "_NET_WM_NAME", False), 0, 64, False,
+                       XInternAtom(display, "UTF8_STRING", False), &type, &format, &count, &left, &name);
+  printFinding("manager", name ? (char *)name : "none");
+}
+
 static void printOutput(Display *display) {
   XRRScreenResources *resources =
       XRRGetScreenResourcesCurrent(display, RootWindow(display, DefaultScreen(display)));
@@ -221,12 +238,14 @@ int main(int argc, char **argv) {
     probeGl(display, argc > 2 ? atoi(argv[2]) : 0);
   else if (strcmp(command, "vulkan") == 0)
     probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
+  else if (strcmp(command, "manager") == 0)
+    printManager(display);
   else if (strcmp(command, "output") == 0)
     printOutput(display);
   else if (strcmp(command, "extensions") == 0)
     printExtensions(display);
   else
-    fail("say size WIDTH HEIGHT, gl, vulkan, output or extensions");
+    fail("say size WIDTH HEIGHT, gl, vulkan, manager, output or extensions");
   XCloseDisplay(display);
   return 0;
 }

@@ -7,7 +7,7 @@ import type { Config } from "./config.ts";
 import { soundSink, startSoundServer } from "./sound/soundServer.ts";
 import { startWindowManager, type WindowManager } from "./display/windowManager.ts";
 import { openCloseSocket } from "./display/closeSocket.ts";
-import { connectDisplay } from "./display/xConnection.ts";
+import { type XConnection, connectDisplay } from "./display/xConnection.ts";
 import { watchCursor } from "./display/cursorWatch.ts";
 import { readKeyboardMap } from "./display/keyboardMap.ts";
 import {
@@ -74,14 +74,14 @@ export interface StreamPipeline {
  * @throws PipelineStartError
  */
 export async function startStreamPipeline(options: StreamPipelineOptions): Promise<StreamPipeline> {
-  const { config, logger, clock, describeStream, onFailure } = options;
+  const { config, logger, clock, describeStream } = options;
   const { display, width, height, quality, codecs } = config;
   const env = config.encoderEnvironments;
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
   // Before the game, which starts when it sees display and sound.
   const gamepads = openGamepads({ directory: config.gamepadDirectory, logger, clock });
-  const [startedDisplay, soundServer, encoders] = await Promise.all([
-    ...startDisplayAndSound(options),
+  const [desktop, soundServer, encoders] = await Promise.all([
+    ...startDesktopAndSound(options),
     probeEncoders({
       codecs,
       profile: config.profile,
@@ -91,13 +91,12 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
       clock,
     }),
   ]);
-  if (!startedDisplay) throw new PipelineStartError("display-failed", "The display did not start in time.");
+  if (!desktop) throw new PipelineStartError("display-failed", "The display did not start in time.");
   if (!soundServer) throw new PipelineStartError("sound-failed", "The sound server did not start in time.");
   if (encoders.size === 0)
     throw new PipelineStartError("no-encoder", `No encoder for ${codecs.join(" or ")} works on this node.`);
 
-  const connection = await connectDisplay(display, () => onFailure("display-failed"));
-  const windows = await startWindowManager({ connection, logger });
+  const { connection, windows, started } = desktop;
   const cursor = await watchCursor({ connection, clock });
   const closeSocket = await openCloseSocket({ socketPath: config.closeSocket, windows, logger });
   const keyboard = await readKeyboardMap(connection);
@@ -138,7 +137,7 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
   });
   cursor.onChange((hidden) => viewers.notify({ t: "pointer", hidden }));
   gamepads.onRumble((i, rumble) => viewers.notifyPlayer({ t: "rumble", i, ...rumble, ms: rumbleMs }));
-  const { renderer, obstacle, server: displayServer } = startedDisplay;
+  const { renderer, obstacle, server: displayServer } = started;
   return {
     encoders,
     gamepads,
@@ -163,20 +162,21 @@ export async function startStreamPipeline(options: StreamPipelineOptions): Promi
   };
 }
 
+/** A display with its window manager. */
+interface Desktop {
+  started: StartedDisplay;
+  connection: XConnection;
+  windows: WindowManager;
+}
+
 /**
  * Starts display and sound in parallel, unless a probe chooses the display. The game starts as soon as it
- * sees both, and must not start on a display that is only being tried.
+ * sees both sockets, so that of the sound server appears last: the display has its modes then, is not only
+ * being tried, and has a window manager. Toolkits look for one only once. Without it, GLFW's window bypasses
+ * every manager that starts later, and never gets the focus.
  */
-function startDisplayAndSound({ config, logger, clock, onFailure }: StreamPipelineOptions) {
+function startDesktopAndSound({ config, logger, clock, onFailure }: StreamPipelineOptions) {
   const { display, width, height, profile, childEnvironment: env, soundSocket } = config;
-  const startSound = (publishAfter?: Promise<unknown>) =>
-    startSoundServer({
-      socket: soundSocket,
-      ...(publishAfter && { publishAfter }),
-      env,
-      logger,
-      onExit: () => onFailure("sound-failed"),
-    });
   const displayOptions = {
     choice: config.displayServer,
     profile,
@@ -190,9 +190,22 @@ function startDisplayAndSound({ config, logger, clock, onFailure }: StreamPipeli
     renderNode: findRenderNode(),
     onExit: () => onFailure("display-failed"),
   };
+  const manage = async (started: StartedDisplay | undefined): Promise<Desktop | undefined> => {
+    if (!started) return undefined;
+    const connection = await connectDisplay(display, () => onFailure("display-failed"));
+    return { started, connection, windows: await startWindowManager({ connection, logger }) };
+  };
+  const startSound = (publishAfter: Promise<unknown>) =>
+    startSoundServer({
+      socket: soundSocket,
+      publishAfter,
+      env,
+      logger,
+      onExit: () => onFailure("sound-failed"),
+    });
   if (!isProbed(displayOptions)) {
-    const starting = startDisplay(displayOptions);
-    return [starting, startSound(starting)] as const; // The display has its modes when the game starts.
+    const managing = startDisplay(displayOptions).then(manage);
+    return [managing, startSound(managing)] as const;
   }
   // Left behind by a streamer that was killed.
   for (const stale of [soundSocket, displaySocket(display)]) removeStale(stale, logger);
@@ -200,5 +213,6 @@ function startDisplayAndSound({ config, logger, clock, onFailure }: StreamPipeli
     if (started) writeGameEnvironment(config.runDir, started.gameEnvironment);
     return started;
   });
-  return [starting, starting.then(() => startSound())] as const;
+  const managing = starting.then(manage);
+  return [managing, starting.then(() => startSound(managing))] as const;
 }

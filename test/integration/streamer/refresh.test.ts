@@ -13,6 +13,7 @@ const run = promisify(execFile);
 const framesPerSecond = Number(lightStream.FPS);
 /** Probes the display as a game, whose libraries are those of the game image, with and without a refresh. */
 const launcher = `#!/bin/sh
+./displayprobe manager
 ./displayprobe output
 ./displayprobe gl 60
 ./displayprobe vulkan 60
@@ -58,6 +59,11 @@ describe("a game's display", () => {
     await run("tar", ["-czf", archive, "-C", folder, "run.sh", "displayprobe"]);
     return { archive, launcher: "run.sh" };
   }
+
+  // Toolkits look for it once, when they start.
+  it("has a window manager when the game starts", () => {
+    expect(found.get("manager")).to.equal("joypod");
+  });
 
   it("reports the stream's refresh rate, the common sizes and a physical size of 96 dots per inch", () => {
     expect(found.get("mode")).to.equal("1280x720");

@@ -16,6 +16,10 @@ import { imageBuildMs } from "#test/support/session/containers.ts";
 
 const [white, dark] = ["#ffffff", "#202020"];
 
+/** Waits until the bar of controls has stopped moving. */
+const restingControls =
+  "Promise.all(document.querySelector('[role=toolbar]').getAnimations().map(({ finished }) => finished))";
+
 /** One session, played in both browsers. */
 describe("the game's input", function () {
   this.timeout(90_000);
@@ -85,6 +89,31 @@ describe("the game's input", function () {
       new WheelEvent("wheel", { deltaX: -100, shiftKey: true, bubbles: true, cancelable: true }))`);
     await game.waitForColor(layout.wheelBlock, layout.cycle[1] ?? "");
     expect(await page.evaluate("visualViewport.scale")).to.equal(1);
+  });
+
+  it("gets clicks at its top edge; the handle and resting at the very edge open the controls", async () => {
+    const open = page.locator(".controls-open");
+    const away = async (): Promise<void> => {
+      await game.moveTo(640, 560);
+      await game.waitForColor({ x: 632, y: 552, width: 16, height: 16 }, layout.pointer.color, {
+        tolerance: 70,
+      }); // Browsers merge movements of one frame.
+      await open.waitFor({ state: "detached" });
+      await page.evaluate(restingControls);
+    };
+    await away();
+    const isLit = await card.isClickLit();
+    await page.mouse.click(500, 1);
+    await eventually(async () => (await card.isClickLit()) !== isLit, { what: "the click in the game" });
+    expect(await open.count()).to.equal(0);
+    await away();
+    await page.mouse.move(500, 0);
+    await open.waitFor();
+    await away();
+    await page.mouse.click(640, 4);
+    await open.waitFor();
+    await away();
+    expect(await card.isClickLit(), "the handle's click is not the game's").to.equal(!isLit);
   });
 
   it("stays on the page when a file is dropped on it", async () => {

@@ -176,30 +176,6 @@ describe("a player's devices and browsers", function () {
     expect(new URL(page.url()).pathname).to.equal(pathname);
   });
 
-  it("click at the game's top edge, and open the controls by their handle or by resting at the very edge", async () => {
-    const card = new TestCard(game);
-    const open = page.locator(".controls-open");
-    const away = async (): Promise<void> => {
-      await game.moveTo(640, 560);
-      await pointerAt(640, 560); // Browsers merge movements of one frame.
-      await open.waitFor({ state: "detached" });
-      await page.evaluate(restingControls);
-    };
-    await away();
-    const isLit = await card.isClickLit();
-    await page.mouse.click(500, 1);
-    await eventually(async () => (await card.isClickLit()) !== isLit, { what: "the click in the game" });
-    expect(await open.count()).to.equal(0);
-    await away();
-    await page.mouse.move(500, 0);
-    await open.waitFor();
-    await away();
-    await page.mouse.click(640, 4);
-    await open.waitFor();
-    await away();
-    expect(await card.isClickLit(), "the handle's click is not the game's").to.equal(!isLit);
-  });
-
   it("keep a key held while they use a control, and not when it goes up there", async () => {
     const card = new TestCard(game);
     const before = await eventually(() => card.presses(), { what: "the test card" });
