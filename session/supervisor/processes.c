@@ -21,6 +21,7 @@ enum {
 struct process {
   pid_t pid, parent;
   char state; /* as in /proc/PID/stat */
+  int threads;
 };
 
 static struct process seen[MAX_PROCESSES];
@@ -44,7 +45,9 @@ static bool readProcess(const char *name, struct process *process) {
   text[length] = 0;
   char *afterName = strrchr(text, ')'); /* the name may contain anything */
   process->pid = (pid_t)strtol(name, NULL, 10);
-  return afterName && sscanf(afterName + 1, " %c %d", &process->state, &process->parent) == 2;
+  return afterName &&
+         sscanf(afterName + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+                &process->state, &process->parent, &process->threads) == 3;
 }
 
 /* Fills `seen` with the descendants of this process. Returns their number. */
@@ -70,8 +73,9 @@ static int findProcesses(void) {
   return ours;
 }
 
+/* The state is that of the first thread, which other threads can outlive. */
 static bool hasExited(const struct process *process) {
-  return process->state == 'Z' || process->state == 'X';
+  return (process->state == 'Z' && process->threads <= 1) || process->state == 'X';
 }
 
 /* Whether the process runs and may still start another one. One that waits for the kernel cannot, until the

@@ -140,9 +140,11 @@ static void supervise(struct game *game, long untilMs) {
 static bool awaitEnd(struct game *game, long untilMs) {
   while (!game->isGone && nowMs() < untilMs) {
     int bus = sessionBusProcess();
-    if (bus && !hasProcessBesides(bus))
+    if (bus && !hasProcessBesides(bus)) {
+      while (reap(game)) { /* the launcher's status may not have been read yet */
+      }
       game->isGone = true;
-    else
+    } else
       supervise(game, bus && untilMs > nowMs() + BUS_POLL_MS ? nowMs() + BUS_POLL_MS : untilMs);
   }
   return game->isGone;

@@ -80,6 +80,11 @@ describe("the game image", function () {
     expect(Math.max(...peaks)).to.be.within(4_000, 20_000);
   });
 
+  it("plays also what programs send to the first sound card by name", () => {
+    for (const name of ["hw:0", "hw:0,0", "plughw:0,0", "sysdefault", "front", "dmix", "mixer hw:0"])
+      expect(log).to.match(new RegExp(`^opened ${name}$`, "m"));
+  });
+
   it("has the save folder as the home of its user, and keeps it clean", () => {
     expect(told.get("home")).to.equal(podPaths.saves);
     expect(told.get("junk")).to.equal("");
@@ -117,5 +122,11 @@ describe("the game image", function () {
     expect(told.get("shm")).to.equal(String(256 * mebibyte));
     expect(told.get("shm-fits")).to.equal(String(200 * mebibyte));
     expect(told.get("shm-full")).to.match(/No space left on device/);
+  });
+
+  it("reports the status of a stopped game, also beside a running D-Bus session", async () => {
+    await pair!.signalGame("TERM");
+    expect(await pair!.gameExit()).to.equal(0);
+    expect(await pair!.gameMessage()).to.include({ reason: "stopped", endedBy: "sigterm", exitCode: 143 });
   });
 });

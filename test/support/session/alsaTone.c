@@ -38,9 +38,9 @@ static void printDevices(void) {
   for (void **hint = hints; *hint; hint++) printf("device %s\n", nameOf(*hint, "NAME"));
 }
 
-static void *openDefault(void) {
-  void *pcm, *params, *mixer;
-  TRY((void **, const char *, int, int), "snd_pcm_open", &pcm, "default", PLAYBACK, 0);
+static void *openDevice(const char *name) {
+  void *pcm, *params;
+  TRY((void **, const char *, int, int), "snd_pcm_open", &pcm, name, PLAYBACK, 0);
   TRY((void **), "snd_pcm_hw_params_malloc", &params);
   TRY((void *, void *), "snd_pcm_hw_params_any", pcm, params);
   TRY((void *, void *, int), "snd_pcm_hw_params_set_access", pcm, params, INTERLEAVED);
@@ -48,8 +48,22 @@ static void *openDefault(void) {
   TRY((void *, void *, unsigned), "snd_pcm_hw_params_set_channels", pcm, params, CHANNELS);
   TRY((void *, void *, unsigned, int), "snd_pcm_hw_params_set_rate", pcm, params, RATE, 0);
   TRY((void *, void *), "snd_pcm_hw_params", pcm, params);
-  TRY((void **, const char *, int), "snd_ctl_open", &mixer, "default", 0);
   return pcm;
+}
+
+/* Opens devices under the names that programs use for a machine's first sound card. */
+static void openOthers(void) {
+  static const char *const names[] = {"hw:0", "hw:0,0", "plughw:0,0", "sysdefault", "front", "dmix"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    TRY((void *), "snd_pcm_close", openDevice(names[i]));
+    printf("opened %s\n", names[i]);
+  }
+  static const char *const mixers[] = {"default", "hw:0"};
+  for (size_t i = 0; i < sizeof mixers / sizeof *mixers; i++) {
+    void *mixer;
+    TRY((void **, const char *, int), "snd_ctl_open", &mixer, mixers[i], 0);
+    printf("opened mixer %s\n", mixers[i]);
+  }
 }
 
 int main(void) {
@@ -57,7 +71,8 @@ int main(void) {
   library = dlopen("libasound.so.2", RTLD_NOW);
   if (!library) return puts("error: no libasound.so.2"), 1;
   printDevices();
-  void *pcm = openDefault();
+  openOthers();
+  void *pcm = openDevice("default");
   unsigned long buffer, period;
   TRY((void *, unsigned long *, unsigned long *), "snd_pcm_get_params", pcm, &buffer, &period);
   printf("buffer %lu\n", buffer * 1000 / RATE);
