@@ -40,6 +40,7 @@ func _input(event):
 		print("look ", event.relative.x, " ", event.relative.y)
 	if event is InputEventJoypadButton and event.pressed:
 		print("pad ", event.button_index)
+		Input.start_joy_vibration(event.device, 0.5, 0.5, 0.5)
 
 func _notification(what):
 	if what == MainLoop.NOTIFICATION_WM_QUIT_REQUEST:

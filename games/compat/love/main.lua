@@ -24,5 +24,8 @@ end
 
 function love.keypressed(key) print("key " .. key) end
 function love.mousemoved(_, _, dx, dy) print("look " .. dx .. " " .. dy) end
-function love.gamepadpressed(_, button) print("pad " .. button) end
+function love.gamepadpressed(pad, button)
+  print("pad " .. button)
+  pad:setVibration(0.5, 0.5, 0.5)
+end
 function love.quit() print("bye") end

@@ -34,6 +34,8 @@ while running:
             pads[event.device_index] = pygame.joystick.Joystick(event.device_index)
         elif event.type == pygame.JOYBUTTONDOWN:
             print("pad", event.button)
+            for pad in pads.values():
+                pad.rumble(0.5, 0.5, 500)
     frame += 1
     screen.fill((20, 40, 90))
     screen.fill((240, 160, 40), (200 + frame % 300, 200, 300, 300))

@@ -53,8 +53,10 @@ int main(void) {
       if (event.type == SDL_KEYDOWN) printf("key %s\n", SDL_GetKeyName(event.key.keysym.sym));
       if (event.type == SDL_MOUSEMOTION) printf("look %d %d\n", event.motion.xrel, event.motion.yrel);
       if (event.type == SDL_CONTROLLERDEVICEADDED) SDL_GameControllerOpen(event.cdevice.which);
-      if (event.type == SDL_CONTROLLERBUTTONDOWN)
+      if (event.type == SDL_CONTROLLERBUTTONDOWN) {
         printf("pad %s\n", SDL_GameControllerGetStringForButton(event.cbutton.button));
+        SDL_GameControllerRumble(SDL_GameControllerFromInstanceID(event.cbutton.which), 0x8000, 0x4000, 500);
+      }
     }
     SDL_SetRenderDrawColor(renderer, 20, 40, 90, 255);
     SDL_RenderClear(renderer);

@@ -54,8 +54,10 @@ int main(void) {
       if (event.type == SDL_EVENT_KEY_DOWN) printf("key %s\n", SDL_GetKeyName(event.key.key));
       if (event.type == SDL_EVENT_MOUSE_MOTION) printf("look %g %g\n", event.motion.xrel, event.motion.yrel);
       if (event.type == SDL_EVENT_GAMEPAD_ADDED) SDL_OpenGamepad(event.gdevice.which);
-      if (event.type == SDL_EVENT_GAMEPAD_BUTTON_DOWN)
+      if (event.type == SDL_EVENT_GAMEPAD_BUTTON_DOWN) {
         printf("pad %s\n", SDL_GetGamepadStringForButton(event.gbutton.button));
+        SDL_RumbleGamepad(SDL_GetGamepadFromID(event.gbutton.which), 0x8000, 0x4000, 500);
+      }
     }
     SDL_SetRenderDrawColor(renderer, 20, 40, 90, 255);
     SDL_RenderClear(renderer);

@@ -1,4 +1,5 @@
 import { chownSync, existsSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
@@ -29,6 +30,8 @@ const Expectations = z.strictObject({
   looks: z.boolean().default(false),
   /** Effect of the gamepad's lower button. */
   pad: Effect.optional(),
+  /** The game vibrates the gamepad when its lower button is pressed. */
+  rumbles: z.boolean().default(false),
   isHeard: z.boolean().default(true),
   /** Codes of keys that save the game; empty if it saves by itself. */
   save: z.array(z.string()).default([]),
@@ -124,12 +127,20 @@ async function begin(viewer: Viewer, { begin: codes }: Expectations): Promise<vo
 }
 
 async function hasEffects(pair: SessionPair, viewer: Viewer, expected: Expectations): Promise<void> {
-  const { key, looks, pad, isHeard } = expected;
+  const { key, looks, pad, rumbles, isHeard } = expected;
   if (key !== undefined)
     await hasEffect(pair, viewer, `the key ${key.press}`, key.effect, () => viewer.press(key.press));
   if (looks) await turnsTheView(pair, viewer);
   if (pad !== undefined)
     await hasEffect(pair, viewer, "the gamepad", pad, () => viewer.send(restingPad, pressedPad));
+  if (rumbles)
+    await eventually(
+      async () => (await viewer.notices()).some((notice) => notice.t === "rumble" && notice.strong > 0),
+      {
+        timeoutMs: startMs,
+        what: "a vibration of the player's gamepad",
+      },
+    );
   if (isHeard)
     await eventually(async () => ((await viewer.stats()).audio?.audioLevel ?? 0) > 0.01, {
       timeoutMs: startMs,
@@ -164,7 +175,7 @@ async function turnsTheView(pair: SessionPair, viewer: Viewer): Promise<void> {
   await eventually(
     async () => {
       await viewer.send({ t: "rel", x: 1, y: 0 });
-      return /^look /m.test(await pair.gameLogs());
+      return /^(?:.*")?look /m.test(await pair.gameLogs());
     },
     { timeoutMs: startMs, intervalMs: 1_000, what: "a motion in the game" },
   );
@@ -194,14 +205,17 @@ async function turnsTheView(pair: SessionPair, viewer: Viewer): Promise<void> {
 }
 
 function lookOf(log: string): { x: number; y: number } {
-  const motions = [...log.matchAll(/^look (\S+) (\S+)$/gm)];
+  const motions = [...log.matchAll(/^(?:.*")?look (\S+) ([-\d.]+)(?:".*)?$/gm)];
   return motions.reduce((sum, [, x, y]) => ({ x: sum.x + Number(x), y: sum.y + Number(y) }), { x: 0, y: 0 });
 }
 
 async function endsCleanly(pair: SessionPair): Promise<void> {
   await pair.signalGame("TERM");
   expect(await pair.gameExit()).to.equal(0);
-  expect((await pair.gameMessage())?.reason).to.equal("stopped");
+  const message = await pair.gameMessage();
+  expect(message?.reason).to.equal("stopped");
+  // An engine that needs more than a second to exit gets SIGTERM as well.
+  expect(message?.exitCode).to.be.oneOf([0, 128 + constants.signals.SIGTERM]);
 }
 
 async function prints(pair: SessionPair, line: string): Promise<void> {
