@@ -66,6 +66,7 @@ const rooms = {
     "gameSessions/launching",
     "gameSessions/recording",
     "catalog",
+    "groups",
     "games/pictures",
     "games/versions",
     "games",

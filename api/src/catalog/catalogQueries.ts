@@ -11,7 +11,7 @@ import {
   type Filter,
 } from "./catalogFilters.ts";
 import { listPersonalGames } from "./personalQueries.ts";
-import { isListed } from "../games/gameVisibility.ts";
+import { invisibleTo, isListed, isNotInvisible, isVisibleTo } from "../games/gameVisibility.ts";
 
 /** An arbitrary constant that all replicas share, so that one of them does the work. */
 const advisoryLock = 7_264_010_340;
@@ -25,8 +25,8 @@ interface FavoriteToggle {
 }
 
 /**
- * A statement that returns `total`, `revision` and the page's `gamesJson`. The caller prepends `$1` to the
- * values.
+ * A statement that returns `total`, `counted`, `revision` and the page's `gamesJson`. The caller prepends
+ * `$1` to the values.
  */
 interface CatalogPageQuery {
   name: string;
@@ -103,10 +103,15 @@ export async function listCatalogGames(
   const { name, text, values } = catalogPageQuery({ ...query, sort }, counts.find(filter), picturesAddress);
   const {
     rows: [page],
-  } = await db.query<CatalogPage & { revision: string }>({ name, text, values: [userId, ...values] });
+  } = await db.query<CatalogPage & { counted: number; revision: string }>({
+    name,
+    text,
+    values: [userId, ...values],
+  });
   if (page === undefined) return { total: 0, gamesJson: "[]" };
-  if (page.total <= fewMax) counts.forget(filter);
-  else if (query.search || query.tag) counts.keep(filter, { revision: page.revision, total: page.total });
+  // The cached count is that of all games; the user's total lacks those that the user does not see.
+  if (page.counted <= fewMax) counts.forget(filter);
+  else if (query.search || query.tag) counts.keep(filter, { revision: page.revision, total: page.counted });
   return { total: page.total, gamesJson: page.gamesJson };
 }
 
@@ -124,7 +129,7 @@ export async function findCatalogGame(
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'label', COALESCE(s.custom_label, s.label), 'lastPlayedAt', s.last_played_at) ORDER BY s.number), '[]')
           FROM save_slots s WHERE s.user_id = $1 AND s.game_id = g.id) AS slots
-      FROM games g WHERE g.slug = $2 AND ${isListed}`,
+      FROM games g WHERE g.slug = $2 AND ${isListed} AND ${isVisibleTo("$1")}`,
     values: [userId, slug, picturesAddress],
   });
   return rows[0];
@@ -164,19 +169,24 @@ export function catalogPageQuery(
 function textOf(query: CatalogQuery, filter: Filter | undefined): string {
   const { sort, order } = query;
   const forwards = keys[sort](order, "asc");
-  const isFound = filter === undefined ? isListed : `${isListed} AND ${filter.walked}`;
+  const isFound = `${isListed}${filter === undefined ? "" : ` AND ${filter.walked}`} AND ${isNotInvisible}`;
+  const hidden =
+    filter === undefined
+      ? "SELECT count(*)::int FROM invisible"
+      : `SELECT count(*)::int FROM invisible JOIN games g USING (id) WHERE ${filter.walked}`;
   return `
-    WITH ${filter === undefined ? countAll : countFound(filter, query)},
+    WITH ${invisibleTo("$1")}, ${filter === undefined ? countAll : countFound(filter, query)},
+    seen AS MATERIALIZED (SELECT isfew, total - (${hidden}) AS total FROM count),
     -- Read from the end, a page of the second half begins that many games before it.
     place AS (
       SELECT isfew, $3::int * 2 > total AS isback, $3::int AS ahead, greatest(0, total - $3::int - $2::int) AS back,
         greatest(0, least($2::int, total - $3::int)) AS size
-      FROM count
+      FROM seen
     ), page AS (
       ${
         filter === undefined
           ? ""
-          : `(SELECT g.id FROM few g ORDER BY ${forwards}
+          : `(SELECT g.id FROM few g WHERE ${isNotInvisible} ORDER BY ${forwards}
         LIMIT (SELECT CASE WHEN isfew THEN size ELSE 0 END FROM place) OFFSET (SELECT ahead FROM place))
       UNION ALL`
       }
@@ -188,7 +198,7 @@ function textOf(query: CatalogQuery, filter: Filter | undefined): string {
       -- Cuts nothing off: tells Postgres how few rows it will have to fetch.
       LIMIT ${limits.catalog.pageSizeMax}
     )
-    SELECT (SELECT total FROM count) AS total, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]')::text FROM (
+    SELECT (SELECT total FROM seen) AS total, (SELECT total FROM count) AS counted, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]')::text FROM (
       SELECT ${listColumns("$4::text")} FROM page JOIN games g USING (id) ORDER BY ${forwards}
     ) listed) AS "gamesJson"`;
 }
@@ -232,7 +242,7 @@ export async function updateFavorite(db: Queryable, userId: string, gameId: stri
     rows: [toggled],
   } = await db.query<FavoriteToggle>({
     name: "toggle-favorite",
-    text: `WITH game AS (SELECT g.id FROM games g WHERE g.id = $2 AND ${isListed}),
+    text: `WITH game AS (SELECT g.id FROM games g WHERE g.id = $2 AND ${isListed} AND ${isVisibleTo("$1")}),
         removed AS (DELETE FROM favorites WHERE user_id = $1 AND game_id = (SELECT id FROM game) RETURNING 1),
         added AS (
           INSERT INTO favorites (user_id, game_id) SELECT $1, id FROM game WHERE NOT EXISTS (SELECT FROM removed) ON CONFLICT DO NOTHING RETURNING 1

@@ -1,7 +1,7 @@
 import type { GamesQuery } from "#contracts/http/catalog.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { filterOf, keys, listColumns, type CatalogPage, type Filter } from "./catalogFilters.ts";
-import { isListed } from "../games/gameVisibility.ts";
+import { invisibleTo, isListed, isNotInvisible } from "../games/gameVisibility.ts";
 
 /**
  * The games that the player `$1` has played: `at` is when, `seconds` for how long. The slot may be gone, and
@@ -53,10 +53,10 @@ export async function listPersonalGames(
  * because Postgres refuses parameters that a statement does not use.
  */
 function favoritesText({ sort, order }: GamesQuery, filter: Filter | undefined): string {
-  const found = filter === undefined ? isListed : `${isListed} AND ${filter.walked} AND ${filter.found}`;
+  const found = `${isListed}${filter === undefined ? "" : ` AND ${filter.walked} AND ${filter.found}`} AND ${isNotInvisible}`;
   const sorted = sort === "lastPlayed" ? lastPlayedOrder(order) : keys[sort](order, "asc");
   return `
-    WITH ${played}, found AS (
+    WITH ${invisibleTo("$1")}, ${played}, found AS (
       SELECT g.id FROM favorites f JOIN games g ON g.id = f.game_id WHERE f.user_id = $1 AND ${found}
     ), page AS (
       SELECT g.id FROM found JOIN games g USING (id) LEFT JOIN played p ON p.game_id = g.id
@@ -66,14 +66,14 @@ function favoritesText({ sort, order }: GamesQuery, filter: Filter | undefined):
 
 /** Played games are few and sorted; the others follow in the order of the index of titles. */
 function lastPlayedText({ order }: GamesQuery, filter: Filter | undefined): string {
-  const isFound = filter === undefined ? isListed : `${isListed} AND ${filter.walked}`;
+  const isFound = `${isListed}${filter === undefined ? "" : ` AND ${filter.walked}`} AND ${isNotInvisible}`;
   const sorted = lastPlayedOrder(order);
   const total =
     filter === undefined
-      ? "(SELECT listed FROM catalog_totals)"
-      : `(SELECT count(*)::int FROM games g WHERE ${isListed} AND ${filter.found})`;
+      ? "(SELECT listed - (SELECT count(*)::int FROM invisible) FROM catalog_totals)"
+      : `(SELECT count(*)::int FROM games g WHERE ${isListed} AND ${filter.found} AND ${isNotInvisible})`;
   return `
-    WITH ${played}, found AS (
+    WITH ${invisibleTo("$1")}, ${played}, found AS (
       SELECT g.id FROM played p JOIN games g ON g.id = p.game_id WHERE ${isFound}
     ), first AS (
       SELECT g.id FROM found JOIN games g USING (id) JOIN played p ON p.game_id = g.id

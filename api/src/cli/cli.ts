@@ -22,6 +22,7 @@ import { migrate, waitForDatabase } from "../stores/migrations.ts";
 import { addAuditCommand } from "./auditCommand.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { addGameCommands } from "./gameCommands.ts";
+import { addGroupCommands } from "./groupCommands.ts";
 import { addPartnerCommands } from "./partnerCommands.ts";
 import { addSaveCommands } from "./saveCommands.ts";
 import { addSessionCommands } from "./sessionCommands.ts";
@@ -152,6 +153,7 @@ function createProgram(environment: CliEnvironment): Command {
     });
 
   addUserCommands(command, program, environment);
+  addGroupCommands(command, program, environment);
   addPartnerCommands(command, program, environment);
   addGameCommands(command, program, environment);
   addSaveCommands(command, program, environment);

@@ -65,6 +65,7 @@ export function addGameCommands(command: AddCommand, program: Command, environme
           ["State", found.state],
           ["Hidden", found.hiddenAt],
           ["Reason", found.hiddenReason],
+          ["Groups", found.groups && (found.groups.join(", ") || "nobody")],
           ["Network", found.network],
           ["Archive", archiveOf(found)],
           ["Created", found.createdAt],

@@ -1,5 +1,5 @@
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
-import { isListed } from "../games/gameVisibility.ts";
+import { isListed, isVisibleTo } from "../games/gameVisibility.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A game with what its saves need. */
@@ -38,7 +38,7 @@ export interface PlayerSlot {
 export interface PlayerGameRef {
   userId: string;
   slug: string;
-  /** Whether to find a hidden game too, for admins. */
+  /** Whether to find a hidden game too, or one that the player's groups do not see, for admins. */
   includesHidden?: boolean;
 }
 
@@ -66,7 +66,7 @@ const slotColumns = `
 
 /**
  * Returns a game that is in the catalogue or of which the player has saves; undefined otherwise, and for a
- * hidden game.
+ * game that is hidden or restricted to groups of others.
  */
 export async function findSavesGame(
   db: Queryable,
@@ -74,7 +74,7 @@ export async function findSavesGame(
 ): Promise<SavesGame | undefined> {
   const { rows } = await db.query<SavesGame>({
     name: "find-saves-game",
-    text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2 AND (g.hidden_at IS NULL OR $3::bool)
+    text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2 AND ((g.hidden_at IS NULL AND ${isVisibleTo("$1")}) OR $3::bool)
       AND (${isListed} OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1))`,
     values: [userId, slug, includesHidden],
   });

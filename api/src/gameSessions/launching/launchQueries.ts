@@ -1,7 +1,7 @@
 import type { SessionResources, GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Queryable } from "../../stores/queryable.ts";
-import { isListed } from "../../games/gameVisibility.ts";
+import { isListed, isVisibleTo } from "../../games/gameVisibility.ts";
 import type { DeclaredResources } from "../../games/siteResources.ts";
 
 /** A save slot that contains a playthrough. */
@@ -137,7 +137,7 @@ export async function findLaunchContexts(
               'isUnreadable', EXISTS (SELECT FROM save_versions u WHERE u.slot_id = s.id AND u.object_key = s.object_key AND u.unreadable_at IS NOT NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
             FROM save_slots s WHERE s.user_id = a.user_id AND s.game_id = g.id) AS "slots"
         FROM asked a JOIN games g ON g.slug = a.slug JOIN game_versions v ON v.id = g.current_version_id
-        WHERE ${isListed}
+        WHERE ${isListed} AND ${isVisibleTo("a.user_id")}
         ${isToStore ? "ORDER BY g.id FOR SHARE OF g" : ""}
       )
       SELECT now() AS now, (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions", ${isToStore ? unseenSessions : "'[]'::json"} AS "unseenSessions", ${queue} AS "queue",
