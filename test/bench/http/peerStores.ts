@@ -64,5 +64,5 @@ export const securityHeaders = {
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",
   "Cross-Origin-Resource-Policy": "same-origin",
-  "API-Version": "2026-11-28",
+  "API-Version": "2026-11-29",
 };

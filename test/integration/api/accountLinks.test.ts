@@ -283,7 +283,7 @@ describe("accounts by one-time links", function () {
         expectErrorResponse(refused, 403, "sign_up_closed");
         expect(refused.json()["message"]).to.contain(says);
         const asked = await client.post("/api/auth/forgot-password", { email: "a@b.test" });
-        expectErrorResponse(asked, 403, "no_mail");
+        expectErrorResponse(asked, 409, "no_mail");
         expect(asked.json()["message"]).to.contain("sends no mail");
         const accepted = await client.post("/api/auth/accept-invitation", {
           token: "0".repeat(43),

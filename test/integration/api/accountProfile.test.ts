@@ -195,7 +195,7 @@ describe("the profile of an account", function () {
       const refused = await site
         .as(await aUser(site.deps))
         .post("/api/account/email", { email: "new@example.test" });
-      expectErrorResponse(refused, 403, "no_mail");
+      expectErrorResponse(refused, 409, "no_mail");
       expect(refused.json()["message"]).to.contain("Ask the person who runs it");
     } finally {
       await site.stop();

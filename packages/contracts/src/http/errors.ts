@@ -36,7 +36,7 @@ export const errors = {
       "This site does not let players open accounts on their own, or only with an invitation. `message` says which.",
   },
   no_mail: {
-    status: 403,
+    status: 409,
     meaning: "This site sends no mail. Ask the person who runs it for a link.",
   },
   forbidden: {

@@ -17,7 +17,7 @@ const always = {
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",
   "cross-origin-resource-policy": "same-origin",
-  "api-version": "2026-11-28",
+  "api-version": "2026-11-29",
   "strict-transport-security": null,
   "x-powered-by": null,
   server: null,
