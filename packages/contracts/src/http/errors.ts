@@ -32,8 +32,7 @@ export const errors = {
   },
   sign_up_closed: {
     status: 403,
-    meaning:
-      "This site does not let players open accounts on their own, or only with an invitation. `message` says which.",
+    meaning: "Players cannot open accounts on this site, or only with an invitation. `message` says which.",
   },
   no_mail: {
     status: 409,
