@@ -14,6 +14,7 @@ import { gameSessionRoutes } from "./gameSessions/sessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
 import { maintenanceRoutes } from "./maintenance/routes.ts";
+import { saveLinkRoutes } from "./saves/linkRoutes.ts";
 import { saveRoutes } from "./saves/routes.ts";
 import { pictureRoutes } from "./games/pictures/routes.ts";
 import { versionRoutes } from "./games/versions/routes.ts";
@@ -32,6 +33,7 @@ const routes: readonly Route<Deps>[] = [
   ...qualityRoutes,
   ...catalogRoutes,
   ...saveRoutes,
+  ...saveLinkRoutes,
   ...gameSessionRoutes,
   ...historyRoutes,
   ...partnerRoutes,

@@ -49,6 +49,8 @@ export function policiesOf(config: RateLimitConfig) {
     partner: minute(config.partner.requestsPerMinute),
     saves: minute(config.saves.changesPerMinute),
     saveTransfers: { points: config.saves.transfersPerHour, windowSeconds: 3600 },
+    saveLinks: { points: limits.save.link.createdPerHour, windowSeconds: 3600 },
+    saveLinkReads: minute(limits.save.link.readsPerMinute),
     savePicture: minute(limits.save.picture.readsPerMinute),
     picture: minute(limits.picture.readsPerIpPerMinute),
     pictureUpload: { points: partner.picturesPerHour, windowSeconds: 3600 },

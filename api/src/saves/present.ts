@@ -6,6 +6,7 @@ import type {
   SavesResponse,
   SaveVersion as PublicVersion,
 } from "#contracts/http/saves.ts";
+import type { AppContext } from "../http/appContext.ts";
 import type { PlayerSlot } from "./playerSlotQueries.ts";
 import {
   saveBytesMaxOf,
@@ -72,6 +73,11 @@ function rounded(seconds: number): number {
 
 /** The actor of a change to saves; over HTTP also with address and request. */
 export type SaveChange = Pick<AuditEvent, "actor" | "address" | "requestId">;
+
+/** Returns the player as the actor of a change, with the request. */
+export function playerChange({ ip, state }: AppContext, { id }: { id: string }): SaveChange {
+  return { actor: { kind: "user", id }, address: ip, requestId: state.requestId };
+}
 
 /** Returns the audit event for a change to a player's saves. */
 export function saveAuditEvent(

@@ -25,7 +25,7 @@ import { copySlot } from "./importedSave.ts";
 import { downloadName, downloadSave } from "./readableVersion.ts";
 import { notFound } from "../errors.ts";
 import { pictureIdOf, SavePictureStore } from "./savePictures.ts";
-import { presentSaves, presentSlot, saveAuditEvent, type SaveChange } from "./present.ts";
+import { playerChange, presentSaves, presentSlot, saveAuditEvent } from "./present.ts";
 import { currentVersion, findGameSaves, findSlotHistory, type SlotHistory } from "./slotHistory.ts";
 import { packedBytesMaxOf, uploadSave, type UploadSaveDeps, type UploadTarget } from "./uploadSave.ts";
 
@@ -50,11 +50,6 @@ const uploadErrors = [
   "unsupported_media_type",
   "invalid_archive",
 ] as const;
-
-/** Returns the player as the actor of a change, with the request. */
-function playerChange({ ip, state }: AppContext, { id }: { id: string }): SaveChange {
-  return { actor: { kind: "user", id }, address: ip, requestId: state.requestId };
-}
 
 const list = route({
   method: "GET",

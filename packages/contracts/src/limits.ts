@@ -258,6 +258,8 @@ export const limits = {
     changesPerMinute: 30,
     /** Uploads and downloads per player. */
     transfersPerHour: 60,
+    /** Links that give another player a copy of a save. A player has at most `kept` unused ones. */
+    link: { lifetimeSeconds: 24 * 3600, kept: 10, createdPerHour: 20, readsPerMinute: 20 },
     /**
      * The picture of a save: its largest size, and how often one is taken while the game runs. It is larger
      * than `plainBytes` unless it shows a single colour.
