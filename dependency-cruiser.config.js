@@ -231,6 +231,7 @@ const rooms = {
     "signUp",
     "account",
     "history",
+    "saveLinks",
     "catalog",
     "play",
     "saves",

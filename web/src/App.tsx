@@ -10,6 +10,7 @@ import { Notice, Spinner } from "./components/Notice.tsx";
 import { forgetHistory } from "./history/usePlayHistory.ts";
 import { Layout, NotFoundPage } from "./layout/Layout.tsx";
 import { PlayFrame } from "./play/PlayFrame.tsx";
+import { saveLinkPath } from "./saveLinks/linkToken.ts";
 import { SignInPage } from "./signIn/SignInPage.tsx";
 import { useAuth } from "./signIn/useAuth.ts";
 
@@ -21,6 +22,7 @@ const ResetPasswordPage = lazy(() => import("./signUp/ResetPasswordPage.tsx"));
 const ConfirmEmailPage = lazy(() => import("./signUp/ConfirmEmailPage.tsx"));
 const AccountPage = lazy(() => import("./account/AccountPage.tsx"));
 const HistoryPage = lazy(() => import("./history/HistoryPage.tsx"));
+const SaveLinkPage = lazy(() => import("./saveLinks/SaveLinkPage.tsx"));
 const PlayPage = lazy(() => import("./play/PlayPage.tsx"));
 
 /** The pages of the site. */
@@ -56,6 +58,7 @@ export function App() {
           <Route path="/games/:slug" element={<GamePage />} />
           <Route path="/history" element={<HistoryPage />} />
           <Route path="/account" element={<AccountPage />} />
+          <Route path={saveLinkPath} element={<SaveLinkPage />} />
           <Route path="*" element={<NotFoundPage />} />
         </Route>
       </Route>

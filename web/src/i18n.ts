@@ -9,6 +9,7 @@ import history from "./locales/en/history.json" with { type: "json" };
 import launch from "./locales/en/launch.json" with { type: "json" };
 import play from "./locales/en/play.json" with { type: "json" };
 import quality from "./locales/en/quality.json" with { type: "json" };
+import saveLinks from "./locales/en/saveLinks.json" with { type: "json" };
 import saves from "./locales/en/saves.json" with { type: "json" };
 import signIn from "./locales/en/signIn.json" with { type: "json" };
 import signUp from "./locales/en/signUp.json" with { type: "json" };
@@ -26,6 +27,7 @@ const catalogues = {
   launch,
   play,
   quality,
+  saveLinks,
   saves,
   signIn,
   signUp,

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { App } from "./App.tsx";
 import { PageFailure } from "./PageFailure.tsx";
 import { createQueryClient } from "./queryClient.ts";
+import { keepLinkToken } from "./saveLinks/linkToken.ts";
 import { reloadForRelease } from "./client/reloadForRelease.ts";
 import { readTabClientId } from "./stream/clientId.ts";
 import { supportTranslation } from "./translation.ts";
@@ -24,6 +25,7 @@ supportTranslation(document);
 // Every page removes the tab's id from its storage, including those without a game: a duplicated tab would
 // copy it.
 readTabClientId();
+keepLinkToken();
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root.");

@@ -21,7 +21,7 @@ interface SendFileOptions {
  * min more for the copy. It continues after a timeout of the page, and another attempt would make a second
  * copy.
  */
-const saveTimeoutMs = 10 * 60_000;
+export const saveTimeoutMs = 10 * 60_000;
 
 /** A slot of a game. */
 export interface SlotAddress {
@@ -60,12 +60,9 @@ export function copySlot(slot: SlotAddress): Promise<SaveSlotHistory> {
  * unreadable_save.
  */
 export function copySaveVersion(slot: SlotAddress, versionId: string): Promise<SaveSlotHistory> {
-  return requestOnce(
-    SaveSlotHistory,
-    `${slotPath(slot)}/versions/${encodeURIComponent(versionId)}/copy`,
-    undefined,
-    { timeoutMs: saveTimeoutMs },
-  );
+  return requestOnce(SaveSlotHistory, `${versionPath(slot, versionId)}/copy`, undefined, {
+    timeoutMs: saveTimeoutMs,
+  });
 }
 
 /** Renames a slot; an empty name restores the default one. */
@@ -93,7 +90,12 @@ export function uploadSave(
 
 /** Returns the path of a version's archive. */
 export function saveArchivePath(slot: SlotAddress, versionId: string): string {
-  return `${slotPath(slot)}/versions/${encodeURIComponent(versionId)}/archive`;
+  return `${versionPath(slot, versionId)}/archive`;
+}
+
+/** Returns the path of a version. */
+export function versionPath(slot: SlotAddress, versionId: string): string {
+  return `${slotPath(slot)}/versions/${encodeURIComponent(versionId)}`;
 }
 
 /** Returns the path of the picture of a version. */

@@ -11,6 +11,7 @@ import { playPath } from "../launch/playPath.ts";
 import { useActiveGameSession } from "../launch/useActiveGameSession.ts";
 import { ContinueFromDialog } from "./ContinueFromDialog.tsx";
 import { SavePicture } from "./SavePicture.tsx";
+import { ShareDialog } from "./ShareDialog.tsx";
 import { RestoreDialog, DeleteDialog } from "./SlotDialogs.tsx";
 import {
   type SlotActions,
@@ -41,6 +42,7 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
   const [isRenaming, setIsRenaming] = useState(false);
   const [restoring, setRestoring] = useState<SaveVersion>();
   const [continuing, setContinuing] = useState<SaveVersion>();
+  const [sharing, setSharing] = useState<SaveVersion>();
   const current = findCurrentVersion(slot);
   const onRestore = actions.launch === undefined ? undefined : setRestoring;
   const renameButton = useRef<HTMLButtonElement>(null);
@@ -83,6 +85,7 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
           hasEmptySlot={hasEmptySlot}
           onRestore={onRestore}
           onContinueFrom={actions.launch === undefined ? undefined : setContinuing}
+          onShare={actions.launch === undefined ? undefined : setSharing}
         />
         <SlotTools
           slug={actions.slug}
@@ -102,6 +105,13 @@ export function SlotCard({ slot, now, saveBytesMax, hasEmptySlot, actions, annou
           version={restoring}
           announce={announce}
           onDismiss={() => setRestoring(undefined)}
+        />
+      )}
+      {sharing !== undefined && (
+        <ShareDialog
+          slot={{ slug: actions.slug, slotId: slot.id }}
+          version={sharing}
+          onDismiss={() => setSharing(undefined)}
         />
       )}
       {continuing !== undefined && actions.launch !== undefined && (

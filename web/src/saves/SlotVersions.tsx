@@ -17,6 +17,8 @@ interface SlotVersionsProps {
   onRestore: ((version: SaveVersion) => void) | undefined;
   /** Undefined if no version can be continued in another slot. */
   onContinueFrom: ((version: SaveVersion) => void) | undefined;
+  /** Undefined if no copy can be given. */
+  onShare: ((version: SaveVersion) => void) | undefined;
   hasEmptySlot: boolean;
 }
 
@@ -81,8 +83,9 @@ function VersionActions({
   version,
   onRestore,
   onContinueFrom,
+  onShare,
 }: Omit<SlotVersionsProps, "now" | "hasEmptySlot"> & { version: SaveVersion }) {
-  const { t } = useTranslation("saves");
+  const { t } = useTranslation(["saves", "saveLinks"]);
   const restore = slot.state === "free" ? onRestore : undefined;
   if (!version.isReadable) {
     const before = findReadableBefore(slot.versions, version.id);
@@ -114,6 +117,16 @@ function VersionActions({
           onClick={() => onContinueFrom(version)}
         >
           {t("versions.continue")}
+        </button>
+      )}
+      {slot.state === "free" && onShare !== undefined && (
+        <button
+          type="button"
+          className="text-button"
+          aria-label={t("saveLinks:share.buttonOf", { time })}
+          onClick={() => onShare(version)}
+        >
+          {t("saveLinks:share.button")}
         </button>
       )}
       <a
