@@ -52,6 +52,7 @@ export function aSessionWorld({
     isContentCached,
     playable: undefined,
     isInputIdle,
+    idleEndsAtMs: undefined,
     nodeHealth,
     isAgentSilent,
     internet,

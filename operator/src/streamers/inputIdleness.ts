@@ -13,6 +13,8 @@ import type { AskedStreamer, OperatorTickets } from "./askStreamer.ts";
 
 /** Concurrency limit of requests to streamers. */
 const askedAtOnce = 16;
+/** Time before the stop at which the player is told, at most half of the permitted time. */
+const announcedMs = 300_000;
 /** Requests per permitted idle time, and the bounds of the interval between them. */
 const period = { share: 1 / 20, minMs: 1_000, maxMs: 30_000 };
 
@@ -31,7 +33,8 @@ export interface InputIdlenessDeps {
 interface SeenInput {
   lastInputAt: string | null;
   sinceMs: number;
-  isIdle: boolean;
+  /** When a streamer last answered. */
+  answeredMs: number;
 }
 
 /**
@@ -48,9 +51,23 @@ export class InputIdleness implements Source {
     this.#deps = deps;
   }
 
-  /** Returns whether the pod's game has had no input for the permitted time. */
-  isIdle({ metadata: { uid } }: Stored<Pod>): boolean {
-    return this.#seen.get(uid)?.isIdle === true;
+  /**
+   * Returns until when the pod's game may go on without input, by this process's monotonic clock. Undefined
+   * unless that is soon.
+   */
+  endsAtMs({ metadata: { uid } }: Stored<Pod>): number | undefined {
+    const { maxIdleMs } = this.#deps;
+    const seen = this.#seen.get(uid);
+    if (seen === undefined || maxIdleMs === undefined) return undefined;
+    const endsAtMs = seen.sinceMs + maxIdleMs;
+    return seen.answeredMs >= endsAtMs - Math.min(announcedMs, maxIdleMs / 2) ? endsAtMs : undefined;
+  }
+
+  /** Returns whether the pod's game has had no input for the permitted time, as its streamer confirmed. */
+  isIdle(pod: Stored<Pod>): boolean {
+    const endsAtMs = this.endsAtMs(pod);
+    const seen = this.#seen.get(pod.metadata.uid);
+    return endsAtMs !== undefined && seen !== undefined && seen.answeredMs >= endsAtMs;
   }
 
   async waitForSync(): Promise<void> {
@@ -72,14 +89,14 @@ export class InputIdleness implements Source {
         periodMs,
         clock,
         logger,
-        work: (signal) => this.#pass(maxIdleMs, enqueue, signal),
+        work: (signal) => this.#pass(enqueue, signal),
       },
       stopping.signal,
     );
     return () => stopping.abort();
   }
 
-  async #pass(maxIdleMs: number, enqueue: (key: string) => void, signal: AbortSignal): Promise<void> {
+  async #pass(enqueue: (key: string) => void, signal: AbortSignal): Promise<void> {
     const pods = this.#deps.pods.list().filter(isPlayed);
     const uids = new Set(pods.map(({ metadata }) => metadata.uid));
     for (const uid of this.#seen.keys()) if (!uids.has(uid)) this.#seen.delete(uid);
@@ -87,29 +104,27 @@ export class InputIdleness implements Source {
     await Promise.all(
       pods.map((pod) =>
         queue.add(async () => {
-          if (await this.#hasBecomeIdle(pod, maxIdleMs, signal)) enqueue(keyOf(pod));
+          const before = this.endsAtMs(pod);
+          await this.#ask(pod, signal);
+          if (this.endsAtMs(pod) !== before || this.isIdle(pod)) enqueue(keyOf(pod));
         }),
       ),
     );
   }
 
-  async #hasBecomeIdle(pod: Stored<Pod>, maxIdleMs: number, signal: AbortSignal): Promise<boolean> {
+  async #ask(pod: Stored<Pod>, signal: AbortSignal): Promise<void> {
     const { askStreamer, tickets, clock, logger } = this.#deps;
     const { name, uid } = pod.metadata;
     const podIp = pod.status?.podIP;
-    if (podIp === undefined) return false;
+    if (podIp === undefined) return;
     try {
       const { lastInputAt } = await askStreamer({ podIp, ticket: tickets.sign(name) }, signal);
       const seen = this.#seen.get(uid);
-      const nowMs = clock.monotonicMs();
+      const answeredMs = clock.monotonicMs();
       const isNew = seen === undefined || seen.lastInputAt !== lastInputAt;
-      const sinceMs = isNew ? nowMs : seen.sinceMs;
-      const isIdle = nowMs - sinceMs >= maxIdleMs;
-      this.#seen.set(uid, { lastInputAt, sinceMs, isIdle });
-      return isIdle;
+      this.#seen.set(uid, { lastInputAt, sinceMs: isNew ? answeredMs : seen.sinceMs, answeredMs });
     } catch (error) {
       logger.debug({ err: error, gameSession: name }, "A streamer does not respond.");
-      return false;
     }
   }
 }

@@ -21,6 +21,8 @@ export interface Deadlines {
   /** No keepalive has arrived. The API usually notices first, in its database. */
   idle?: number;
   maxDuration?: number;
+  /** The end that an admin has planned, by the wall clock, because players were told this time. */
+  planned?: number;
   /**
    * The stop no longer waits for the game's end and the last save, so that a silent kubelet, agent or store
    * does not block the player.
@@ -52,7 +54,15 @@ export function deadlinesOf(world: SessionWorld): Deadlines {
   if (isFinished(session))
     return { expiry: after(world, "finishedAt", session.spec.ttlSecondsAfterFinished) };
   if (hasStopBegun(world)) return stopDeadlines(world);
-  return session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world);
+  return {
+    ...(session.status?.readyAt === undefined ? startDeadlines(world) : runDeadlines(world)),
+    ...plannedDeadline(world),
+  };
+}
+
+function plannedDeadline({ session: { spec }, now, nowMs }: SessionWorld): Deadlines {
+  if (spec.plannedEnd === undefined) return {};
+  return { planned: nowMs + Date.parse(spec.plannedEnd.at) - now.getTime() };
 }
 
 function stopDeadlines(world: SessionWorld): Deadlines {

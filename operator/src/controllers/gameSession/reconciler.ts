@@ -127,6 +127,7 @@ function observe(
     isContentCached: isContentCached(cluster, session),
     playable: pod && streams.playable(pod),
     isInputIdle: pod !== undefined && inputIdleness.isIdle(pod),
+    idleEndsAtMs: pod && inputIdleness.endsAtMs(pod),
     nodeHealth: nodeName === undefined ? "Healthy" : nodeLosses.healthOf(nodeName),
     isAgentSilent: nodeName !== undefined && !heartbeats.isFresh(nodeName),
     internet: networkProbe.permission,

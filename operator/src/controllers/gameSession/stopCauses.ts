@@ -191,6 +191,8 @@ function isOutOfMemory(report: GameTermination | undefined, exitCode: number): b
 
 function deadlineCause(world: SessionWorld): StopCause | undefined {
   const deadlines = deadlinesOf(world);
+  const { plannedEnd } = world.session.spec;
+  if (plannedEnd !== undefined && isPast(deadlines.planned, world)) return { stopReason: plannedEnd.reason };
   if (isPast(deadlines.maxDuration, world)) return { stopReason: stopReasons.maxDuration };
   if (isPast(deadlines.idle, world)) return { stopReason: stopReasons.idleTimeout };
   if (world.isInputIdle && world.session.status?.readyAt !== undefined)

@@ -32,6 +32,8 @@ export interface SessionWorld {
   playable: PlayableStream | undefined;
   /** Whether the game has had no input for the time that the installation permits. */
   isInputIdle: boolean;
+  /** When the game will have had no input for that time, in monotonic time. Undefined unless that is soon. */
+  idleEndsAtMs: number | undefined;
   /** Health of the session's node. Healthy before a node is assigned. */
   nodeHealth: NodeHealth;
   /**

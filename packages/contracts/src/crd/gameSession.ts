@@ -174,6 +174,9 @@ export const GameSessionStatus = z
     stoppingAt: timestamp.optional().describe("Time at which the session began to stop."),
     finishedAt: timestamp.optional().describe("Time at which the session finished."),
     stopReason: StopReason.optional().describe("Reason why the session ended or is ending."),
+    idleEndsAt: timestamp
+      .optional()
+      .describe("Time at which the operator stops the session, unless there is input. Set shortly before."),
     gameEnd: GameEnd.optional(),
     usage: SessionUsage.optional().describe("Resource usage of the session, set when it has ended."),
     exit: GameExit.optional(),

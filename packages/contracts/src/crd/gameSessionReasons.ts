@@ -224,10 +224,14 @@ export const stopReasons = {
   /** Set by the API or the operator: the session lasted `spec.maxDurationSeconds`. */
   maxDuration: "MaxDuration",
   /**
-   * Set by the operator: an admin deleted the object. Set by the API: the database has no session of that
-   * name, for example after it was restored from a backup.
+   * Set by the operator: an admin deleted the object, or planned the end in `spec.plannedEnd`. Set by the
+   * API: the database has no session of that name, for example after it was restored from a backup.
    */
   deleted: "Deleted",
+  /** Set by the operator: the time in `spec.plannedEnd` has come, because of a maintenance. */
+  maintenance: "Maintenance",
+  /** Set by the operator: the time in `spec.plannedEnd` has come, because the node is being drained. */
+  drained: "Drained",
   /** Set by the operator: the game exited normally. */
   gameExited: "GameExited",
   /**

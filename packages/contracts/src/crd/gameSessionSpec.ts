@@ -74,6 +74,22 @@ export function memoryLimitOf({ memoryBytes, memoryLimitBytes }: SessionResource
   return memoryLimitBytes ?? memoryBytes;
 }
 
+/** An end that an admin has announced. */
+export const PlannedEnd = z
+  .strictObject({
+    at: timestamp.describe("Time at which the operator stops the session, by its clock."),
+    reason: StopReason.extract(["deleted", "maintenance", "drained"]).describe(
+      "Why: an admin ends the session, a maintenance, or a drain of its node.",
+    ),
+    message: z
+      .string()
+      .max(limits.maintenance.messageMaxLength)
+      .optional()
+      .describe("The admin's message to the player."),
+  })
+  .describe("An end that the player is told in advance. Without it the session continues.");
+export type PlannedEnd = z.infer<typeof PlannedEnd>;
+
 export const GameSessionSpec = withRules(
   z.strictObject({
     userId: immutable(
@@ -136,6 +152,7 @@ export const GameSessionSpec = withRules(
       { rule: "self == oldSelf || self == 'Stopped'", message: "a stopped session cannot run again" },
     ]).describe("Desired state. Stopped ends the session gracefully; it cannot be set back to Running."),
     stopReason: immutable(StopReason).optional().describe("Reason for setting desiredState to Stopped."),
+    plannedEnd: PlannedEnd.optional(),
     expiresAt: withRules(timestamp, [{ rule: "self >= oldSelf", message: "only moves forward" }])
       .optional()
       .describe(

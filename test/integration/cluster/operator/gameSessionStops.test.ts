@@ -144,6 +144,23 @@ describe("GameSession controller at a session's end", function () {
     expect(publicStatusOf(await fixture.sessions.get(active.metadata))).to.equal("running");
   });
 
+  it("stops a session at the time that an admin has planned, unless it is cancelled", async () => {
+    await set();
+    await fixture.startOperator();
+    const at = new Date(fixture.clock.now().getTime() + 600_000).toISOString();
+    const told = await fixture.launch({ plannedEnd: { at, reason: "Drained" } });
+    const kept = await fixture.launch({ userId: "user2", plannedEnd: { at, reason: "Drained" } });
+    await Promise.all(
+      [told, kept].map(({ metadata }) => fixture.session(metadata.name, isRunning, "running session")),
+    );
+    await fixture.sessions.mergePatch(kept.metadata, { spec: { plannedEnd: null } });
+    await fixture.pass(601_000);
+    const finished = await fixture.session(told.metadata.name, isFinished, "finished session");
+    expect(finished.status).to.deep.include({ stopReason: "Drained" });
+    expect(finished.status?.save?.final).to.equal(true);
+    expect(publicStatusOf(await fixture.sessions.get(kept.metadata))).to.equal("running");
+  });
+
   it("restarts the idle timeout when a new operator takes over", async () => {
     await set();
     const { operator } = await fixture.startOperator();

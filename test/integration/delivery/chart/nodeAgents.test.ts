@@ -45,6 +45,7 @@ const othersOfSession = {
   startedAt: at,
   readyAt: at,
   stoppingAt: at,
+  idleEndsAt: at,
   finishedAt: at,
   stopReason: "UserRequested",
   usage: { durationSeconds: 1, cpuSeconds: 1, peakMemoryBytes: 1 },

@@ -52,7 +52,7 @@ describe("InputIdleness", () => {
     // A pod's clock may be hours off.
     lastInputAt = "1999-01-01T00:00:00.000Z";
     await clock.advance(maxIdleMs - 60_000);
-    expect([idleness.isIdle(pod), told]).to.deep.equal([false, []]);
+    expect(idleness.isIdle(pod)).to.equal(false);
     await clock.advance(120_000);
     expect(idleness.isIdle(pod)).to.equal(true);
     expect(told).to.include(keyOf(pod));
@@ -68,6 +68,19 @@ describe("InputIdleness", () => {
     lastInputAt = "2030-01-01T00:15:00.000Z";
     await clock.advance(60_000);
     expect([idleness.isIdle(pod), told]).to.deep.equal([false, []]);
+  });
+
+  it("foresees the end five minutes before, and takes it back after input", async () => {
+    const idleness = follow();
+    await clock.advance(200_000);
+    expect(idleness.endsAtMs(pod)).to.equal(undefined);
+    await clock.advance(180_000);
+    expect(idleness.endsAtMs(pod)).to.equal(maxIdleMs);
+    expect(told).to.deep.equal([keyOf(pod)]);
+    lastInputAt = "2030-01-01T00:05:00.000Z";
+    await clock.advance(60_000);
+    expect(idleness.endsAtMs(pod)).to.equal(undefined);
+    expect(told).to.deep.equal([keyOf(pod), keyOf(pod)]);
   });
 
   it("forgets pods that are gone", async () => {

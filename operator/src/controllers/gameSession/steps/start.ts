@@ -33,6 +33,7 @@ import {
 import { buildPod } from "../pod.ts";
 import { currentPod, obsoletePod, podErrorOf, type SessionWorld } from "../world.ts";
 import type { StepOutcome } from "#kube/controllers/reconciler.ts";
+import type { StatusDraft } from "../statusDraft.ts";
 import type { Step, StepContext } from "./step.ts";
 
 /** Waits for the node agent, whose report triggers the next pass. */
@@ -149,6 +150,7 @@ export const reportReadiness: Step = ({ world, draft }) => {
     const seconds = (world.nowMs - (world.seenAtMs.startedAt ?? world.nowMs)) / 1000;
     draft.count((metrics) => metrics.sessionReady(seconds));
   }
+  reportIdleEnd(world, draft);
   if (!wasReady)
     draft.event(
       "Normal",
@@ -158,6 +160,12 @@ export const reportReadiness: Step = ({ world, draft }) => {
     );
   return "wait";
 };
+
+/** Writes once when the session will end without input, and removes it after input. */
+function reportIdleEnd({ idleEndsAtMs, now, nowMs }: SessionWorld, { status }: StatusDraft): void {
+  if (idleEndsAtMs === undefined) delete status.idleEndsAt;
+  else status.idleEndsAt ??= new Date(now.getTime() + idleEndsAtMs - nowMs).toISOString();
+}
 
 function reportInterruption({
   draft,

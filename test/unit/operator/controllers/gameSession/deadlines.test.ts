@@ -41,6 +41,7 @@ describe("deadlinesOf with clocks ten minutes apart", () => {
           isContentCached: false,
           playable: undefined,
           isInputIdle: false,
+          idleEndsAtMs: undefined,
           nodeHealth: "Healthy",
           isAgentSilent: false,
           internet: "Allowed",

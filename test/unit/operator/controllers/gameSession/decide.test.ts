@@ -294,6 +294,15 @@ describe("planFor", () => {
       { metadata: { deletionTimestamp: createdAt }, status: aRunningStatus(), pod: {} },
       "Deleted",
     ],
+    [
+      "a session whose planned end has come",
+      {
+        spec: { plannedEnd: { at: after(5).toISOString(), reason: "Drained" } },
+        status: aRunningStatus(),
+        pod: {},
+      },
+      "Drained",
+    ],
     ["a session without input", { status: aRunningStatus(), pod: {}, isInputIdle: true }, "IdleTimeout"],
     ["an idle session", { status: aRunningStatus(), pod: {}, now: after(1805) }, "IdleTimeout"],
     [

@@ -28,6 +28,7 @@ function report(profile: "Gpu" | "Software", playable: PlayableStream | undefine
     isContentCached: true,
     playable,
     isInputIdle: false,
+    idleEndsAtMs: undefined,
     nodeHealth: "Healthy",
     isAgentSilent: false,
     internet: "NotAllowed",

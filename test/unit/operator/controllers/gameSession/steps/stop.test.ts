@@ -32,6 +32,7 @@ function graceOf(status: GameSessionStatus, podStatus: PodStatus): number | unde
     isContentCached: true,
     playable: undefined,
     isInputIdle: false,
+    idleEndsAtMs: undefined,
     nodeHealth: "Healthy",
     isAgentSilent: false,
     internet: "NotAllowed",
