@@ -35,6 +35,7 @@ const rooms = {
     "spool.ts",
     "crd",
     // What these are made of, and what stands alone.
+    "announcement.ts",
     "maintenance.ts",
     "limits.ts",
     "streamQuality.ts",
@@ -207,6 +208,8 @@ const rooms = {
     "program.ts",
     "maintenanceCommands.ts",
     "adminCommand.ts",
+    "playerCommands.ts",
+    "arguments.ts",
     "environment.ts",
     "terminal.ts",
     // What the commands show.

@@ -1,7 +1,8 @@
-import { InvalidArgumentError, type Command } from "commander";
-import { requiredLine } from "#contracts/http/text.ts";
+import type { Command } from "commander";
 import { limits } from "#contracts/limits.ts";
 import type { Maintenance } from "#contracts/maintenance.ts";
+import { toDurationMs, toMessageOf } from "./arguments.ts";
+import { cancelEnds, planEnds, unfinishedSessions } from "./session/plannedEnds.ts";
 import { beginMaintenance, endMaintenance, findMaintenance } from "./cluster/maintenance.ts";
 import type { Environment, WithInstallation } from "./environment.ts";
 
@@ -14,15 +15,28 @@ export function addMaintenanceCommands(
   const maintenance = program
     .command("maintenance")
     .description(
-      "Manage maintenance. During maintenance no games can be launched; running sessions continue.",
+      "Manage maintenance. During maintenance no games can be launched; running sessions continue unless --stop-sessions-in is given.",
     );
   maintenance
     .command("on")
     .description("Start maintenance, or change its message.")
-    .option("--message <text>", "message shown to players", toMessage)
-    .action(({ message }: { message?: string }, command: Command) =>
+    .option("--message <text>", "message shown to players", toMessageOf(limits.maintenance.messageMaxLength))
+    .option(
+      "--stop-sessions-in <duration>",
+      "save and stop all games after this time, such as 30m; their players are told at once",
+      toDurationMs,
+    )
+    .action(({ message, stopSessionsIn }: { message?: string; stopSessionsIn?: number }, command: Command) =>
       withInstallation(command, async (installation) => {
         print(sentenceOf(await beginMaintenance(installation, message, installation.now())));
+        if (stopSessionsIn === undefined) return;
+        const at = new Date(installation.now().getTime() + stopSessionsIn).toISOString();
+        const told = await planEnds(installation, await unfinishedSessions(installation, () => true), {
+          at,
+          reason: "Maintenance",
+          ...(message !== undefined && { message }),
+        });
+        print(`Games that are stopped at ${at}: ${told.length}. Their players were told.`);
       }),
     );
   maintenance
@@ -35,6 +49,8 @@ export function addMaintenanceCommands(
             ? "Maintenance has ended. Games can be launched again."
             : "Maintenance was already off.",
         );
+        const kept = await cancelEnds(installation, "Maintenance");
+        if (kept.length > 0) print(`Games that can go on: ${kept.length}. Their players were told.`);
       }),
     );
   maintenance
@@ -50,13 +66,4 @@ export function addMaintenanceCommands(
 
 function sentenceOf({ since, message }: Maintenance): string {
   return `Maintenance has been on since ${since}. No games can be launched; running sessions continue. Message to players: ${message ?? "the default text"}`;
-}
-
-function toMessage(text: string): string {
-  const parsed = requiredLine(limits.maintenance.messageMaxLength).safeParse(text);
-  if (!parsed.success)
-    throw new InvalidArgumentError(
-      `Specify one line of at most ${limits.maintenance.messageMaxLength} characters.`,
-    );
-  return parsed.data;
 }

@@ -15,6 +15,9 @@ import { observe } from "./cluster/observe.ts";
 import type { Environment, WithInstallation } from "./environment.ts";
 import { cacheTable, gameTable, nodeTable } from "./tables.ts";
 import { addMaintenanceCommands } from "./maintenanceCommands.ts";
+import { addPlayerCommands } from "./playerCommands.ts";
+import { toDurationMs } from "./arguments.ts";
+import { planStops } from "./session/planStops.ts";
 import { readGameOutput } from "./session/gameOutput.ts";
 import { findEvidence, hasGameFailed, presentSession } from "./session/sessionStory.ts";
 import { launchSteps } from "./session/launchMoments.ts";
@@ -50,6 +53,7 @@ export function createProgram(environment: Environment): Command {
   addSessionCommands(program, environment, withInstallation);
   addMaintenanceCommands(program, environment, withInstallation);
   addAdminCommand(program, environment, withInstallation);
+  addPlayerCommands(program, environment, withInstallation);
   program
     .command("support-bundle")
     .description(
@@ -218,8 +222,13 @@ function addSessionCommands(
       toSeconds,
       60,
     )
-    .action((names: string[], { wait }: { wait: number }, command: Command) =>
+    .option("--in <duration>", "tell the players, and stop after this time, such as 5m", toDurationMs)
+    .action((names: string[], { wait, in: inMs }: { wait: number; in?: number }, command: Command) =>
       withInstallation(command, async (installation) => {
+        if (inMs !== undefined) {
+          print(await planStops(installation, names, inMs));
+          return;
+        }
         const stopped = await stopSessions(installation, names, wait * 1000, clock);
         print(stopped.map(({ message }) => message).join("\n"));
         if (stopped.some(({ outcome }) => outcome === "missing"))

@@ -112,6 +112,8 @@ export const limits = {
     eventHeartbeatSeconds: 10,
     /** Times before an idle stop at which the player is warned. */
     expiryWarningSeconds: [300, 60],
+    /** Time before the maximum duration at which the player is told. */
+    maxDurationWarningSeconds: 900,
     keepaliveIntervalSeconds: 60,
     /** How long a session waits for a player whose page has closed. */
     leaveGraceSeconds: 120,
@@ -306,6 +308,8 @@ export const limits = {
     /** Maximum length of the reason why a game is hidden, in characters. */
     reasonMaxLength: 500,
   },
+  /** Messages of admins to everyone who plays. */
+  announcement: { messageMaxLength: 300, shownSeconds: 600 },
   maintenance: {
     /** Maximum length of the admin's message to players, in characters. */
     messageMaxLength: 400,

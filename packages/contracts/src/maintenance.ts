@@ -29,9 +29,18 @@ export function readMaintenance({
 }): Maintenance {
   const { since, message = "" } = data ?? {};
   const moment = new Date(since ?? metadata.creationTimestamp);
-  const line = message.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();
+  const line = lineOf(message, limits.maintenance.messageMaxLength);
   return {
     since: (Number.isNaN(moment.getTime()) ? new Date(metadata.creationTimestamp) : moment).toISOString(),
-    message: line === "" ? undefined : line.slice(0, limits.maintenance.messageMaxLength).toWellFormed(),
+    message: line === "" ? undefined : line,
   };
+}
+
+/** Returns the text as one line of at most `maxLength` characters. */
+export function lineOf(text: string, maxLength: number): string {
+  return text
+    .replaceAll(/[\p{Cc}\s]+/gu, " ")
+    .trim()
+    .slice(0, maxLength)
+    .toWellFormed();
 }
