@@ -325,6 +325,25 @@ describe("the chart", () => {
     }
   });
 
+  it("refuses evictions of session pods only on request", async () => {
+    const budgetsWith = async (...set: string[]) =>
+      (await render(...values("bundled"), ...set)).filter(
+        ({ kind, metadata }) => kind === "PodDisruptionBudget" && metadata.name === "joypod-sessions",
+      );
+    expect(await budgetsWith()).to.deep.equal([]);
+    const [budget] = await budgetsWith("--set", "sessions.disruptionBudget.enabled=true");
+    expect(budget?.metadata.namespace).to.equal("joypod-sessions");
+    expect(budget?.spec).to.deep.equal({
+      minAvailable: 2_147_483_647,
+      selector: {
+        matchLabels: {
+          "app.kubernetes.io/name": "joypod",
+          "app.kubernetes.io/component": "game-session",
+        },
+      },
+    });
+  });
+
   it("runs two replicas of API and operator on different nodes, replaces them half a minute after their node is lost, and allows one disruption at a time", async () => {
     const manifests = await render(
       ...values("bundled"),
