@@ -19,6 +19,7 @@ import { GameUploads } from "./games/upload/gameUploads.ts";
 import { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvents.ts";
 import { createQueueStateReader } from "./gameSessions/queue/queueStateReader.ts";
 import { createReadiness } from "./http/health.ts";
+import { AnnouncementWatch } from "./maintenance/announcementWatch.ts";
 import { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import { Mailer, MailWork } from "./mail/mailer.ts";
 import { Metrics } from "./metrics.ts";
@@ -76,9 +77,15 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   );
   const cluster = connectCluster(config.cluster, logger, metrics.kube);
   const streamTickets = new StreamTickets(signingKeys, clock);
+  const announcements = new AnnouncementWatch({
+    transport: cluster.kube,
+    releaseNamespace: config.cluster.releaseNamespace,
+    logger,
+  });
   const gameSessionEvents = new GameSessionEvents({
     postgres,
     cluster: cluster.cluster,
+    announcements,
     clock,
     logger,
     config,
@@ -125,6 +132,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
       releaseNamespace: config.cluster.releaseNamespace,
       logger,
     }),
+    announcements,
     gameCacheTurns: createGameCacheQueue(),
     launchQueue: new LaunchQueue(clock),
     launchBatches: new LaunchBatches({ config, clock, postgres, cluster: cluster.cluster, streamTickets }),

@@ -16,6 +16,7 @@ import type { LaunchBatches } from "./gameSessions/launching/launchBatches.ts";
 import type { LaunchQueue } from "./gameSessions/launching/launchQueue.ts";
 import type { QueueState } from "./gameSessions/queue/queueQueries.ts";
 import type { Lockout } from "./auth/lockout.ts";
+import type { AnnouncementWatch } from "./maintenance/announcementWatch.ts";
 import type { MaintenanceWatch } from "./maintenance/maintenanceWatch.ts";
 import type { Mailer, MailWork } from "./mail/mailer.ts";
 import type { Metrics } from "./metrics.ts";
@@ -90,6 +91,7 @@ export interface Deps {
   expiryMoves: ExpiryMoves;
   gameSessionEvents: GameSessionEvents;
   maintenance: MaintenanceWatch;
+  announcements: AnnouncementWatch;
   /** Queues launches without holding database connections. */
   launchQueue: LaunchQueue;
   launchBatches: LaunchBatches;

@@ -2,6 +2,7 @@ import { leaderLeases } from "#contracts/crd/names.ts";
 import { gameNodes } from "#contracts/crd/gameNode.ts";
 import { gameCaches } from "#contracts/crd/gameCache.ts";
 import { gameSessions } from "#contracts/crd/gameSession.ts";
+import { announcementConfigMap } from "#contracts/announcement.ts";
 import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { configMaps, leases, resourcesOf, type PolicyRule } from "#kube/api/builtin.ts";
 
@@ -23,10 +24,14 @@ export const sessionsNamespaceRules: readonly PolicyRule[] = [
 
 /**
  * Leader election: RBAC cannot restrict the name of a created Lease, but only the API's own may be read and
- * renewed. Maintenance is set by admins and only read here.
+ * renewed. Maintenance and announcements are set by admins and only read here.
  */
 export const releaseNamespaceRules: readonly PolicyRule[] = [
-  { ...resourcesOf(configMaps), resourceNames: [maintenanceConfigMap], verbs: ["get", "list", "watch"] },
+  {
+    ...resourcesOf(configMaps),
+    resourceNames: [maintenanceConfigMap, announcementConfigMap],
+    verbs: ["get", "list", "watch"],
+  },
   { ...resourcesOf(leases), verbs: ["create"] },
   { ...resourcesOf(leases), resourceNames: [leaderLeases.api], verbs: ["get", "update"] },
 ];

@@ -19,7 +19,13 @@ export interface Background extends BackgroundJob {
 /** Creates all background work, which is started before the first request and stopped after the last. */
 export function createBackground(deps: Deps): Background {
   const leaderWork = new LeaderWork(deps);
-  const jobs: BackgroundJob[] = [createPopularityRefresher(deps), deps.cluster, deps.maintenance, leaderWork];
+  const jobs: BackgroundJob[] = [
+    createPopularityRefresher(deps),
+    deps.cluster,
+    deps.maintenance,
+    deps.announcements,
+    leaderWork,
+  ];
   return {
     get isLeader() {
       return leaderWork.isLeader;

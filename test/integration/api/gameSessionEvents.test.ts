@@ -1,5 +1,8 @@
 import { expect } from "chai";
+import { announcementConfigMap } from "#contracts/announcement.ts";
 import { limits } from "#contracts/limits.ts";
+import { configMaps } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { findGameSession } from "#api/gameSessions/sessions/gameSessionQueries.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
@@ -179,7 +182,52 @@ describe("GET /api/game/events", function () {
     const stream = await open(id);
     const { data } = await stream.see("expiring");
     expect(data).to.deep.equal({ sessionId: id, expiresAt: expiresAt.toISOString(), secondsLeft: 60 });
-    expect(stream.names).to.deep.equal(["running", "expiring"]);
+    await stream.see("ending", { sessionId: id, reason: "idle_timeout", at: expiresAt.toISOString() });
+    expect(stream.names).to.have.members(["running", "expiring", "ending"]);
+  });
+
+  it("announces an end that an admin has planned, and its cancellation", async () => {
+    const id = await fixture.running();
+    const stream = await open(id);
+    await stream.see("running");
+    const planned = { at: new Date(Date.now() + 7_200_000).toISOString(), message: "New disks." };
+    const ref = { name: id, namespace: api.kube!.sessionsNamespace };
+    await operator.sessions.mergePatch(ref, { spec: { plannedEnd: { ...planned, reason: "Drained" } } });
+    await stream.see("ending", { sessionId: id, reason: "drained", ...planned });
+    expect((await player.get(`/api/game/session-status?sessionId=${id}`)).json()).to.deep.include({
+      ending: { reason: "drained", ...planned },
+    });
+    await operator.sessions.mergePatch(ref, { spec: { plannedEnd: null } });
+    await eventually(() => stream.names.length === 3, { what: "another event" });
+    expect(stream.names).to.deep.equal(["running", "ending", "running"]);
+  });
+
+  it("shows an admin's announcement to everyone who plays until its time is over", async () => {
+    const id = await fixture.running();
+    const stream = await open(id);
+    await stream.see("running");
+    const client = new ResourceClient(api.kube!.server.admin, configMaps);
+    const ref = { namespace: api.deps.config.cluster.releaseNamespace, name: announcementConfigMap };
+    const announcement = {
+      message: "Tournament at 20:00!",
+      since: new Date().toISOString(),
+      until: new Date(Date.now() + 600_000).toISOString(),
+    };
+    await client.create({ metadata: ref, data: announcement });
+    try {
+      const { message, until } = announcement;
+      await eventually(() =>
+        expect(stream.events.at(-1)?.data.announcement).to.deep.equal({ message, until }),
+      );
+      await client.mergePatch(ref, { data: { until: new Date(Date.now() - 1).toISOString() } });
+      await eventually(
+        async () =>
+          !("announcement" in (await player.get(`/api/game/session-status?sessionId=${id}`)).json<object>()),
+        { what: "the end of the announcement" },
+      );
+    } finally {
+      await client.delete(ref);
+    }
   });
 
   it("tells a resuming client once, on any replica, that the idle end it was warned of was postponed", async () => {

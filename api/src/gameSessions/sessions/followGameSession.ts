@@ -58,9 +58,9 @@ const retryMs = 2_000;
  * already knows the end gets 204, which stops browsers from reconnecting.
  */
 export function streamGameSession(ctx: AppContext<Deps>, user: UserPrincipal, row: GameSessionRow): void {
-  const { gameSessionEvents, cluster, config } = ctx.deps;
+  const { gameSessionEvents, clock } = ctx.deps;
   const lastEventId = ctx.get("last-event-id");
-  const now = presentGameSession(row, cluster, config.baseUrl);
+  const now = presentGameSession(row, ctx.deps, clock.now());
   ctx.set("Cache-Control", "no-store, no-transform");
   if (hasEnded(now.status) && parsePosition(lastEventId)?.state === stateOf(now)) {
     ctx.status = 204;

@@ -9,20 +9,17 @@ import type { Logger } from "#runtime/logger.ts";
 import type { Change } from "#kube/cache/cache.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import { rateLimited, unavailable } from "../../errors.ts";
+import type { AnnouncementWatch } from "../../maintenance/announcementWatch.ts";
+import { nextAnnouncementMs, warningsWithin, type WarningConfig } from "./endings.ts";
 import { presentGameSession } from "./present.ts";
 import { listFollowedGameSessions, type GameSessionRow } from "./gameSessionQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { GameSessionFeed, type Follower } from "./gameSessionFeed.ts";
 
-/** Seconds before the idle expiry at which players are warned. */
-interface WarningConfig {
-  expiryWarningSeconds: readonly number[];
-  idleTimeoutSeconds: number;
-}
-
 interface GameSessionEventsOptions {
   postgres: Postgres;
   cluster: ClusterView;
+  announcements: Pick<AnnouncementWatch, "current" | "subscribe">;
   clock: Clock;
   logger: Logger;
   config: { baseUrl: string; gameSession: WarningConfig };
@@ -97,12 +94,15 @@ export class GameSessionEvents {
 
   #open(row: GameSessionRow): GameSessionFeed {
     const { clock, cluster, config } = this.#options;
+    const now = (): Date => new Date(clock.now().getTime() + this.#skewMs);
     const feed = new GameSessionFeed({
       row,
       clock,
       warningSeconds: warningsWithin(config.gameSession),
-      present: (current) => presentGameSession(current, cluster, config.baseUrl),
-      nowMs: () => clock.now().getTime() + this.#skewMs,
+      present: (current) => presentGameSession(current, this.#options, now()),
+      nextEndingMs: (current) =>
+        nextAnnouncementMs(current, cluster.gameSession(current.id), config.gameSession, now().getTime()),
+      nowMs: () => now().getTime(),
       read: () => this.#read([row.id]),
     });
     if (feed.hasEnded) return feed;
@@ -128,12 +128,13 @@ export class GameSessionEvents {
 
   #watch(): void {
     if (this.#watching?.signal.aborted === false) return;
-    const { cluster, clock } = this.#options;
+    const { cluster, announcements, clock } = this.#options;
     const controller = new AbortController();
     this.#watching = controller;
     const unsubscribes = [
       cluster.gameSessions.cache.subscribe((change) => this.#sessionChanged(change)),
       cluster.gameNodes.cache.subscribe(() => this.#nodeChanged()),
+      announcements.subscribe(() => this.#announcementChanged()),
     ];
     controller.signal.addEventListener("abort", () => unsubscribes.forEach((unsubscribe) => unsubscribe()), {
       once: true,
@@ -161,6 +162,10 @@ export class GameSessionEvents {
     for (const feed of this.#feeds.values()) {
       if (feed.isStarting) feed.update();
     }
+  }
+
+  #announcementChanged(): void {
+    for (const feed of this.#feeds.values()) feed.update();
   }
 
   /** Reads these rows, together with any requested in the meantime. */
@@ -202,11 +207,4 @@ export class GameSessionEvents {
  */
 function rowStateOf(gameSession: GameSession): string {
   return `${publicStatusOf(gameSession)} ${gameSession.spec.desiredState} ${hasFinalizer(gameSession, finalizers.recorder)}`;
-}
-
-/** Returns the warning times that leave enough time for keepalives, in descending order. */
-function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: WarningConfig): number[] {
-  return expiryWarningSeconds
-    .filter((seconds) => seconds <= idleTimeoutSeconds / 2)
-    .toSorted((a, b) => b - a);
 }

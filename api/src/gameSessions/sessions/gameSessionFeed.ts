@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   type GameSessionStatusResponse,
   type GameSessionEventName,
+  type GameSessionEndingEvent,
   type GameSessionExpiring,
   gameSessionEvents,
 } from "#contracts/http/gameSessions.ts";
@@ -11,12 +12,12 @@ import type { GameSessionRow } from "./gameSessionQueries.ts";
 
 /**
  * An event about a session. Its id records what the reader knows afterwards, so any replica can continue the
- * stream: a digest of the session's state, and the idle expiry of the last warning.
+ * stream: a digest of the session's state, the idle expiry of the last warning, and the announced end.
  */
 export interface GameSessionEvent {
   id: string;
   name: GameSessionEventName;
-  data: GameSessionStatusResponse | GameSessionExpiring;
+  data: GameSessionStatusResponse | GameSessionExpiring | GameSessionEndingEvent;
 }
 
 /** What the reader of an event knows, decoded from its id. */
@@ -24,6 +25,8 @@ interface EventPosition {
   state: string;
   /** The last warning of the current idle expiry, see warningOf; empty before the first. */
   warning: string;
+  /** The announced end, see endingKeyOf; empty without one. */
+  ending: string;
 }
 
 /** A reader of a session's events. */
@@ -40,6 +43,8 @@ export interface GameSessionFeedOptions {
   /** Seconds before the idle expiry at which to warn, in descending order. */
   warningSeconds: readonly number[];
   present: (row: GameSessionRow) => GameSessionStatusResponse;
+  /** Returns when the next end will be announced, in milliseconds since the epoch; undefined if none will. */
+  nextEndingMs: (row: GameSessionRow) => number | undefined;
   /** Returns the database's current time in milliseconds since the epoch. */
   nowMs: () => number;
   /** Requests a new read of the row, which is passed to `take`. */
@@ -58,6 +63,7 @@ export class GameSessionFeed {
   /** The last warning, see warningOf. */
   #warning = "";
   #timer: Timer | undefined;
+  #endingTimer: Timer | undefined;
 
   constructor(options: GameSessionFeedOptions) {
     this.#options = options;
@@ -90,12 +96,18 @@ export class GameSessionFeed {
     const due = this.#dueWarning();
     // Another process sent that warning before this follower reconnected.
     if (due !== undefined && known?.warning === due.name) this.#warning = due.name;
-    if (known?.state !== stateOf(this.#sent) || isPutOff(known, this.#row.expiresAt))
+    const ending = endingKeyOf(this.#sent);
+    if (
+      known?.state !== stateOf(this.#sent) ||
+      isPutOff(known, this.#row.expiresAt) ||
+      (known.ending !== "" && ending === "")
+    )
       follower.send(stateEvent(this.#sent, this.#warning));
     if (this.hasEnded) {
       follower.end();
       return;
     }
+    if (ending !== "" && ending !== known?.ending) follower.send(endingEvent(this.#sent, this.#warning));
     if (due !== undefined && due.name === this.#warning && due.name !== known?.warning)
       follower.send(due.event);
     this.#followers.add(follower);
@@ -104,7 +116,7 @@ export class GameSessionFeed {
 
   unfollow(follower: Follower): void {
     this.#followers.delete(follower);
-    if (!this.isFollowed) this.#timer?.cancel();
+    if (!this.isFollowed) this.#cancelTimers();
   }
 
   /** Processes a row that was just read. */
@@ -123,7 +135,7 @@ export class GameSessionFeed {
   }
 
   end(): void {
-    this.#timer?.cancel();
+    this.#cancelTimers();
     for (const follower of this.#followers) follower.end();
     this.#followers.clear();
   }
@@ -131,9 +143,25 @@ export class GameSessionFeed {
   #sendState(isForced: boolean): void {
     const current = this.#options.present(this.#row);
     const isChanged = stateOf(current) !== stateOf(this.#sent);
+    const [ending, before] = [endingKeyOf(current), endingKeyOf(this.#sent)];
     this.#sent = current;
-    if (isChanged || isForced) this.#sendAll(stateEvent(current, this.#warning));
+    if (isChanged || isForced || (ending === "" && before !== ""))
+      this.#sendAll(stateEvent(current, this.#warning));
+    if (ending !== "" && ending !== before) this.#sendAll(endingEvent(current, this.#warning));
     if (this.hasEnded) this.end();
+  }
+
+  #cancelTimers(): void {
+    this.#timer?.cancel();
+    this.#endingTimer?.cancel();
+  }
+
+  /** Requests the row when the next end is due to be announced. */
+  #scheduleEnding(): void {
+    this.#endingTimer?.cancel();
+    const { nextEndingMs, nowMs, clock, read } = this.#options;
+    const nextMs = this.#sent.status === "running" ? nextEndingMs(this.#row) : undefined;
+    if (nextMs !== undefined) this.#endingTimer = clock.setTimer(nextMs - nowMs(), () => read());
   }
 
   /**
@@ -141,9 +169,11 @@ export class GameSessionFeed {
    * warning.
    */
   #scheduleWarning(isFresh: boolean): void {
-    this.#timer?.cancel();
+    this.#cancelTimers();
+    if (!this.isFollowed) return;
+    this.#scheduleEnding();
     const leftMs = this.#leftMs();
-    if (!this.isFollowed || leftMs === undefined) return;
+    if (leftMs === undefined) return;
     const due = this.#dueWarning();
     if (due !== undefined && due.name !== this.#warning) {
       if (!isFresh) {
@@ -182,7 +212,27 @@ export class GameSessionFeed {
 
 /** Returns the state as an event. */
 function stateEvent(data: GameSessionStatusResponse, warning: string): GameSessionEvent {
-  return { id: idOf({ state: stateOf(data), warning }), name: nameOf(data), data };
+  return { id: idOf(positionOf(data, warning)), name: nameOf(data), data };
+}
+
+/** Returns the announced end as an event. The session must have one. */
+function endingEvent(session: GameSessionStatusResponse, warning: string): GameSessionEvent {
+  const { sessionId, ending } = session;
+  if (ending === undefined) throw new Error("The session has no announced end.");
+  return {
+    id: idOf(positionOf(session, warning)),
+    name: gameSessionEvents.ending,
+    data: { sessionId, ...ending },
+  };
+}
+
+function positionOf(session: GameSessionStatusResponse, warning: string): EventPosition {
+  return { state: stateOf(session), warning, ending: endingKeyOf(session) };
+}
+
+/** Returns the key of the announced end, which changes with its time and reason; empty without one. */
+function endingKeyOf({ ending }: GameSessionStatusResponse): string {
+  return ending === undefined ? "" : `${ending.reason}_${Date.parse(ending.at).toString(36)}`;
 }
 
 /** Returns a warning of the idle expiry as an event. */
@@ -191,9 +241,8 @@ function expiringEvent(
   expiresAt: Date,
   secondsLeft: number,
 ): GameSessionEvent {
-  const position = { state: stateOf(session), warning: warningOf(expiresAt, secondsLeft) };
   return {
-    id: idOf(position),
+    id: idOf(positionOf(session, warningOf(expiresAt, secondsLeft))),
     name: gameSessionEvents.expiring,
     data: { sessionId: session.sessionId, expiresAt: expiresAt.toISOString(), secondsLeft },
   };
@@ -210,18 +259,22 @@ function isPutOff({ warning }: EventPosition, expiresAt: Date | null): boolean {
   return expiresAt !== null && expiresAt.getTime() > Number.parseInt(warned, 36);
 }
 
-/** Returns a digest of the state, without the idle expiry that every keepalive changes. */
+/**
+ * Returns a digest of the state, without the idle expiry, which every keepalive changes, and the announced
+ * end, which has its own event.
+ */
 export function stateOf(session: GameSessionStatusResponse): string {
   return createHash("sha256")
-    .update(JSON.stringify({ ...session, expiresAt: undefined }))
+    .update(JSON.stringify({ ...session, expiresAt: undefined, ending: undefined }))
     .digest("base64url")
     .slice(0, 12);
 }
 
 /** Parses a `Last-Event-ID`; returns undefined for an id in another format. */
 export function parsePosition(lastEventId: string): EventPosition | undefined {
-  const [, state, warning] = /^([\w-]{12})\.([0-9a-z]*(?:-\d+)?)$/.exec(lastEventId) ?? [];
-  return state === undefined || warning === undefined ? undefined : { state, warning };
+  const [, state, warning, ending = ""] =
+    /^([\w-]{12})\.([0-9a-z]*(?:-\d+)?)(?:\.([0-9a-z_]+))?$/.exec(lastEventId) ?? [];
+  return state === undefined || warning === undefined ? undefined : { state, warning, ending };
 }
 
 /** Returns the event in the format of server-sent events. */
@@ -229,8 +282,8 @@ export function encodeEvent({ id, name, data }: GameSessionEvent): string {
   return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-function idOf({ state, warning }: EventPosition): string {
-  return `${state}.${warning}`;
+function idOf({ state, warning, ending }: EventPosition): string {
+  return ending === "" ? `${state}.${warning}` : `${state}.${warning}.${ending}`;
 }
 
 function nameOf(data: GameSessionStatusResponse): GameSessionEventName {

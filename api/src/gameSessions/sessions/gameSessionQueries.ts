@@ -24,8 +24,9 @@ export interface GameSessionRow {
   earlierSave: { saveSlotId: string; versionId: string; savedAt: string } | null;
   /** A FailureReason of the GameSession kind, or one set by the recorder. */
   failureReason: string | null;
-  /** From the session's spec. */
+  /** These two are from the session's spec. */
   stream: GameSessionSpec["stream"];
+  maxDurationSeconds: number;
   /** Place in the queue; null unless the session waits there. */
   queue: QueueRow | null;
 }
@@ -49,7 +50,8 @@ const columns = `
       JOIN save_versions e ON e.slot_id = slot.id AND e.object_key <> c.object_key AND e.kind <> 'conflict' AND e.stored_at < c.stored_at
     WHERE slot.id = s.slot_id AND c.game_session = s.id AND e.unreadable_at IS NULL AND NOT e.is_suspect
     ORDER BY e.stored_at DESC LIMIT 1) END AS "earlierSave",
-  s.spec -> 'stream' AS stream, CASE WHEN s.queue_number IS NOT NULL THEN (
+  s.spec -> 'stream' AS stream, (s.spec ->> 'maxDurationSeconds')::int AS "maxDurationSeconds",
+  CASE WHEN s.queue_number IS NOT NULL THEN (
     SELECT json_build_object('position', (SELECT count(*) FROM game_sessions earlier WHERE earlier.queue_number <= s.queue_number), 'offeredAt', s.offered_at,
       'ahead', (SELECT count(*) FROM game_sessions earlier WHERE earlier.queue_number < s.queue_number AND earlier.offered_at IS NULL),
       'seats', q.seats, 'ends', q.ends, 'playedSeconds', q.played_seconds, 'seated', q.seated, 'abandoned', q.abandoned)

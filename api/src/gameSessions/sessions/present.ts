@@ -18,7 +18,9 @@ import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { fromStreamSpec } from "#contracts/crd/streamSpec.ts";
 import { isOngoing, type PublicStatus, publicStatusOf, hasEnded } from "#contracts/crd/sessionState.ts";
 import { saveNoticeOf } from "../recording/saveNotice.ts";
+import type { AnnouncementWatch } from "../../maintenance/announcementWatch.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
+import { endingOf, type WarningConfig } from "./endings.ts";
 import type { GameSessionRow, QueueRow } from "./gameSessionQueries.ts";
 import { estimateWait } from "../queue/estimateWait.ts";
 import type { LaunchedSession } from "../launching/launchGame.ts";
@@ -49,6 +51,20 @@ const publicStopTexts: Record<StopReason, PublicStopText> = {
   MaxDuration: {
     endReason: "max_duration",
     messages: { running: "The session reached its maximum duration. Your progress is saved." },
+  },
+  Maintenance: {
+    endReason: "maintenance",
+    messages: {
+      starting: "Joypod is under maintenance. Try again later.",
+      running: "The session was stopped for maintenance. Your progress is saved.",
+    },
+  },
+  Drained: {
+    endReason: "drained",
+    messages: {
+      starting: "The game server was taken out of service. Try again.",
+      running: "The game server was taken out of service. Your progress is saved.",
+    },
   },
   Deleted: {
     endReason: "deleted",
@@ -135,20 +151,30 @@ export function presentLaunch({ id, isQueued }: LaunchedSession): LaunchResponse
   return { sessionId: id, status: "starting", ...(isQueued ? { stage: "queued" } : {}) };
 }
 
+/** What is shown of a session besides its row. */
+export interface PresentDeps {
+  cluster: ClusterView;
+  announcements: Pick<AnnouncementWatch, "current">;
+  config: { baseUrl: string; gameSession: WarningConfig };
+}
+
 /**
  * Returns everything that the play page shows of a session, from the row or, if the recorder lags behind,
  * from the cluster.
  */
 export function presentGameSession(
   row: GameSessionRow,
-  cluster: ClusterView,
-  baseUrl: string,
+  { cluster, announcements, config }: PresentDeps,
+  now: Date,
 ): GameSessionStatusResponse {
   const gameSession = cluster.gameSession(row.id);
   const status = currentStatus(row, gameSession);
-  const serverUrl = `${baseUrl}${streamPath}`;
+  const serverUrl = `${config.baseUrl}${streamPath}`;
   const isGoingOn = isOngoing(status);
   const saveNotice = findSaveNotice(row, gameSession, isGoingOn);
+  const ending =
+    status === "running" ? endingOf(row, gameSession, config.gameSession, now.getTime()) : undefined;
+  const announcement = isGoingOn ? announcements.current(now) : undefined;
   return {
     sessionId: row.id,
     status,
@@ -158,6 +184,10 @@ export function presentGameSession(
     startedAt: row.startedAt.toISOString(),
     ...(status === "starting" ? presentStart(row, gameSession, cluster) : {}),
     ...(status === "running" && row.expiresAt !== null ? { expiresAt: row.expiresAt.toISOString() } : {}),
+    ...(ending === undefined ? {} : { ending }),
+    ...(announcement === undefined
+      ? {}
+      : { announcement: { message: announcement.message, until: announcement.until } }),
     ...(isGoingOn ? {} : presentEnd(row, gameSession, saveNotice)),
     ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
     ...(saveNotice === undefined ? {} : { saveNotice }),

@@ -59,5 +59,6 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
     failureReason: status?.failure?.reason ?? null,
     stream: spec.stream,
     queue: null,
+    maxDurationSeconds: spec.maxDurationSeconds,
   };
 }

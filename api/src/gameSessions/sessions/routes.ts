@@ -103,7 +103,7 @@ const status = route({
   handle: async ({ ctx, deps, user, query }) => {
     const row = await readGameSession(deps, query.sessionId, user.id);
     if (row === undefined) throw notFound("This session does not exist.");
-    ctx.body = presentGameSession(row, deps.cluster, deps.config.baseUrl);
+    ctx.body = presentGameSession(row, deps, deps.clock.now());
   },
 });
 
@@ -113,8 +113,9 @@ const events = route({
   name: "followGameSession",
   summary: "Follow a session",
   description:
-    "Server-sent events: `stage` while the session waits in the queue or starts, `running`, `expiring` before the idle timeout, `stopping`, and finally `end`." +
-    " The data is the response of `session-status`; for `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`. A client that" +
+    "Server-sent events: `stage` while the session waits in the queue or starts, `running`, `expiring` before the idle timeout, `ending` before any end that is known in advance, `stopping`, and finally `end`." +
+    " The data is the response of `session-status`; for `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`, for `ending` its field `ending` with `sessionId`." +
+    " `running` is sent again when such an end is postponed, and for a new `announcement`. A client that" +
     " reconnects with `Last-Event-ID` receives only what it has missed.",
   limits: ["poll"],
   query: GameSessionRequest,

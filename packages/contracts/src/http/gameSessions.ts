@@ -98,9 +98,38 @@ export type QueuePlace = z.infer<typeof QueuePlace>;
 
 /** Why a session ended or is ending. */
 export const GameSessionEndReason = z
-  .enum(["user_requested", "idle_timeout", "max_duration", "deleted", "game_exited", "server_lost", "failed"])
+  .enum([
+    "user_requested",
+    "idle_timeout",
+    "max_duration",
+    "maintenance",
+    "drained",
+    "deleted",
+    "game_exited",
+    "server_lost",
+    "failed",
+  ])
   .meta({ id: "GameSessionEndReason", description: "Why a session ended or is ending." });
 export type GameSessionEndReason = z.infer<typeof GameSessionEndReason>;
+
+/** The end of a running session that is known in advance. */
+export const GameSessionEnding = z
+  .object({
+    reason: GameSessionEndReason.extract([
+      "idle_timeout",
+      "max_duration",
+      "maintenance",
+      "drained",
+      "deleted",
+    ]).meta({
+      description:
+        "`idle_timeout`: any input or keepalive postpones the end. `drained`: the server is taken out of service. `deleted`: an admin ends the session.",
+    }),
+    at: isoMoment.meta({ description: "When the session is saved and stopped." }),
+    message: z.string().optional().meta({ description: "A message of the admin." }),
+  })
+  .meta({ id: "GameSessionEnding", description: "When and why a running session will end." });
+export type GameSessionEnding = z.infer<typeof GameSessionEnding>;
 
 export const GameSessionStatusResponse = z
   .object({
@@ -133,6 +162,14 @@ export const GameSessionStatusResponse = z
     expiresAt: isoMoment.optional().meta({
       description: "While `running`: when the session is stopped as idle unless a keepalive arrives.",
     }),
+    ending: GameSessionEnding.optional().meta({
+      description:
+        "While `running`: an end that is near, or that an admin has planned. Absent again if it is postponed.",
+    }),
+    announcement: z
+      .object({ message: z.string(), until: isoMoment })
+      .optional()
+      .meta({ description: "Before the end: a message of the admins to everyone who plays." }),
     endReason: GameSessionEndReason.optional().meta({ description: "Since `stopping`." }),
     quality: StreamQuality.optional().meta({
       description:
@@ -294,17 +331,22 @@ export type StreamTicketResponse = z.infer<typeof StreamTicketResponse>;
 export const gameSessionEvents = {
   /** The launch has reached another stage. */
   stage: "stage",
-  /** The game can be played. Sent again when an announced idle stop was postponed. */
+  /** The game can be played. Sent again when an announced end was postponed. */
   running: "running",
   /** The session will soon stop as idle unless a keepalive arrives. */
   expiring: "expiring",
+  /**
+   * The session will be saved and stopped at a known time: as idle, at its maximum duration, or because of an
+   * admin.
+   */
+  ending: "ending",
   stopping: "stopping",
   /** The session has ended, for the reason in the data. The last event. */
   end: "end",
 } as const;
 export type GameSessionEventName = (typeof gameSessionEvents)[keyof typeof gameSessionEvents];
 
-/** Data of every event except `expiring`: the current response of `session-status`. */
+/** Data of every event except `expiring` and `ending`: the current response of `session-status`. */
 export const GameSessionEventStatus = GameSessionStatusResponse;
 
 /** Data of `expiring`. */
@@ -313,6 +355,9 @@ export const GameSessionExpiring = z.object({
   expiresAt: z.iso.datetime(),
   secondsLeft: z.int().min(0),
 });
+/** Data of `ending`. */
+export const GameSessionEndingEvent = GameSessionEnding.extend({ sessionId: z.string() });
+export type GameSessionEndingEvent = z.infer<typeof GameSessionEndingEvent>;
 export type GameSessionExpiring = z.infer<typeof GameSessionExpiring>;
 
 export const IceServer = z

@@ -16,6 +16,8 @@ describe("GameSessionFeed", () => {
   let clock: FakeClock;
   let row: GameSessionRow;
   let shown: Partial<GameSessionStatusResponse>;
+  let ending: GameSessionStatusResponse["ending"];
+  let nextEndingMs: number | undefined;
   let feed: GameSessionFeed;
 
   beforeEach(() => {
@@ -38,8 +40,11 @@ describe("GameSessionFeed", () => {
       failureReason: null,
       stream: aGameSession().spec.stream,
       queue: null,
+      maxDurationSeconds: 28_800,
     };
     shown = { stage: "scheduling" };
+    ending = undefined;
+    nextEndingMs = undefined;
     feed = openFeed();
   });
 
@@ -58,7 +63,9 @@ describe("GameSessionFeed", () => {
         containerUrl: null,
         ...(expiresAt !== null && { expiresAt: expiresAt.toISOString() }),
         ...(status === "starting" && shown),
+        ...(status === "running" && ending && { ending }),
       }),
+      nextEndingMs: () => nextEndingMs,
       nowMs: () => clock.now().getTime(),
       read: () => opened.take(row),
     });
@@ -90,6 +97,38 @@ describe("GameSessionFeed", () => {
     row = { ...row, status: "running", expiresAt: new Date(clock.now().getTime() + expiresInSeconds * 1000) };
     feed.take(row);
   }
+
+  it("announces an end once, and when it moves, and sends the state when it is cancelled", () => {
+    const { events, names } = follow();
+    run(1800);
+    ending = { reason: "drained", at: "2030-01-01T02:00:00.000Z", message: "New disks." };
+    feed.update();
+    feed.update();
+    expect(names()).to.deep.equal(["stage", "running", "ending"]);
+    expect(events.at(-1)?.data).to.deep.equal({ sessionId: "gs-a", ...ending });
+    const announced = events.at(-1)?.id;
+    expect(follow(announced).names(), "after a reconnect").to.deep.equal([]);
+    expect(follow(events.at(1)?.id).names(), "after a reconnect that missed it").to.deep.equal(["ending"]);
+    expect(follow().names(), "of a new page").to.deep.equal(["running", "ending"]);
+    ending = { ...ending, at: "2030-01-01T01:00:00.000Z" };
+    feed.update();
+    ending = undefined;
+    feed.update();
+    expect(names().slice(3)).to.deep.equal(["ending", "running"]);
+    expect(follow(announced).names(), "after a reconnect").to.deep.equal(["running"]);
+  });
+
+  it("reads the row when the next end is due to be announced", async () => {
+    const { names } = follow();
+    nextEndingMs = started.getTime() + 600_000;
+    run(1800);
+    await clock.advance(599_000);
+    expect(names()).to.deep.equal(["stage", "running"]);
+    ending = { reason: "max_duration", at: "2030-01-01T00:20:00.000Z" };
+    nextEndingMs = undefined;
+    await clock.advance(1_000);
+    expect(names()).to.deep.equal(["stage", "running", "ending"]);
+  });
 
   it("begins with the current state and sends each change once", () => {
     const { events, names } = follow();

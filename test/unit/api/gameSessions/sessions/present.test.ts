@@ -150,6 +150,7 @@ describe("presentStop", () => {
       failureReason: null,
       stream: aGameSession().spec.stream,
       queue: null,
+      maxDurationSeconds: 28_800,
     } satisfies Parameters<typeof presentStop>[0];
     expect(presentStop(row)).to.deep.equal({
       status: "stopped",
