@@ -1,7 +1,10 @@
 import { expect } from "chai";
 import type { Browser, Page, Route } from "playwright-core";
+import { announcementConfigMap } from "#contracts/announcement.ts";
 import { saveReasons } from "#contracts/crd/gameSessionReasons.ts";
 import { limits } from "#contracts/limits.ts";
+import { configMaps } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
@@ -160,6 +163,41 @@ describe("a launch on the play page", function () {
     await warning.waitFor({ state: "detached" });
     expect(keepalives()).to.equal(before + 1);
     expect(await page.title()).to.match(/^Followed/);
+    await operator.finish(id);
+  });
+
+  it("shows an end that an admin has planned, which can be hidden until it is near, and announcements", async () => {
+    const id = await play();
+    await operator.makeReady(id);
+    await page.getByRole("toolbar").waitFor();
+    const ref = { name: id, namespace: api.kube!.sessionsNamespace };
+    const planEnd = (minutes: number) =>
+      operator.sessions.mergePatch(ref, {
+        spec: {
+          plannedEnd: {
+            at: new Date(Date.now() + minutes * 60_000).toISOString(),
+            reason: "Maintenance",
+            message: "New disks.",
+          },
+        },
+      });
+    await planEnd(20);
+    const notice = page.getByRole("alert").filter({ hasText: "Maintenance begins soon" });
+    await notice.filter({ hasText: "stopped in 20 min 0 s" }).filter({ hasText: "New disks." }).waitFor();
+    await page.getByRole("button", { name: "OK", exact: true }).click();
+    await notice.waitFor({ state: "detached" });
+    await planEnd(4.9);
+    await notice.filter({ hasText: /stopped in 4:\d\d/ }).waitFor();
+    expect(await page.title()).to.match(/^4:\d\d left: Followed/);
+    await operator.sessions.mergePatch(ref, { spec: { plannedEnd: null } });
+    await notice.waitFor({ state: "detached" });
+
+    const configMap = { namespace: api.deps.config.cluster.releaseNamespace, name: announcementConfigMap };
+    const client = new ResourceClient(api.kube!.server.admin, configMaps);
+    await client.create({ metadata: configMap, data: { message: "Tournament at 20:00!" } });
+    await page.getByRole("status").filter({ hasText: "Tournament at 20:00!" }).waitFor();
+    await client.delete(configMap);
+    await page.getByText("Tournament at 20:00!").waitFor({ state: "detached" });
     await operator.finish(id);
   });
 

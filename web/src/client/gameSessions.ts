@@ -12,6 +12,8 @@ import {
   gameSessionEvents,
   GameSessionEventStatus,
   GameSessionExpiring,
+  GameSessionEndingEvent,
+  type GameSessionEnding,
 } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { ApiError } from "./apiError.ts";
@@ -20,11 +22,12 @@ import { request, requestDated, requestOnce } from "./request.ts";
 /** Pause before the events are requested again after an error response. */
 const errorRetryMs = 30_000;
 
-const { expiring, ...statusEvents } = gameSessionEvents;
+const { expiring, ending, ...statusEvents } = gameSessionEvents;
 
 interface GameSessionEventHandlers {
   onStatus: (session: GameSessionStatusResponse) => void;
   onExpiring: (expiresAt: string) => void;
+  onEnding: (ending: GameSessionEnding) => void;
   /** Called with true once events are known to arrive, and with false when their stream breaks off. */
   onOpen: (isOpen: boolean) => void;
 }
@@ -132,7 +135,7 @@ export function subscribeToGameSession(sessionId: string, handlers: GameSessionE
 
 function openSource(
   sessionId: string,
-  { onStatus, onExpiring }: GameSessionEventHandlers,
+  { onStatus, onExpiring, onEnding }: GameSessionEventHandlers,
   onEvent: () => void,
 ): EventSource {
   const source = new EventSource(`/api/game/events?${new URLSearchParams({ sessionId })}`);
@@ -148,6 +151,13 @@ function openSource(
     onEvent();
     const warning = GameSessionExpiring.safeParse(dataOf(event)).data;
     if (warning !== undefined) onExpiring(warning.expiresAt);
+  });
+  source.addEventListener(ending, (event) => {
+    onEvent();
+    const announced = GameSessionEndingEvent.safeParse(dataOf(event)).data;
+    if (announced === undefined) return;
+    const { sessionId: _, ...end } = announced;
+    onEnding(end);
   });
   return source;
 }

@@ -9,6 +9,8 @@ import { captureInput } from "../stream/inputCapture.ts";
 import { menuChord } from "../stream/keyboardCapture.ts";
 import { isPointerLocked, unlockPointer } from "../stream/pointerLock.ts";
 import { isInPlay } from "../stream/streamState.ts";
+import { Announcement } from "./Announcement.tsx";
+import { EndingNotice, isFixed } from "./EndingNotice.tsx";
 import { ExpiryWarning } from "./ExpiryWarning.tsx";
 import type { Presence } from "./presence.ts";
 import { PlayControls } from "./PlayControls.tsx";
@@ -137,11 +139,8 @@ export function PlayerView({
               setIsAsking(true);
             }}
           />
-          <ExpiryWarning
-            expiresAt={view.expiresAt}
-            isCutOff={view.isCutOff}
-            onConfirm={() => presence.note()}
-          />
+          <Endings view={view} onConfirm={() => presence.note()} />
+          {session.announcement !== undefined && <Announcement {...session.announcement} />}
           <Notices saving={saving} stopError={view.stopError} saveNotice={session.saveNotice} />
           <p className={gamepadNotice.text === undefined ? "visually-hidden" : "gamepad-word"} role="status">
             {gamepadNotice.text}
@@ -156,6 +155,21 @@ export function PlayerView({
       )}
     </main>
   );
+}
+
+/** Tells about the next end of the session that is known in advance. */
+function Endings({
+  view: { ending, expiresAt, isCutOff },
+  onConfirm,
+}: {
+  view: GameSessionView;
+  onConfirm: () => void;
+}) {
+  if (ending !== undefined && isFixed(ending)) return <EndingNotice ending={ending} />;
+  // The operator may end a session without input before its keepalives run out.
+  const idleAt =
+    ending !== undefined && (expiresAt === undefined || ending.at < expiresAt) ? ending.at : expiresAt;
+  return <ExpiryWarning expiresAt={idleAt} isCutOff={isCutOff} onConfirm={onConfirm} />;
 }
 
 /** The messages on top of the picture: the result of a requested save, and problems of the session. */

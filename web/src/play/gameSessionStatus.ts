@@ -97,6 +97,15 @@ export function keepalivePauseMs(leftMs: number): number {
   return Math.min(maxPauseMs, Math.max(minPauseMs, leftMs / 3));
 }
 
+/** How near an end is that input does not postpone. */
+export type EndingUrgency = "planned" | "early" | "late";
+
+/** Returns how near the end is: more than five minutes, up to five, or up to one. */
+export function endingUrgency(leftMs: number): EndingUrgency {
+  if (leftMs <= warnings.lateMs) return "late";
+  return leftMs <= warnings.earlyMs ? "early" : "planned";
+}
+
 /**
  * Returns which warning is due `leftMs` before an idle stop, at most half of the time that the last keepalive
  * gained before it; undefined if none is. `isCutOff`: keepalives do not arrive.

@@ -1,6 +1,10 @@
 import { useCallback, useEffect, useState } from "react";
 import { useQuery, useQueryClient, queryOptions } from "@tanstack/react-query";
-import type { GameSessionStatusResponse, StopResponse } from "#contracts/http/gameSessions.ts";
+import type {
+  GameSessionEnding,
+  GameSessionStatusResponse,
+  StopResponse,
+} from "#contracts/http/gameSessions.ts";
 import { isApiError } from "../client/apiError.ts";
 import {
   stopGameSession,
@@ -42,6 +46,8 @@ export interface GameSessionView {
   expiresAt: string | undefined;
   /** Whether the last keepalive failed. */
   isCutOff: boolean;
+  /** The end that is known in advance, by the local clock. */
+  ending: GameSessionEnding | undefined;
 }
 
 /**
@@ -70,7 +76,7 @@ export function useGameSession(sessionId: string, presence: Presence): GameSessi
     () => void client.invalidateQueries({ queryKey: gameSessionQuery(sessionId).queryKey }),
     [client, sessionId],
   );
-  const { expiresAt, isCutOff } = useKeepalive(sessionId, session, presence, refresh);
+  const { expiresAt, isCutOff, ending } = useKeepalive(sessionId, session, presence, refresh);
   const ended = useQuery({
     queryKey: ["endedGameSession", sessionId],
     // The request stops a running session and returns the statistics of an ended one.
@@ -92,6 +98,7 @@ export function useGameSession(sessionId: string, presence: Presence): GameSessi
     stop,
     expiresAt,
     isCutOff,
+    ending,
   };
 }
 
@@ -145,6 +152,7 @@ function useGameSessionEvents(
       onStatus: (session) => void client.setQueryData(queryKey, (known) => newerStatus(known, session)),
       onExpiring: (expiresAt) =>
         void client.setQueryData(queryKey, (known) => known && { ...known, expiresAt }),
+      onEnding: (ending) => void client.setQueryData(queryKey, (known) => known && { ...known, ending }),
       onOpen: (isOpen) => {
         setIsSubscribed(isOpen);
         // Events may have been lost since the stream broke off.
@@ -168,7 +176,7 @@ function useKeepalive(
   session: GameSessionStatusResponse | undefined,
   presence: Presence,
   onFailure: () => void,
-): { expiresAt: string | undefined; isCutOff: boolean } {
+): Pick<GameSessionView, "expiresAt" | "isCutOff" | "ending"> {
   const isRunning = session?.status === "running";
   const [schedule] = useState(() => new KeepaliveSchedule());
   const {
@@ -207,12 +215,15 @@ function useKeepalive(
   useEffect(() => {
     if (kept !== undefined) schedule.kept(keepalivePauseMs(kept.leftMs));
   }, [schedule, kept, keptAt]);
-  if (!isRunning) return { expiresAt: undefined, isCutOff: false };
+  if (!isRunning) return { expiresAt: undefined, isCutOff: false, ending: undefined };
+  const local = (moment: string): string =>
+    kept === undefined ? moment : toLocalClock(moment, kept, keptAt);
   const expiresAt = laterTime(session.expiresAt, kept?.expiresAt);
+  const { ending } = session;
   return {
-    expiresAt:
-      kept === undefined || expiresAt === undefined ? expiresAt : toLocalClock(expiresAt, kept, keptAt),
+    expiresAt: expiresAt === undefined ? undefined : local(expiresAt),
     isCutOff: error !== null,
+    ending: ending && { ...ending, at: local(ending.at) },
   };
 }
 
