@@ -22,6 +22,8 @@ export function describeEnd({ status, endReason, message, saveNotice, gameError 
   switch (endReason) {
     case "idle_timeout":
     case "max_duration":
+    case "maintenance":
+    case "drained":
     case "game_exited":
       return {
         title: t(`play:ended.${endReason}.title`),
