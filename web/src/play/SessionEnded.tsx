@@ -5,12 +5,14 @@ import type { GameSessionStatusResponse, LaunchRequest, StopResponse } from "#co
 import { describeError } from "../client/apiError.ts";
 import { restoreSave } from "../client/saves.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
-import { formatDuration, formatMoment } from "../components/format.ts";
+import { formatDuration, formatMoment, formatTimeAgo } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
 import { LaunchConflict } from "../launch/LaunchProblems.tsx";
 import type { SlotChoice } from "../launch/playPath.ts";
 import { refreshSlots, useLaunch } from "../launch/useLaunch.ts";
-import { describeEnd, describeGameError } from "./endMessage.ts";
+import { useSaves } from "../saves/useSaves.ts";
+import { useNow } from "../components/useNow.ts";
+import { describeEnd, describeGameError, slotToContinue } from "./endMessage.ts";
 import { ExitLinks } from "./PlayFrame.tsx";
 
 /** Shows why the session ended, what it used, and what the player can do next. */
@@ -55,6 +57,7 @@ export function SessionEnded({
         <EarlierSave slug={gameSlug} save={session.earlierSave} />
       )}
       {statistics !== undefined && statistics.duration > 0 && <Statistics statistics={statistics} />}
+      {gameSlug !== undefined && <LastSave slug={gameSlug} choice={choice} />}
       <div className="actions">
         {gameSlug !== undefined && (
           <PlayAgain
@@ -78,6 +81,30 @@ function FullFolders({ folders }: { folders: NonNullable<GameSessionStatusRespon
       {[folders.includes("home") && t("ended.full.home"), isTemporaryFull && t("ended.full.temporary")]
         .filter(Boolean)
         .join(" ")}
+    </p>
+  );
+}
+
+/** Says which save another launch continues from, and how old it is. */
+function LastSave({ slug, choice }: { slug: string; choice: SlotChoice }) {
+  const { t } = useTranslation("play");
+  const { data } = useSaves(slug);
+  const now = useNow(30_000);
+  const slot = data && slotToContinue(data.slots, choice);
+  if (slot === undefined) return null;
+  if (slot.state === "playing" || slot.state === "storing")
+    return <p className="last-save">{t("ended.lastSave.storing")}</p>;
+  const save = slot.versions.find(({ isCurrent, isReadable }) => isCurrent && isReadable);
+  if (save === undefined)
+    return <p className="last-save">{t("ended.lastSave.none", { number: slot.slotNumber })}</p>;
+  return (
+    <p className="last-save" data-testid="last-save">
+      <Trans
+        t={t}
+        i18nKey="ended.lastSave.text"
+        values={{ number: slot.slotNumber, age: formatTimeAgo(save.savedAt, now) }}
+        components={{ strong: <strong /> }}
+      />
     </p>
   );
 }

@@ -1,4 +1,6 @@
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import type { SaveSlotHistory } from "#contracts/http/saves.ts";
+import type { SlotChoice } from "../launch/playPath.ts";
 import { t } from "../i18n.ts";
 
 type EndedGameSession = Pick<
@@ -59,4 +61,16 @@ export function describeGameError({
     ...(exitCode === undefined ? [] : [t("play:ended.gameError.exitCode", { code })]),
     t("play:ended.gameError.session", { sessionId, startedAt }),
   ].join(", ");
+}
+
+/** Returns the slot that another launch continues; undefined if it starts in an empty one. */
+export function slotToContinue<Slot extends Pick<SaveSlotHistory, "id" | "lastPlayedAt">>(
+  slots: readonly Slot[],
+  { saveSlotId, fresh }: SlotChoice,
+): Slot | undefined {
+  if (fresh === true) return undefined;
+  if (saveSlotId !== undefined) return slots.find(({ id }) => id === saveSlotId);
+  return slots
+    .filter(({ id }) => id !== null)
+    .toSorted((a, b) => (b.lastPlayedAt ?? "").localeCompare(a.lastPlayedAt ?? ""))[0];
 }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { GameSessionEndReason } from "#contracts/http/gameSessions.ts";
-import { describeEnd, describeGameError } from "#web/play/endMessage.ts";
+import { describeEnd, describeGameError, slotToContinue } from "#web/play/endMessage.ts";
 
 describe("describeEnd", () => {
   it("returns a different title for every reason", () => {
@@ -39,6 +39,25 @@ describe("describeEnd", () => {
       title: "The game ended with an error",
       text: "The game ended with an error.",
     });
+  });
+});
+
+describe("slotToContinue", () => {
+  const slots = [
+    { id: "a", lastPlayedAt: "2026-11-28T10:00:00.000Z" },
+    { id: "b", lastPlayedAt: "2026-11-29T10:00:00.000Z" },
+    { id: null, lastPlayedAt: null },
+  ];
+
+  it("returns the slot of the launch, or the one that was played last", () => {
+    expect(slotToContinue(slots, { saveSlotId: "a" })?.id).to.equal("a");
+    expect(slotToContinue(slots, {})?.id).to.equal("b");
+  });
+
+  it("returns no slot for a new game, and if all are empty", () => {
+    expect(slotToContinue(slots, { fresh: true })).to.equal(undefined);
+    expect(slotToContinue(slots.slice(2), {})).to.equal(undefined);
+    expect(slotToContinue(slots, { saveSlotId: "gone" })).to.equal(undefined);
   });
 });
 
