@@ -47,6 +47,12 @@ export async function listUsers(
 /** What an admin sees of a player. */
 export interface UserDetails extends ListedUser {
   hasPassword: boolean;
+  /** Until when a self-registered account has to be confirmed; null for others. */
+  confirmBy: Date | null;
+  /** When the account is deleted, because its player asked for that. */
+  deleteAt: Date | null;
+  /** Names of the player's groups. */
+  groups: string[];
   /** Issuers of the linked accounts. */
   issuers: string[];
   /** Sign-ins that are not revoked. */
@@ -69,7 +75,8 @@ export async function findUserDetails(
         u.created_at AS "createdAt",
         (SELECT max(last_seen_at) FROM auth_sessions a WHERE a.user_id = u.id) AS "lastSeenAt",
         (SELECT id FROM game_sessions s WHERE s.user_id = u.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
-        u.password_hash IS NOT NULL AS "hasPassword",
+        u.password_hash IS NOT NULL AS "hasPassword", u.confirm_by AS "confirmBy", u.delete_at AS "deleteAt",
+        ARRAY(SELECT pg.name FROM player_group_members m JOIN player_groups pg ON pg.id = m.group_id WHERE m.user_id = u.id ORDER BY pg.name) AS groups,
         ARRAY(SELECT DISTINCT issuer FROM identities i WHERE i.user_id = u.id) AS issuers,
         (SELECT count(*)::int FROM auth_sessions a WHERE a.user_id = u.id AND a.revoked_at IS NULL) AS "signIns",
         (SELECT count(*)::int FROM game_sessions s WHERE s.user_id = u.id) AS "gameSessions",

@@ -7,7 +7,7 @@ import {
   type ChangedUser,
 } from "../accounts/changeUser.ts";
 import { createUser, importUsers } from "../accounts/createUser.ts";
-import { findUserDetails, listUsers } from "../accounts/userListQueries.ts";
+import { findUserDetails, listUsers, type UserDetails } from "../accounts/userListQueries.ts";
 import { normalizeEmail } from "../auth/email.ts";
 import { notFound } from "../errors.ts";
 import { createResetLink, inviteUser, type PrintedLink } from "../accounts/links/printedLinks.ts";
@@ -175,7 +175,8 @@ function addViewCommands(command: AddCommand, user: Command, environment: CliEnv
           ["Address", `${found.email}${found.isEmailVerified ? "" : " (not verified)"}`],
           ["Name", found.name],
           ["Id", found.id],
-          ["State", found.disabledAt === null ? "active" : `disabled since ${timeOf(found.disabledAt)}`],
+          ["State", stateOf(found)],
+          ["Groups", found.groups.join(", ") || null],
           ["Created", found.createdAt],
           ["Last seen", found.lastSeenAt],
           [
@@ -191,4 +192,10 @@ function addViewCommands(command: AddCommand, user: Command, environment: CliEnv
         options,
       );
     });
+}
+
+function stateOf({ disabledAt, confirmBy, deleteAt }: UserDetails): string {
+  if (disabledAt !== null) return `disabled since ${timeOf(disabledAt)}`;
+  if (confirmBy !== null) return `not confirmed, deleted at ${timeOf(confirmBy)}`;
+  return deleteAt === null ? "active" : `deleted at ${timeOf(deleteAt)}, as the player wants`;
 }

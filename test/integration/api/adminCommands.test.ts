@@ -54,6 +54,8 @@ describe("joypod list and show", function () {
       activeSessionId: id,
       gameSessions: 1,
       hasPassword: true,
+      groups: [],
+      deleteAt: null,
       saveSlots: 1,
       signIns: 0,
     });

@@ -145,6 +145,9 @@ describe("a game that is restricted to groups", function () {
       gameSlugs: [game.slug],
     });
     expect(listed.stdout).to.match(/^NAME +MEMBERS +GAMES.*\nFriends +1 +1/);
+    expect((await runJoypod(["user", "show", member.email], { env })).stdout).to.match(
+      /Groups: +Friends, Testers\n/,
+    );
     expect((await joypod("delete", "Friends")).stdout).to.contain(`restricted to it: ${game.slug}`);
   });
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { authSessionIdOf } from "#api/auth/tokens.ts";
 import {
   aGame,
@@ -9,6 +10,7 @@ import {
   type TestPartner,
   type TestUser,
 } from "#test/factories/catalog.ts";
+import { aPng } from "#test/factories/pictures.ts";
 import type { TestApi } from "../http/api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 
@@ -34,6 +36,7 @@ export const unknownNames: KnownValues = {
   gameVersionId: "no-such-version",
   pictureId: "no-such-picture",
   signInId: "0".repeat(64),
+  avatarId: "00000000-0000-0000-0000-000000000000",
 };
 
 /** Creates new rows, so that requests do not affect other tests. */
@@ -57,6 +60,10 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       generation: 1,
     },
   });
+  const avatar = aPng({ width: 16, height: 16 });
+  const { id: avatarId } = await prisma.userPicture.create({
+    data: { id: randomUUID(), userId: user.id, type: "image/png", content: new Uint8Array(avatar) },
+  });
   const { sid } = await deps.authSessions.create(user.id);
   const [provider = unknownNames["provider"] ?? ""] = deps.oauthProviders.keys();
   return {
@@ -78,6 +85,8 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       password: user.password,
       signInId: authSessionIdOf(sid),
       provider,
+      avatarId,
+      picture: avatar.toString("base64"),
     },
   };
 }

@@ -178,12 +178,13 @@ const exportAccount = route({
   summary: "Export all data of the account",
   description: "Saves are listed with the address of their download.",
   ...confirmed,
-  limits: ["account", "accountExports"],
+  innerLimits: ["signInFailures", "accountExports"],
   body: ConfirmedRequest,
   responses: { 200: json(AccountExport, undefined, { headers: ["Content-Disposition"] }) },
   errors: confirmedErrors,
   handle: async ({ ctx, deps: { postgres, clock, config }, user, body: { currentPassword } }) => {
     await requireReauthentication(ctx, user, currentPassword);
+    await applyRateLimits(ctx, ["accountExports"], user.id);
     const data = await findAccountData(postgres.pool, user.id);
     if (data === undefined) throw unauthorized();
     ctx.set("Content-Disposition", 'attachment; filename="joypod-account.json"');

@@ -1,6 +1,10 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import type { AccountLinkPurpose } from "#contracts/http/accountLinks.ts";
+import { issueAccountLink } from "#api/accounts/links/accountLinks.ts";
 import type { Route } from "#api/http/route.ts";
+import { aUser } from "#test/factories/catalog.ts";
+import { MailServer, tokenIn } from "#test/support/mail/mailServer.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import type { ApiClient, ApiResponse } from "#test/support/http/apiClient.ts";
 import { csrfToken } from "#test/support/http/authForms.ts";
@@ -32,13 +36,24 @@ const env = {
   PARTNER_UPLOADS_PER_HOUR: many,
   SAVE_CHANGES_PER_MINUTE: many,
   SAVE_TRANSFERS_PER_HOUR: many,
+  SIGN_UP: "open",
   TRUSTED_PROXIES: "1",
   STOP_WAIT_SECONDS: "1",
   ...providersEnv([awayProvider]),
 };
 
+/** Routes that take a one-time link, and its purpose. */
+const linkPurposes: Partial<Record<string, AccountLinkPurpose>> = {
+  getAccountLink: "password_reset",
+  confirmSignUp: "confirmation",
+  acceptInvitation: "invitation",
+  resetPassword: "password_reset",
+  confirmEmailChange: "email_change",
+};
+
 describe("generated requests", function () {
   this.timeout(60_000);
+  let mail: MailServer;
   let api: TestApi;
   let platform: FakePlatform;
   let own: Owned;
@@ -47,7 +62,9 @@ describe("generated requests", function () {
   const served = new Map<string, Set<number>>();
 
   before(async () => {
-    [api, platform] = await Promise.all([TestApi.start({ env }), FakePlatform.start(env)]);
+    mail = await MailServer.start();
+    const site = { ...env, ...mail.env };
+    [api, platform] = await Promise.all([TestApi.start({ env: site }), FakePlatform.start(site)]);
   });
   beforeEach(async () => {
     own = await ownedThings(api);
@@ -55,6 +72,7 @@ describe("generated requests", function () {
   after(async () => {
     await platform.stop();
     await api.stop();
+    await mail.stop();
   });
 
   const { routes } = wholeInterface();
@@ -117,6 +135,11 @@ describe("generated requests", function () {
     const client = clientOf(route);
     if (!route.path.startsWith("/api/auth/") || route.method === "GET")
       return { client: () => Promise.resolve(client), known: own.known };
+    if (linkPurposes[route.name] !== undefined || ["signUp", "forgotPassword"].includes(route.name))
+      return {
+        client: () => Promise.resolve(client),
+        known: { ...own.known, ...(await linkValuesOf(route.name)) },
+      };
     const token = await csrfToken(client);
     const {
       user: { email, password },
@@ -130,6 +153,23 @@ describe("generated requests", function () {
       known: { ...own.known, csrfToken: token, provider: "credentials" },
       goodBody,
     };
+  }
+
+  /** Returns the values for a route that takes a link: a new link for a new account. */
+  async function linkValuesOf(name: string): Promise<Record<string, string>> {
+    const purpose = linkPurposes[name];
+    if (purpose === undefined) return {};
+    const { id: userId, email, password } = await aUser(api.deps);
+    const { pool } = api.deps.postgres;
+    if (purpose === "confirmation")
+      await pool.query("UPDATE users SET confirm_by = now() + interval '1 hour' WHERE id = $1", [userId]);
+    const { url } = await issueAccountLink(pool, api.url, {
+      purpose,
+      email: purpose === "invitation" || purpose === "email_change" ? `new-${email}` : email,
+      userId: purpose === "invitation" ? null : userId,
+      seconds: 3600,
+    });
+    return { token: tokenIn(url), password };
   }
 
   function clientOf({ access }: Route): ApiClient {
