@@ -66,6 +66,7 @@ const rooms = {
     "gameSessions/queue",
     "gameSessions/launching",
     "gameSessions/recording",
+    "gameSessions/playLimits",
     "catalog",
     "groups",
     "games/pictures",

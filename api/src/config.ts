@@ -147,6 +147,12 @@ export function readConfig(environment: Environment) {
       launchesPerHour: env.LAUNCHES_PER_HOUR,
       pollsPerMinute: env.POLLS_PER_MINUTE,
     },
+    /** How long every player may play. */
+    playLimits: {
+      daySeconds: secondsOf(env.PLAY_HOURS_PER_DAY),
+      monthSeconds: secondsOf(env.PLAY_HOURS_PER_MONTH),
+      timeZone: env.PLAY_LIMIT_TIME_ZONE,
+    },
     /** Retention of a slot's history. */
     saves: {
       retentionMs: env.SAVE_RETENTION_DAYS * 86_400_000,
@@ -218,4 +224,9 @@ export function configWarnings({
     );
   }
   return warnings;
+}
+
+/** Returns the seconds of a limit in hours; undefined for 0, which is no limit. */
+function secondsOf(hours: number): number | undefined {
+  return hours === 0 ? undefined : Math.max(limits.gameSession.playSecondsMin, Math.round(hours * 3600));
 }

@@ -10,6 +10,7 @@ import { authProviderRoutes } from "./auth/oauth/routes.ts";
 import { catalogRoutes } from "./catalog/routes.ts";
 import { connectionTestRoutes } from "./connectionTests/routes.ts";
 import { historyRoutes } from "./gameSessions/history/routes.ts";
+import { playLimitRoutes } from "./gameSessions/playLimits/routes.ts";
 import { gameSessionRoutes } from "./gameSessions/sessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
@@ -36,6 +37,7 @@ const routes: readonly Route<Deps>[] = [
   ...saveLinkRoutes,
   ...gameSessionRoutes,
   ...historyRoutes,
+  ...playLimitRoutes,
   ...partnerRoutes,
   ...versionRoutes,
   ...pictureRoutes,

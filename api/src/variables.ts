@@ -20,6 +20,8 @@ const orUnset = ({ min, max }: { min: number; max: number }) =>
     .int()
     .default(0)
     .refine((value) => value === 0 || (value >= min && value <= max), `must be 0, or ${min} to ${max}`);
+/** Accepts hours; 0 means no limit. */
+const playHours = (max: number) => z.coerce.number().min(0).max(max).default(0);
 const isOn = z
   .enum(["on", "off"])
   .default("on")
@@ -57,6 +59,11 @@ const relaySecretMin = 16;
  */
 function isPlaceholder(secret: string): boolean {
   return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
+}
+
+/** Returns whether the runtime knows the time zone, as Postgres does. */
+function isTimeZone(name: string): boolean {
+  return name === "UTC" || Intl.supportedValuesOf("timeZone").includes(name);
 }
 
 /** Returns whether user and password can be decoded, which the Redis client requires. */
@@ -232,6 +239,12 @@ export const Variables = z
     START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
     DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
     MAX_DURATION_SECONDS: whole(limits.gameSession.maxDurationSeconds, 60, 7 * 86_400),
+    PLAY_HOURS_PER_DAY: playHours(24),
+    PLAY_HOURS_PER_MONTH: playHours(744),
+    PLAY_LIMIT_TIME_ZONE: z
+      .string()
+      .default("UTC")
+      .refine(isTimeZone, "must be an IANA time zone, such as Europe/Berlin"),
     TTL_SECONDS_AFTER_FINISHED: whole(limits.gameSession.ttlSecondsAfterFinished, 0, 86_400),
     STOP_WAIT_SECONDS: whole(limits.gameSession.stopWaitSeconds, 1, 600),
     EVENT_HEARTBEAT_SECONDS: whole(limits.gameSession.eventHeartbeatSeconds, 1, 600),

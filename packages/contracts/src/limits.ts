@@ -92,6 +92,8 @@ export const limits = {
     startDeadlineSeconds: 120,
     downloadDeadlineSeconds: 60,
     maxDurationSeconds: 8 * 3600,
+    /** With less play time left, no game is launched. Also the shortest duration of a session. */
+    playSecondsMin: 60,
     ttlSecondsAfterFinished: 300,
     /** How long `POST stop` waits for the session to end before it responds. */
     stopWaitSeconds: 30,

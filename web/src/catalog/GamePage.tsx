@@ -13,6 +13,7 @@ import { LoadFailure, Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { ConnectionTest } from "../connectionTest/ConnectionTest.tsx";
 import { LaunchConflict, LaunchFailure } from "../launch/LaunchProblems.tsx";
+import { PlayLimits } from "../launch/PlayLimits.tsx";
 import { useLaunch, type Launch } from "../launch/useLaunch.ts";
 import { SaveSlots } from "../saves/SaveSlots.tsx";
 import { type SlotActions, isUsed } from "../saves/slotText.ts";
@@ -109,6 +110,7 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
             <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} />
           </div>
           {error !== null && choice === undefined && <LaunchFailure error={error} />}
+          <PlayLimits />
           <GamePlayTime slug={game.slug} title={game.title} />
         </div>
       </header>

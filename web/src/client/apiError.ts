@@ -92,6 +92,7 @@ export function describeError(error: unknown): string {
     case "rate_limited":
     case "slot_in_use":
     case "unavailable":
+    case "play_limit_reached":
       return t(`errors:${error.code}`, { wait });
     case "no_servers":
       return t(`errors:no_servers.${error.lack ?? "all"}`, { wait });
@@ -105,10 +106,14 @@ export function describeError(error: unknown): string {
   }
 }
 
-/** Returns a wait in words, such as `in 5 seconds`: seconds below two minutes, then minutes rounded up. */
+/**
+ * Returns a wait in words, such as `in 5 seconds`: seconds below two minutes, then minutes, hours from two
+ * hours on and days from two days on, all rounded up.
+ */
 export function formatWait(seconds: number | undefined): string {
   if (seconds === undefined) return t("errors:wait.moment");
-  return seconds < 120
-    ? t("errors:wait.seconds", { count: seconds })
-    : t("errors:wait.minutes", { minutes: Math.ceil(seconds / 60) });
+  if (seconds < 120) return t("errors:wait.seconds", { count: seconds });
+  if (seconds <= 7_200) return t("errors:wait.minutes", { minutes: Math.ceil(seconds / 60) });
+  if (seconds <= 172_800) return t("errors:wait.hours", { hours: Math.ceil(seconds / 3_600) });
+  return t("errors:wait.days", { days: Math.ceil(seconds / 86_400) });
 }

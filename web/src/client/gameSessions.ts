@@ -6,6 +6,7 @@ import {
   KeepaliveResponse,
   type LeaveRequest,
   LaunchResponse,
+  PlayLimitsResponse,
   StopPendingResponse,
   StopResponse,
   type LaunchRequest,
@@ -42,6 +43,11 @@ const maxStopRequests = 6;
  */
 export async function launchGame(launch: LaunchRequest): Promise<string> {
   return (await requestOnce(LaunchResponse, "/api/game/launch", launch)).sessionId;
+}
+
+/** Returns the limits of the player's play time; empty if there are none. */
+export function listPlayLimits(signal?: AbortSignal): Promise<PlayLimitsResponse> {
+  return request(PlayLimitsResponse, "/api/game/play-limits", { signal });
 }
 
 /** Returns the status of the player's session. */

@@ -19,6 +19,7 @@ const expectedEnds: ReadonlySet<string> = new Set([
   "user_requested",
   "idle_timeout",
   "max_duration",
+  "play_limit",
   "game_exited",
 ]);
 

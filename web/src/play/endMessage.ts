@@ -26,6 +26,7 @@ export function describeEnd({ status, endReason, message, saveNotice, gameError 
     case "max_duration":
     case "maintenance":
     case "drained":
+    case "play_limit":
     case "game_exited":
       return {
         title: t(`play:ended.${endReason}.title`),

@@ -52,6 +52,8 @@ export interface Launch extends SlotWish {
 export interface AskedLaunch {
   userId: string;
   launch: Launch;
+  /** Seconds for which the player may play; undefined for any time. */
+  playSeconds?: number | undefined;
 }
 
 /**
@@ -61,7 +63,7 @@ export interface AskedLaunch {
  */
 export async function decideLaunch(
   deps: DecideLaunchDeps,
-  { userId, launch }: AskedLaunch,
+  { userId, launch, playSeconds = Infinity }: AskedLaunch,
   context: LaunchContext | undefined,
   db: Queryable,
 ): Promise<NewGameSession> {
@@ -78,7 +80,10 @@ export async function decideLaunch(
     slug: launch.gameSlug,
     context,
     slot,
-    settings: deps.config.gameSession,
+    settings: {
+      ...deps.config.gameSession,
+      maxDurationSeconds: Math.min(playSeconds, deps.config.gameSession.maxDurationSeconds),
+    },
     siteResources: deps.config.siteResources,
     quality: launchedQuality(launch.quality, readKeptQuality(context.keptQuality)),
     ticketPublicKey: deps.streamTickets.publicKey,
@@ -99,6 +104,7 @@ export async function decideLaunch(
     versionId,
     slotId: slot.id,
     newSlotNumber,
+    isPlayLimited: playSeconds < deps.config.gameSession.maxDurationSeconds,
     ...placed,
   };
 }

@@ -94,6 +94,8 @@ export interface NewGameSession {
   /** Set if the slot is created with the session. */
   newSlotNumber: number | undefined;
   spec: GameSessionSpec;
+  /** Whether a play limit of the player ends the session before the site's longest duration. */
+  isPlayLimited: boolean;
   /** Whether the session waits in the queue. */
   isQueued: boolean;
   /** Queued launches that this one passes for the first time. */
@@ -198,7 +200,7 @@ export async function insertGameSessions(
     text: `
       WITH launched AS (
         SELECT * FROM jsonb_to_recordset($1::jsonb)
-          AS l ("id" text, "userId" text, "gameId" text, "versionId" text, "slotId" text, "newSlotNumber" smallint, "spec" jsonb)
+          AS l ("id" text, "userId" text, "gameId" text, "versionId" text, "slotId" text, "newSlotNumber" smallint, "spec" jsonb, "isPlayLimited" boolean)
       ), new_slots AS (
         INSERT INTO save_slots (id, user_id, game_id, number, label)
         SELECT "slotId", "userId", "gameId", "newSlotNumber", 'New playthrough' FROM launched WHERE "newSlotNumber" IS NOT NULL
@@ -218,10 +220,10 @@ export async function insertGameSessions(
   return rowCount === sessions.length;
 }
 
-const insertStarting = `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds)
-      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int`;
-const insertQueued = `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds, queue_number, queued_at, expires_at)
-      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int,
+const insertStarting = `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds, is_play_limited)
+      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int, "isPlayLimited"`;
+const insertQueued = `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, slot_id, spec, idle_timeout_seconds, is_play_limited, queue_number, queued_at, expires_at)
+      SELECT id, id, "userId", "gameId", "versionId", "slotId", spec, (spec ->> 'idleTimeoutSeconds')::int, "isPlayLimited",
         nextval('game_queue_numbers'), now(), now() + make_interval(secs => ${limits.queue.silentSeconds})`;
 
 /** Records that a later launch has passed these queued ones. */

@@ -24,6 +24,8 @@ export interface GameSessionRow {
   earlierSave: { saveSlotId: string; versionId: string; savedAt: string } | null;
   /** A FailureReason of the GameSession kind, or one set by the recorder. */
   failureReason: string | null;
+  /** When the session is stopped by a play limit of its player; null for none, and before it is ready. */
+  playLimitEndsAt: Date | null;
   /** These two are from the session's spec. */
   stream: GameSessionSpec["stream"];
   maxDurationSeconds: number;
@@ -44,6 +46,7 @@ const columns = `
   s.id, s.status, g.slug AS "gameSlug", g.title AS "gameTitle", s.started_at AS "startedAt", s.ready_at AS "readyAt",
   s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.duration_seconds AS "durationSeconds",
   s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason",
+  CASE WHEN s.is_play_limited THEN s.ready_at + make_interval(secs => (s.spec ->> 'maxDurationSeconds')::int) END AS "playLimitEndsAt",
   s.full_folders AS "fullFolders", CASE WHEN s.is_save_suspect THEN (
     SELECT json_build_object('saveSlotId', e.slot_id, 'versionId', e.id, 'savedAt', e.stored_at)
     FROM save_slots slot JOIN save_versions c ON c.slot_id = slot.id AND c.object_key = slot.object_key AND c.generation = slot.generation AND c.is_suspect

@@ -138,6 +138,8 @@ const gameFailureTexts: ReadonlyMap<string, PublicStopText["messages"]> = new Ma
 const unreadableMessage =
   "The save of this slot is missing or damaged. Restore the previous version on the game's page.";
 
+const playLimitMessage = "Your play time is used up. Your progress is saved.";
+
 /** A session's end as presented to the player. */
 type PublicEnd = Pick<GameSessionStatusResponse, "message" | "gameError"> & {
   endReason: GameSessionEndReason;
@@ -188,6 +190,9 @@ export function presentGameSession(
     ...(announcement === undefined
       ? {}
       : { announcement: { message: announcement.message, until: announcement.until } }),
+    ...(status === "running" && row.playLimitEndsAt !== null
+      ? { playLimitEndsAt: row.playLimitEndsAt.toISOString() }
+      : {}),
     ...(isGoingOn ? {} : presentEnd(row, gameSession, saveNotice)),
     ...(isGoingOn ? { quality: fromStreamSpec(row.stream).quality } : {}),
     ...(saveNotice === undefined ? {} : { saveNotice }),
@@ -263,12 +268,16 @@ function presentEnd(
   gameSession: GameSession | undefined,
   saveNotice: string | undefined,
 ): PublicEnd | undefined {
-  const end = publicEndOf(
+  const usualEnd = publicEndOf(
     row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null,
     wasReady(row, gameSession),
     row.failureReason ?? gameSession?.status?.failure?.reason,
     gameSession?.status?.exit,
   );
+  const isPlayLimit = usualEnd?.endReason === "max_duration" && row.playLimitEndsAt !== null;
+  const end: PublicEnd | undefined = isPlayLimit
+    ? { endReason: "play_limit", message: playLimitMessage }
+    : usualEnd;
   return saveNotice === undefined ? end : withoutSavedSentence(end);
 }
 

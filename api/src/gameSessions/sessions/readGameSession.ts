@@ -57,6 +57,7 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
     fullFolders: [],
     earlierSave: null,
     failureReason: status?.failure?.reason ?? null,
+    playLimitEndsAt: null,
     stream: spec.stream,
     queue: null,
     maxDurationSeconds: spec.maxDurationSeconds,

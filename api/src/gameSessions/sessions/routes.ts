@@ -57,6 +57,7 @@ const launch = route({
     "conflict",
     "unreadable_save",
     "maintenance",
+    "play_limit_reached",
     "no_servers",
   ],
   isIdempotent: true,

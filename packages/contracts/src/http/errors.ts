@@ -114,6 +114,10 @@ export const errors = {
     status: 429,
     meaning: "Too many failed sign-ins for this e-mail. Try again after `Retry-After`.",
   },
+  play_limit_reached: {
+    status: 429,
+    meaning: "The player's play time for the day or the month is used up. Launch again after `Retry-After`.",
+  },
   rate_limited: { status: 429, meaning: "Too many requests. Try again after `Retry-After`." },
   headers_too_large: { status: 431, meaning: "The request's headers are too large." },
   internal_error: { status: 500, meaning: "An internal error. Report it with the request id." },

@@ -41,6 +41,7 @@ describe("GameSessionFeed", () => {
       stream: aGameSession().spec.stream,
       queue: null,
       maxDurationSeconds: 28_800,
+      playLimitEndsAt: null,
     };
     shown = { stage: "scheduling" };
     ending = undefined;

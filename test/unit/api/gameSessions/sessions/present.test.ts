@@ -63,7 +63,8 @@ describe("presentLaunchProgress", () => {
 describe("publicEndOf", () => {
   it("maps every reason of the cluster", () => {
     const words = StopReason.options.map((reason) => publicEndOf(reason, true)!.endReason);
-    expect(words.toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
+    // The cluster does not know why the duration of a session is limited.
+    expect([...words, "play_limit"].toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
   });
 
   it("explains every end of a played session except the player's own stop", () => {
@@ -151,6 +152,7 @@ describe("presentStop", () => {
       stream: aGameSession().spec.stream,
       queue: null,
       maxDurationSeconds: 28_800,
+      playLimitEndsAt: null,
     } satisfies Parameters<typeof presentStop>[0];
     expect(presentStop(row)).to.deep.equal({
       status: "stopped",

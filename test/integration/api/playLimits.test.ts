@@ -1,0 +1,111 @@
+import { expect } from "chai";
+import type { GameSessionStatusResponse, PlayLimitsResponse } from "#contracts/http/gameSessions.ts";
+import { findPlayedTime } from "#api/gameSessions/playLimits/playLimitQueries.ts";
+import { aGame, aGameSessionRow, aUser } from "#test/factories/catalog.ts";
+import { expectErrorResponse } from "#test/support/http/apiClient.ts";
+import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+
+const hourMs = 3_600_000;
+
+describe("limits of the play time", function () {
+  this.timeout(60_000);
+  let fixture: LaunchFixture;
+
+  before(async () => {
+    // Longer than a day and the month's time, which follow each other on the last day of a month.
+    const MAX_DURATION_SECONDS = String(7 * 86_400);
+    fixture = await LaunchFixture.start({
+      env: { PLAY_HOURS_PER_DAY: "24", PLAY_HOURS_PER_MONTH: "2.5", MAX_DURATION_SECONDS },
+    });
+  });
+  beforeEach(() => fixture.newPlayer());
+  after(() => fixture.stop());
+
+  /** Stores an ended session that was played for this time until just now. */
+  async function play(hours: number): Promise<void> {
+    const { api, user, game } = fixture;
+    const now = Date.now();
+    await aGameSessionRow(
+      api.deps,
+      { user, game },
+      {
+        slotId: null,
+        status: "stopped",
+        startedAt: new Date(now - hours * hourMs),
+        readyAt: new Date(now - hours * hourMs),
+        stoppingAt: new Date(now),
+        endedAt: new Date(now),
+      },
+    );
+  }
+
+  async function limitsOf(): Promise<PlayLimitsResponse["limits"]> {
+    const response = await fixture.player.get("/api/game/play-limits");
+    expect(response.status, response.text).to.equal(200);
+    return response.json<PlayLimitsResponse>().limits;
+  }
+
+  it("shorten a session to the time that is left, and are shown before and while it runs", async () => {
+    const [day, month] = await limitsOf();
+    expect(day).to.deep.include({ period: "day", limitSeconds: 24 * 3600, remainingSeconds: 24 * 3600 });
+    expect(month).to.deep.include({ period: "month", limitSeconds: 9000, playedSeconds: 0 });
+    const id = await fixture.running();
+    const { spec, readyAt } = await fixture.rowOf(id);
+    const { maxDurationSeconds } = spec as { maxDurationSeconds: number };
+    expect(maxDurationSeconds).to.be.within(9000, 9000 + 86_400);
+    const endsAt = new Date((readyAt?.getTime() ?? 0) + maxDurationSeconds * 1000).toISOString();
+    const statusOf = async (): Promise<GameSessionStatusResponse> =>
+      (
+        await fixture.player.get(`/api/game/session-status?sessionId=${id}`)
+      ).json<GameSessionStatusResponse>();
+    expect(await statusOf()).to.include({ status: "running", playLimitEndsAt: endsAt });
+    await fixture.operator.finish(id, { stopReason: "MaxDuration" });
+    await fixture.ended(id);
+    expect(await statusOf()).to.deep.include({
+      endReason: "play_limit",
+      message: "Your play time is used up. Your progress is saved.",
+    });
+  });
+
+  it("refuse a launch without time left until the period ends", async () => {
+    const { player, game } = fixture;
+    const { monthEndsAt, now } = await findPlayedTime(fixture.api.deps.postgres.pool, fixture.user.id, "UTC");
+    await play(2.49);
+    const refused = await player.post("/api/game/launch", { gameSlug: game.slug });
+    const [, month] = await limitsOf();
+    if ((month?.playedSeconds ?? 0) < 2.48 * 3600) return; // The month began a moment ago.
+    expectErrorResponse(refused, 429, "play_limit_reached");
+    const retryAfter = Number(refused.headers.get("retry-after"));
+    expect(retryAfter).to.be.closeTo((monthEndsAt.getTime() - now.getTime()) / 1000, 30);
+    expect(refused.json<{ message: string }>().message).to.contain("2.5 hours of play per month");
+  });
+
+  it("count from when a game can be played until it is asked to stop, in the site's time zone", async () => {
+    const { deps } = fixture.api;
+    const { pool } = deps.postgres;
+    const [user, game] = [await aUser(deps), await aGame(deps)];
+    for (const timeZone of ["UTC", "Pacific/Kiritimati"]) {
+      const { dayEndsAt, monthEndsAt, now } = await findPlayedTime(pool, user.id, timeZone);
+      expect(dayEndsAt.getTime() - now.getTime()).to.be.within(1, 25 * hourMs);
+      expect(monthEndsAt >= dayEndsAt).to.equal(true);
+    }
+    const { dayEndsAt } = await findPlayedTime(pool, user.id, "UTC");
+    const midnight = dayEndsAt.getTime() - 24 * hourMs;
+    const at = (hours: number): Date => new Date(midnight + hours * hourMs);
+    await aGameSessionRow(
+      deps,
+      { user, game },
+      {
+        slotId: null,
+        status: "stopped",
+        startedAt: at(-3),
+        readyAt: at(-2),
+        stoppingAt: at(-1),
+        endedAt: at(0),
+      },
+    );
+    await aGameSessionRow(deps, { user, game }, { slotId: null, readyAt: at(-0.5) });
+    const { daySeconds, now } = await findPlayedTime(pool, user.id, "UTC");
+    expect(daySeconds).to.be.closeTo((now.getTime() - midnight) / 1000, 2);
+  });
+});
