@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type GameCache, gameCaches } from "#contracts/crd/gameCache.ts";
 import { type GameNode, gameNodes } from "#contracts/crd/gameNode.ts";
 import { type GameSession, gameSessions } from "#contracts/crd/gameSession.ts";
@@ -30,6 +31,8 @@ export interface Observed {
   sessions: readonly Stored<GameSession>[];
   caches: readonly Stored<GameCache>[];
   stores: StoreState;
+  /** Undefined if the API could not be asked. */
+  queue: QueueState | undefined;
   maintenance: Maintenance | undefined;
 }
 
@@ -39,7 +42,7 @@ export async function observe(installation: Installation): Promise<Observed> {
   const labelSelector = `app.kubernetes.io/name=joypod,${instanceLabel}=${release}`;
   const workloadsOf = async (type: typeof deployments) =>
     (await new ResourceClient(transport, type).listAll({ labelSelector })).items;
-  const [workloads, allPods, sessionPods, heldLeases, nodes, sessions, caches, stores, maintenance] =
+  const [workloads, allPods, sessionPods, heldLeases, nodes, sessions, caches, stores, queue, maintenance] =
     await Promise.all([
       Promise.all([deployments, statefulSets, daemonSets].map(workloadsOf)),
       new ResourceClient(transport, pods).listAll({ labelSelector }),
@@ -49,6 +52,7 @@ export async function observe(installation: Installation): Promise<Observed> {
       new ResourceClient(transport, gameSessions).listAll({ namespace: sessionsNamespace }),
       new ResourceClient(transport, gameCaches).listAll({ namespace: sessionsNamespace }),
       askStores(installation),
+      askQueue(installation),
       findMaintenance(installation),
     ]);
   const isOwn = ownsNamespace(namespace, workloads.flat());
@@ -61,6 +65,7 @@ export async function observe(installation: Installation): Promise<Observed> {
     sessions: sessions.items,
     caches: caches.items,
     stores,
+    queue,
     maintenance,
   };
 }
@@ -111,6 +116,30 @@ async function askStores({
     if (!(error instanceof KubeError)) throw error;
     const said = /^(?!The API server|no endpoints|error trying)/.test(error.message) && error.status === 503;
     return { state: said ? "unready" : "unknown", message: error.message };
+  }
+}
+
+const QueueState = z.object({ length: z.number(), oldestWaitSeconds: z.number() });
+/** The launches that wait for a seat. */
+type QueueState = z.infer<typeof QueueState>;
+
+/** Asks the API for its queue, in the same way and under the same conditions. */
+async function askQueue({
+  transport,
+  release,
+  namespace,
+}: Pick<Installation, "transport" | "release" | "namespace">): Promise<QueueState | undefined> {
+  try {
+    const response = await transport.request({
+      method: "GET",
+      path: `/api/v1/namespaces/${namespace}/services/${release}-api:http/proxy/readyz`,
+      query: { exclude: "objectStore", include: "queue" },
+      deadlineMs,
+    });
+    return z.object({ queue: QueueState }).safeParse(response).data?.queue;
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    return undefined;
   }
 }
 

@@ -20,6 +20,8 @@ export interface Status {
   nodes: { total: number; schedulable: number; slots: number; used: number };
   sessions: Partial<Record<GameSessionPhase | "Failed", number>>;
   games: { total: number; ready: number };
+  /** Launches that wait for a seat; null if the API could not be asked. */
+  queue: { length: number; oldestWaitSeconds: number } | null;
   stores: { state: "ready" | "unready" | "unknown"; message: string | null };
   warnings: string[];
 }
@@ -30,7 +32,7 @@ export function statusOf(
   observed: Observed,
   now: Date,
 ): Status {
-  const { workloads, leases, nodes, sessions, caches, stores, maintenance } = observed;
+  const { workloads, leases, nodes, sessions, caches, stores, queue, maintenance } = observed;
   const capacities = nodes.flatMap(({ status }) => status?.capacity ?? []);
   const open = capacities.filter(({ schedulable }) => schedulable);
   const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
@@ -60,6 +62,7 @@ export function statusOf(
           status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
       ).length,
     },
+    queue: queue ?? null,
     stores: { state: stores.state, message: stores.state === "ready" ? null : stores.message },
     warnings: warningsOf(observed, now),
   };
@@ -78,6 +81,7 @@ export function presentStatus(status: Status, now: Date): string {
     nodes,
     sessions,
     games,
+    queue,
     stores,
     warnings,
   } = status;
@@ -96,6 +100,7 @@ export function presentStatus(status: Status, now: Date): string {
       `${nodes.schedulable} of ${nodes.total} accept sessions; ${nodes.used} of ${nodes.slots} slots in use`,
     ],
     ["Sessions", phases.length === 0 ? "none" : phases.join(", ")],
+    ["Queue", queueText(queue, now)],
     ["Games", `${games.ready} of ${games.total} fully distributed`],
     ["Stores", stores.state === "ready" ? "ready" : `${stores.state}: ${stores.message ?? ""}`],
   ];
@@ -112,6 +117,13 @@ export function presentStatus(status: Status, now: Date): string {
       ? "No warnings."
       : `Warnings:\n${warnings.map((warning) => `  ! ${warning}`).join("\n")}`,
   ].join("\n\n");
+}
+
+function queueText(queue: Status["queue"], now: Date): string {
+  if (queue === null) return "unknown";
+  if (queue.length === 0) return "empty";
+  const since = new Date(now.getTime() - queue.oldestWaitSeconds * 1000).toISOString();
+  return `${queue.length} waiting for a seat, the first for ${ageText(since, now) ?? ""}`;
 }
 
 function componentOf(workload: Workload): Status["components"][number] {

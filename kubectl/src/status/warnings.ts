@@ -123,7 +123,9 @@ function capacityWarnings(nodes: readonly GameNode[]): string[] {
   if (open.length === 0)
     return ["No game node accepts sessions. Run `kubectl joypod nodes` for the reasons."];
   const isFull = open.every(({ status }) => (status?.capacity?.used ?? 0) >= (status?.capacity?.slots ?? 0));
-  return isFull ? ["All slots are in use. New launches fail with 503."] : [];
+  return isFull
+    ? ["All slots are in use. New launches wait in the queue, or fail with 503 without one."]
+    : [];
 }
 
 function sessionWarnings(session: GameSession, now: Date): string[] {

@@ -189,6 +189,24 @@ describe("the queue for seats", function () {
     expect((await launch(one.user, { wait: true })).status).to.equal(202);
   });
 
+  it("is shown to admins by its length and oldest wait", async () => {
+    const { metrics, queueState } = api.deps;
+    const readQueue = async () =>
+      (await api.anonymous().get("/readyz?exclude=objectStore&include=queue")).json<{ queue: object }>()
+        .queue;
+    await eventually(async () => (await queueState()).length === 0, { what: "an empty queue" });
+    expect(await readQueue()).to.deep.equal({ length: 0, oldestWaitSeconds: 0 });
+    await playing();
+    const [{ id }] = [await waiting(), await waiting()];
+    await api.deps.postgres.prisma.gameSession.update({ where: { id }, data: { queuedAt: secondsAgo(90) } });
+    await eventually(async () => (await queueState()).oldestWaitSeconds > 60, { what: "the wait" });
+    expect((await readQueue()) as { length: number }).to.include({ length: 2 });
+    const text = await metrics.registry.metrics();
+    expect(text).to.match(/^joypod_queue_length 2$/m);
+    expect(text).to.match(/^joypod_queue_oldest_wait_seconds 9\d\.\d+$/m);
+    expect(text).to.match(/^joypod_queue_departures_total\{reason="seated"\} \d+$/m);
+  });
+
   it("is bounded", async () => {
     await playing();
     for (const position of [1, 2, 3]) expect(await positions(await waiting())).to.deep.equal([position]);
@@ -203,7 +221,7 @@ describe("the queue for seats", function () {
     await api.as(silent.user).post("/api/game/keepalive", { sessionId: silent.id });
     await age(silent, { expiresAt: secondsAgo(1) });
     await eventually(async () => (await statusOf(silent)).status === "stopped", { what: "the lapse" });
-    expect(await statusOf(silent)).to.deep.include({ endReason: "idle_timeout" });
+    expect(await statusOf(silent)).to.deep.include({ endReason: "queue_timeout" });
     expect(await positions(absent, present)).to.deep.equal([1, 2]);
     await end(player);
     await seatReady(absent);

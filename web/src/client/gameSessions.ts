@@ -38,11 +38,16 @@ const stopTimeoutMs = (limits.gameSession.stopWaitSeconds + 15) * 1_000;
 const maxStopRequests = 6;
 
 /**
- * Launches a game; returns the id of the new session. Errors: session_active (with the id of the other),
- * no_servers, no_empty_slot, rate_limited.
+ * Launches a game; returns the id of the new session, which waits in the queue if no seat is free. Errors:
+ * session_active (with the id of the other), no_servers, no_empty_slot, rate_limited.
  */
 export async function launchGame(launch: LaunchRequest): Promise<string> {
-  return (await requestOnce(LaunchResponse, "/api/game/launch", launch)).sessionId;
+  return (await requestOnce(LaunchResponse, "/api/game/launch", { ...launch, wait: true })).sessionId;
+}
+
+/** Starts a queued session on the seat that is held for it. Errors: not_found, conflict, no_servers. */
+export async function confirmSeat(sessionId: string): Promise<void> {
+  await request(LaunchResponse, "/api/game/confirm", { json: { sessionId } });
 }
 
 /** Returns the limits of the player's play time; empty if there are none. */

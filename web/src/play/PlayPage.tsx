@@ -13,6 +13,7 @@ import { LaunchProgress } from "./LaunchProgress.tsx";
 import { PlayerView } from "./PlayerView.tsx";
 import { Presence } from "./presence.ts";
 import { ExitLinks, PlayFrame } from "./PlayFrame.tsx";
+import { QueueWait } from "./QueueWait.tsx";
 import { SessionEnded } from "./SessionEnded.tsx";
 import { useGameSession, type GameSessionView } from "./useGameSession.ts";
 import { useGameStream, type GameStreamView } from "./useGameStream.ts";
@@ -64,6 +65,12 @@ function Play({ sessionId }: { sessionId: string }) {
         return (
           <PlayFrame>
             <Saving title={session.gameTitle} error={view.error} gameSlug={gameSlug} />
+          </PlayFrame>
+        );
+      if (isStarting && session.queue !== undefined)
+        return (
+          <PlayFrame>
+            <QueueWait session={session} queue={session.queue} view={view} />
           </PlayFrame>
         );
       // The player view is rendered under the launch progress, so that the picture appears as soon as the
@@ -127,15 +134,17 @@ function useNotedInput({ stream }: GameStreamView, presence: Presence): void {
 }
 
 /**
- * Returns the address for the offer, or undefined while there is none. The API holds the offer for a starting
- * session until its streamer runs, so that the connection is up before the game.
+ * Returns the address for the offer, or undefined while there is none, as in the queue. The API holds the
+ * offer for a starting session until its streamer runs, so that the connection is up before the game.
  */
 function streamUrlOf({
   status,
+  stage,
   sessionId,
   serverUrl,
   containerUrl,
 }: GameSessionStatusResponse): string | undefined {
+  if (stage === "queued") return undefined;
   if (status === "starting" && serverUrl !== null) return `${serverUrl}/${sessionId}`;
   return status === "running" ? (containerUrl ?? undefined) : undefined;
 }

@@ -73,6 +73,8 @@ export function newerStatus(
   known: GameSessionStatusResponse | undefined,
   received: GameSessionStatusResponse,
 ): GameSessionStatusResponse {
+  // Positions never grow either.
+  if (known?.queue !== undefined && (received.queue?.position ?? 0) > known.queue.position) return known;
   return known !== undefined && publicStatuses.indexOf(received.status) < publicStatuses.indexOf(known.status)
     ? known
     : received;

@@ -1,5 +1,5 @@
 import { type GameExit, type GameSession, isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
-import { failureReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { failureReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type {
   GameSessionsResponse,
   GameSessionStatusResponse,
@@ -356,7 +356,8 @@ export function publicEndOf(
   const isSaveBad = !wasReady && failureReason !== null && isUnreadableSaveReason(failureReason);
   const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
   return {
-    endReason,
+    // Only a player who waits in the queue can be idle before the game runs.
+    endReason: reason === stopReasons.idleTimeout && !wasReady ? "queue_timeout" : endReason,
     ...(message === undefined ? {} : { message }),
     ...(gameMessages === undefined
       ? {}

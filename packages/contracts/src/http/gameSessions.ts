@@ -105,6 +105,7 @@ export const GameSessionEndReason = z
     "maintenance",
     "drained",
     "play_limit",
+    "queue_timeout",
     "deleted",
     "game_exited",
     "server_lost",

@@ -198,6 +198,7 @@ describe("kubectl joypod", function () {
     expect(screen).to.match(
       /! Session gs-status has been starting for 1[01]\ds\. Run `kubectl joypod session gs-status`/,
     );
+    expect(screen).to.match(/^Queue: +unknown$/m);
     const { components, nodes, stores } = JSON.parse(await printed("status", "-o", "json")) as {
       components: object[];
       nodes: { slots: number; used: number };

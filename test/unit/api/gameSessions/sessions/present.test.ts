@@ -63,6 +63,7 @@ describe("presentLaunchProgress", () => {
 describe("publicEndOf", () => {
   it("maps every reason of the cluster", () => {
     const words = StopReason.options.map((reason) => publicEndOf(reason, true)!.endReason);
+    words.push(publicEndOf("IdleTimeout", false)!.endReason);
     // The cluster does not know why the duration of a session is limited.
     expect([...words, "play_limit"].toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
   });
