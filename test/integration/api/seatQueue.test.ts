@@ -252,7 +252,7 @@ describe("the queue for seats", function () {
       updateActiveGameSessionStopping(transaction, one.user.id, "Deleted"),
     );
     expect(await positions(next)).to.deep.equal([1]);
-    await eventually(async () => (await fixture.rowOf(one.id)).endedAt !== null, { what: "the end" });
+    expect(await statusOf(one)).to.include({ status: "stopped", endReason: "deleted" });
   });
 
   it("restarts all times after nobody has served it for a while", async () => {
