@@ -175,7 +175,8 @@ describe("the API withholds internal details", function () {
           () => admin.query(`ALTER TABLE ${table} RENAME TO mislaid`),
           () => admin.query(`ALTER TABLE mislaid RENAME TO ${table}`),
         );
-        if (table === "audit_events") expect(changed(responses)).to.be.empty; // The trail must not undo what it tells of.
+        // The trail must not undo what it tells of. An export of an account contains it.
+        if (table === "audit_events") expect(changed(responses)).to.deep.equal(["exportAccount"]);
         else expect(changed(responses)).to.not.be.empty;
       });
     }
@@ -320,7 +321,7 @@ describe("the API withholds internal details", function () {
       () => emptyBucket().then(() => client.removeBucket(bucket)),
       () => client.makeBucket(bucket, "us-east-1"),
     );
-    const unavailable = ["uploadArchive", "uploadNewSave", "restoreSave", "isReady"];
+    const unavailable = ["uploadArchive", "uploadNewSave", "restoreSave", "copySaveVersion", "isReady"];
     expect(changed(responses)).to.have.members(unavailable);
     expect(unavailable.map((name) => responses.get(name)?.status)).to.deep.equal(unavailable.map(() => 503));
     await expectRecovery();

@@ -186,7 +186,7 @@ const showLink = route({
   body: AccountLinkRequest,
   bodyBytes,
   responses: { 200: AccountLinkResponse },
-  errors: ["invalid_link"],
+  errors: ["invalid_link", "unavailable"],
   handle: async ({ ctx, deps: { postgres }, body: { token } }) => {
     const link = await findAccountLink(postgres.pool, accountLinkIdOf(token));
     if (link === undefined) throw invalidLink();

@@ -246,7 +246,7 @@ const showAvatar = publicRoute({
     200: media(pictureTypes, "The picture, as it was uploaded.", { headers: ["ETag"] }),
     304: empty("Unchanged since the version in `If-None-Match`.", { headers: ["ETag"] }),
   },
-  errors: ["not_found"],
+  errors: ["not_found", "unavailable"],
   handle: async ({ ctx, deps: { postgres }, params: { avatarId } }) => {
     const picture = await findUserPicture(postgres.pool, avatarId);
     if (picture === undefined) throw notFound("There is no such picture.");
