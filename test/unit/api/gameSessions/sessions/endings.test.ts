@@ -26,6 +26,7 @@ function aRow(change: Partial<GameSessionRow> = {}): GameSessionRow {
     failureReason: null,
     stream: aGameSession().spec.stream,
     maxDurationSeconds: 28_800,
+    playLimitEndsAt: null,
     queue: null,
     ...change,
   };
