@@ -120,6 +120,14 @@ describe("the player's history", () => {
     expect((await history("?limit=5000")).pagination.limit).to.equal(50);
   });
 
+  it("shows no picture of a game that an admin hides", async () => {
+    const { prisma } = api.deps.postgres;
+    await prisma.game.update({ where: { id: moon.id }, data: { hiddenAt: new Date() } });
+    const [now] = (await history()).sessions;
+    expect(now?.game).to.deep.equal({ slug: "moon", title: "Moon", thumbnail: "", isAvailable: false });
+    await prisma.game.update({ where: { id: moon.id }, data: { hiddenAt: null } });
+  });
+
   it("sums the play time of each game", async () => {
     const response = await player.get("/api/game/play-time");
     const { games, pagination } = PlayTimeResponse.parse(response.json());

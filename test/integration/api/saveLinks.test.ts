@@ -137,6 +137,21 @@ describe("links to saves", function () {
     expectErrorResponse(await show(current), 404, "not_found");
   });
 
+  it("show nothing of a game that is restricted to groups of others, or hidden", async () => {
+    const token = await create();
+    const where = { id: fixture.game.id };
+    for (const [change, back] of [
+      [{ isRestricted: true }, { isRestricted: false }],
+      [{ hiddenAt: new Date() }, { hiddenAt: null }],
+    ] as const) {
+      await prisma().game.update({ where, data: change });
+      expectErrorResponse(await show(token), 404, "not_found");
+      expectErrorResponse(await receive(token), 404, "not_found");
+      await prisma().game.update({ where, data: back });
+    }
+    expect((await show(token)).status).to.equal(200);
+  });
+
   it("are limited: the oldest end beyond the maximum", async () => {
     const { kept } = limits.save.link;
     const tokens = [await create()];

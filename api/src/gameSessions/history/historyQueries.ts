@@ -1,5 +1,6 @@
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { HistoryQuery, PlayTimeQuery } from "#contracts/http/history.ts";
+import { isListed, isVisibleTo } from "../../games/gameVisibility.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
 /** A game in the player's history. It may have left the catalogue. */
@@ -51,8 +52,8 @@ export async function listPlayedSessions(
 ): Promise<PlayedSessionRow[]> {
   const { rows } = await db.query<PlayedSessionRow>({
     name: "list-played-sessions",
-    text: `SELECT g.slug, g.title, coalesce($5::text || g.picture_id, g.thumbnail, '') AS thumbnail,
-        g.status = 'active' AND g.deleted_at IS NULL AS "isListed",
+    text: `SELECT g.slug, g.title, ${thumbnailOf("$5::text")} AS thumbnail,
+        ${isListed} AND ${isVisibleTo("$1")} AS "isListed",
         s.id, s.status, s.started_at AS "startedAt", s.ready_at AS "readyAt", s.ended_at AS "endedAt",
         s.duration_seconds AS "durationSeconds", s.stop_reason AS "stopReason", s.failure_reason AS "failureReason",
         s.save_notice AS "saveNotice",
@@ -89,8 +90,8 @@ export async function listGamePlayTimes(
 ): Promise<GamePlayTimeRow[]> {
   const { rows } = await db.query<GamePlayTimeRow>({
     name: "list-game-play-times",
-    text: `SELECT g.slug, g.title, coalesce($4::text || g.picture_id, g.thumbnail, '') AS thumbnail,
-        g.status = 'active' AND g.deleted_at IS NULL AS "isListed",
+    text: `SELECT g.slug, g.title, ${thumbnailOf("$4::text")} AS thumbnail,
+        ${isListed} AND ${isVisibleTo("$1")} AS "isListed",
         played.sessions, played.seconds AS "playSeconds", played.at AS "lastPlayedAt"
       FROM (
         SELECT game_id, count(*)::int AS sessions, coalesce(sum(duration_seconds), 0) AS seconds, max(started_at) AS at
@@ -110,4 +111,9 @@ export async function countPlayedGames(db: Queryable, userId: string): Promise<n
     values: [userId],
   });
   return rows[0]?.total ?? 0;
+}
+
+/** Returns the address of a game's picture, or an empty text; a game that an admin hides shows none. */
+function thumbnailOf(picturesAddress: string): string {
+  return `CASE WHEN g.hidden_at IS NULL THEN coalesce(${picturesAddress} || g.picture_id, g.thumbnail, '') ELSE '' END`;
 }
