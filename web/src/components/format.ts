@@ -32,6 +32,15 @@ export function formatDuration(seconds: number): string {
   return minutes > 0 ? t("time.minutes", { minutes, seconds: rest }) : t("time.seconds", { seconds: rest });
 }
 
+/** Returns a duration without seconds, such as `45 min`, `3 h` or `1 h 20 min`. */
+export function formatHours(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
+  if (hours === 0) return t("launch:playLimits.minutes", { minutes });
+  return minutes === 0
+    ? t("launch:playLimits.hours", { hours })
+    : t("launch:playLimits.hoursAndMinutes", { hours, minutes });
+}
+
 /** Returns minutes and seconds for a countdown, such as `4:05`; never less than `0:00`. */
 export function formatCountdown(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1_000));

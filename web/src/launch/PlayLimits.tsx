@@ -2,8 +2,7 @@ import { useTranslation } from "react-i18next";
 import { useQuery } from "@tanstack/react-query";
 import { limits } from "#contracts/limits.ts";
 import { listPlayLimits } from "../client/gameSessions.ts";
-import { t as translate } from "../i18n.ts";
-import { formatMoment } from "../components/format.ts";
+import { formatHours, formatMoment } from "../components/format.ts";
 import { Icon } from "../components/Icon.tsx";
 
 /** How much play time is left of each limit. Shows nothing without limits, and while they are not known. */
@@ -30,13 +29,4 @@ export function PlayLimits() {
       ))}
     </ul>
   );
-}
-
-/** Returns a duration without seconds, such as `45 min`, `3 h` or `1 h 20 min`. */
-function formatHours(seconds: number): string {
-  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
-  if (hours === 0) return translate("launch:playLimits.minutes", { minutes });
-  return minutes === 0
-    ? translate("launch:playLimits.hours", { hours })
-    : translate("launch:playLimits.hoursAndMinutes", { hours, minutes });
 }

@@ -32,13 +32,9 @@ export function describeEnd({ status, endReason, message, saveNotice, gameError 
         title: t(`play:ended.${endReason}.title`),
         text: t(`play:ended.${endReason}.text`, { saved }),
       };
-    case "queue_timeout":
-      return {
-        title: t("play:ended.queue_timeout.title"),
-        text: saveNotice ?? t("play:ended.queue_timeout.text"),
-      };
     case "deleted":
       return { title: t("play:ended.deleted.title"), text: saveNotice ?? message ?? saved };
+    case "queue_timeout":
     case "server_lost":
     case "failed":
       return {
