@@ -74,7 +74,7 @@ function IdleWarning({
           />
         </p>
       </div>
-      <button type="button" className="button button-primary" onClick={onConfirm}>
+      <button type="button" className="button" onClick={onConfirm}>
         {t("idle.confirm")}
       </button>
     </div>
