@@ -115,13 +115,17 @@ async function begin(viewer: Viewer, { begin: codes }: Expectations): Promise<vo
   await isSeen(viewer);
   for (const code of codes) {
     const before = await gridOf(viewer);
-    // Repeated, because a game that still starts ignores it.
+    const hasChanged = async () => gridDistance(before, await gridOf(viewer)) > 2;
+    // Repeated, because a game that still starts ignores it, but slowly, because a busy one shows it late.
     await eventually(
       async () => {
         await viewer.press(code);
-        return gridDistance(before, await gridOf(viewer)) > 2;
+        return eventually(hasChanged, { timeoutMs: 5_000, intervalMs: 200 }).then(
+          () => true,
+          () => false,
+        );
       },
-      { timeoutMs: startMs, intervalMs: 1_000, what: `another picture after ${code}` },
+      { timeoutMs: startMs, what: `another picture after ${code}` },
     );
   }
 }
