@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "#runtime/scheduling/clock.ts";
-import type { IceServer, IceServersResponse } from "#contracts/http/gameSessions.ts";
+import type { IceServer, IceServersResponse } from "#contracts/http/iceServers.ts";
 import { viewerNameOf, type StreamGrant } from "../auth/streamTickets.ts";
 
 /** Relays and the secret that they share with the API; undefined without relays. */

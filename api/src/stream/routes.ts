@@ -1,11 +1,8 @@
 import { z } from "zod";
 import { opaqueId } from "#contracts/http/text.ts";
 import { errors } from "#contracts/http/errors.ts";
-import {
-  IceServersResponse,
-  StreamTicketRequest,
-  StreamTicketResponse,
-} from "#contracts/http/gameSessions.ts";
+import { StreamTicketRequest, StreamTicketResponse } from "#contracts/http/gameSessions.ts";
+import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { whep, WhepClientId, WhepError, WhepErrorCode } from "#contracts/stream.ts";
 import { findStreamer, streamUnavailable } from "./findStreamer.ts";
 import { offerStream } from "./offerStream.ts";

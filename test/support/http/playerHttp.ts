@@ -8,8 +8,8 @@ import {
   type GameSessionStatusResponse,
   type LaunchRequest,
   type StreamTicketResponse,
-  type IceServersResponse,
 } from "#contracts/http/gameSessions.ts";
+import { type IceServersResponse } from "#contracts/http/iceServers.ts";
 import type { SavesResponse } from "#contracts/http/saves.ts";
 import type { QualityRequest } from "#contracts/streamQuality.ts";
 import { whep } from "#contracts/stream.ts";

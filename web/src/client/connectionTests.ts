@@ -1,6 +1,6 @@
 /** The API's calls of a connection test. All of them throw only ApiError. */
 
-import { IceServersResponse } from "#contracts/http/gameSessions.ts";
+import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { whep } from "#contracts/stream.ts";
 import { ApiError } from "./apiError.ts";
 import { joinSignals } from "./browser.ts";

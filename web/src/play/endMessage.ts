@@ -8,11 +8,14 @@ type EndedGameSession = Pick<
   "status" | "endReason" | "message" | "saveNotice" | "gameError"
 >;
 
-/** Returns why a session ended, as a title and a sentence for the player. */
-export function describeEnd({ status, endReason, message, saveNotice, gameError }: EndedGameSession): {
+interface EndMessage {
   title: string;
   text: string;
-} {
+}
+
+/** Returns why a session ended, as a title and a sentence for the player. */
+export function describeEnd(session: EndedGameSession): EndMessage {
+  const { status, message, saveNotice, gameError } = session;
   if (gameError !== undefined)
     return {
       title: t("play:ended.gameError.title"),
@@ -20,6 +23,10 @@ export function describeEnd({ status, endReason, message, saveNotice, gameError 
     };
   if (status === "error")
     return { title: t("play:ended.error.title"), text: message ?? t("play:ended.error.text") };
+  return describeReason(session);
+}
+
+function describeReason({ endReason, message, saveNotice }: EndedGameSession): EndMessage {
   const saved = saveNotice ?? t("play:ended.saved");
   switch (endReason) {
     case "idle_timeout":

@@ -1,4 +1,4 @@
-import { IceServersResponse } from "#contracts/http/gameSessions.ts";
+import { IceServersResponse } from "#contracts/http/iceServers.ts";
 import { iceServersPath, toRtcIceServers } from "../client/connectionTests.ts";
 
 /** A connection waits at most this long: most players reach the game server without a relay. */
