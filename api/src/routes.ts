@@ -18,6 +18,7 @@ import { maintenanceRoutes } from "./maintenance/routes.ts";
 import { saveLinkRoutes } from "./saves/linkRoutes.ts";
 import { saveRoutes } from "./saves/routes.ts";
 import { pictureRoutes } from "./games/pictures/routes.ts";
+import { channelRoutes } from "./games/channels/routes.ts";
 import { versionRoutes } from "./games/versions/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
@@ -40,6 +41,7 @@ const routes: readonly Route<Deps>[] = [
   ...playLimitRoutes,
   ...partnerRoutes,
   ...versionRoutes,
+  ...channelRoutes,
   ...pictureRoutes,
   ...connectionTestRoutes,
   ...streamRoutes,

@@ -11,6 +11,7 @@ import { forgetHistory } from "./history/usePlayHistory.ts";
 import { Layout, NotFoundPage } from "./layout/Layout.tsx";
 import { PlayFrame } from "./play/PlayFrame.tsx";
 import { saveLinkPath } from "./saveLinks/linkToken.ts";
+import { KeepPlayLink, OpenPlayLinkPage } from "./playtest/PlayLinkPages.tsx";
 import { SignInPage } from "./signIn/SignInPage.tsx";
 import { useAuth } from "./signIn/useAuth.ts";
 
@@ -38,6 +39,7 @@ export function App() {
         <Route path="/reset-password" element={<ResetPasswordPage />} />
         <Route path="/confirm-email" element={<ConfirmEmailPage />} />
       </Route>
+      <Route path="/playtest" element={<KeepPlayLink />} />
       <Route element={<SignedIn />}>
         <Route
           path="/play/:sessionId"
@@ -56,6 +58,7 @@ export function App() {
         <Route element={<Layout />}>
           <Route index element={<CatalogPage />} />
           <Route path="/games/:slug" element={<GamePage />} />
+          <Route path="/playtest/open" element={<OpenPlayLinkPage />} />
           <Route path="/history" element={<HistoryPage />} />
           <Route path="/account" element={<AccountPage />} />
           <Route path={saveLinkPath} element={<SaveLinkPage />} />

@@ -11,7 +11,15 @@ import {
   type Filter,
 } from "./catalogFilters.ts";
 import { listPersonalGames } from "./personalQueries.ts";
-import { invisibleTo, isListed, isNotInvisible, isVisibleTo } from "../games/gameVisibility.ts";
+import {
+  invisibleTo,
+  invitedGamesOf,
+  isListed,
+  isNotInvisible,
+  isVisibleTo,
+  openChannelsOf,
+} from "../games/gameVisibility.ts";
+import { listWithInvitedGames } from "./invitedQueries.ts";
 
 /** An arbitrary constant that all replicas share, so that one of them does the work. */
 const advisoryLock = 7_264_010_340;
@@ -80,7 +88,9 @@ export class CatalogCounts {
 }
 
 /** A game with all its details and the user's save slots. */
-export interface CatalogDetail extends Omit<GameDetail, "saveSlots"> {
+export interface CatalogDetail extends Omit<GameDetail, "saveSlots" | "channels"> {
+  /** The channels that the player can launch. */
+  channels: string[];
   slots: { id: string; number: number; label: string; lastPlayedAt: string }[];
 }
 
@@ -103,19 +113,20 @@ export async function listCatalogGames(
   const { name, text, values } = catalogPageQuery({ ...query, sort }, counts.find(filter), picturesAddress);
   const {
     rows: [page],
-  } = await db.query<CatalogPage & { counted: number; revision: string }>({
+  } = await db.query<CatalogPage & { counted: number; revision: string; isInvited: boolean }>({
     name,
     text,
     values: [userId, ...values],
   });
   if (page === undefined) return { total: 0, gamesJson: "[]" };
+  if (page.isInvited) return listWithInvitedGames(db, userId, { ...query, sort }, picturesAddress);
   // The cached count is that of all games; the user's total lacks those that the user does not see.
   if (page.counted <= fewMax) counts.forget(filter);
   else if (query.search || query.tag) counts.keep(filter, { revision: page.revision, total: page.counted });
   return { total: page.total, gamesJson: page.gamesJson };
 }
 
-/** Returns one game of the catalogue; undefined if it is not listed. */
+/** Returns one game that the user sees; undefined otherwise. */
 export async function findCatalogGame(
   db: Queryable,
   userId: string,
@@ -126,10 +137,11 @@ export async function findCatalogGame(
     name: "find-catalog-game",
     text: `
       SELECT ${listColumns("$3::text")}, g.screenshots, coalesce(g.content_rating, '') AS "contentRating", g.languages, coalesce(g.website, '') AS website,
+        (SELECT json_agg(o.name ORDER BY o.name <> 'default', o.name) FROM (${openChannelsOf("$1")}) o) AS channels,
         (SELECT coalesce(json_agg(json_build_object(
             'id', s.id, 'number', s.number, 'label', COALESCE(s.custom_label, s.label), 'lastPlayedAt', s.last_played_at) ORDER BY s.number), '[]')
           FROM save_slots s WHERE s.user_id = $1 AND s.game_id = g.id) AS slots
-      FROM games g WHERE g.slug = $2 AND ${isListed} AND ${isVisibleTo("$1")}`,
+      FROM games g WHERE g.slug = $2 AND ${isVisibleTo("$1")}`,
     values: [userId, slug, picturesAddress],
   });
   return rows[0];
@@ -198,7 +210,8 @@ function textOf(query: CatalogQuery, filter: Filter | undefined): string {
       -- Cuts nothing off: tells Postgres how few rows it will have to fetch.
       LIMIT ${limits.catalog.pageSizeMax}
     )
-    SELECT (SELECT total FROM seen) AS total, (SELECT total FROM count) AS counted, (SELECT revision::text FROM count) AS revision, (SELECT coalesce(json_agg(row_to_json(listed)), '[]')::text FROM (
+    SELECT (SELECT total FROM seen) AS total, (SELECT total FROM count) AS counted, (SELECT revision::text FROM count) AS revision,
+      EXISTS (${invitedGamesOf("$1")}) AS "isInvited", (SELECT coalesce(json_agg(row_to_json(listed)), '[]')::text FROM (
       SELECT ${listColumns("$4::text")} FROM page JOIN games g USING (id) ORDER BY ${forwards}
     ) listed) AS "gamesJson"`;
 }
@@ -242,7 +255,7 @@ export async function updateFavorite(db: Queryable, userId: string, gameId: stri
     rows: [toggled],
   } = await db.query<FavoriteToggle>({
     name: "toggle-favorite",
-    text: `WITH game AS (SELECT g.id FROM games g WHERE g.id = $2 AND ${isListed} AND ${isVisibleTo("$1")}),
+    text: `WITH game AS (SELECT g.id FROM games g WHERE g.id = $2 AND ${isVisibleTo("$1")}),
         removed AS (DELETE FROM favorites WHERE user_id = $1 AND game_id = (SELECT id FROM game) RETURNING 1),
         added AS (
           INSERT INTO favorites (user_id, game_id) SELECT $1, id FROM game WHERE NOT EXISTS (SELECT FROM removed) ON CONFLICT DO NOTHING RETURNING 1

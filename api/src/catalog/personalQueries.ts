@@ -1,7 +1,13 @@
 import type { GamesQuery } from "#contracts/http/catalog.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { filterOf, keys, listColumns, type CatalogPage, type Filter } from "./catalogFilters.ts";
-import { invisibleTo, isListed, isNotInvisible } from "../games/gameVisibility.ts";
+import {
+  invisibleTo,
+  invitedGamesOf,
+  isListed,
+  isNotInvisible,
+  isVisibleTo,
+} from "../games/gameVisibility.ts";
 
 /**
  * The games that the player `$1` has played: `at` is when, `seconds` for how long. The slot may be gone, and
@@ -53,10 +59,11 @@ export async function listPersonalGames(
  * because Postgres refuses parameters that a statement does not use.
  */
 function favoritesText({ sort, order }: GamesQuery, filter: Filter | undefined): string {
-  const found = `${isListed}${filter === undefined ? "" : ` AND ${filter.walked} AND ${filter.found}`} AND ${isNotInvisible}`;
+  const isVisible = isVisibleTo("$1");
+  const found = filter === undefined ? isVisible : `${isVisible} AND ${filter.walked} AND ${filter.found}`;
   const sorted = sort === "lastPlayed" ? lastPlayedOrder(order) : keys[sort](order, "asc");
   return `
-    WITH ${invisibleTo("$1")}, ${played}, found AS (
+    WITH ${played}, found AS (
       SELECT g.id FROM favorites f JOIN games g ON g.id = f.game_id WHERE f.user_id = $1 AND ${found}
     ), page AS (
       SELECT g.id FROM found JOIN games g USING (id) LEFT JOIN played p ON p.game_id = g.id
@@ -64,26 +71,33 @@ function favoritesText({ sort, order }: GamesQuery, filter: Filter | undefined):
     ) ${result("(SELECT count(*)::int FROM found)", sorted)}`;
 }
 
-/** Played games are few and sorted; the others follow in the order of the index of titles. */
+/**
+ * Played games and those that are open by invitation are few and sorted; the others follow in the order of
+ * the index of titles.
+ */
 function lastPlayedText({ order }: GamesQuery, filter: Filter | undefined): string {
-  const isFound = `${isListed}${filter === undefined ? "" : ` AND ${filter.walked}`} AND ${isNotInvisible}`;
+  const matches = filter === undefined ? "true" : filter.walked;
+  const isFound = `${isListed} AND ${matches} AND ${isNotInvisible}`;
   const sorted = lastPlayedOrder(order);
   const total =
     filter === undefined
       ? "(SELECT listed - (SELECT count(*)::int FROM invisible) FROM catalog_totals)"
       : `(SELECT count(*)::int FROM games g WHERE ${isListed} AND ${filter.found} AND ${isNotInvisible})`;
   return `
-    WITH ${invisibleTo("$1")}, ${played}, found AS (
+    WITH ${invisibleTo("$1")}, ${played}, invited AS MATERIALIZED (
+      SELECT g.id FROM games g WHERE g.id IN (${invitedGamesOf("$1")}) AND ${matches}
+    ), found AS (
       SELECT g.id FROM played p JOIN games g ON g.id = p.game_id WHERE ${isFound}
+      UNION ALL SELECT id FROM invited
     ), first AS (
-      SELECT g.id FROM found JOIN games g USING (id) JOIN played p ON p.game_id = g.id
+      SELECT g.id FROM found JOIN games g USING (id) LEFT JOIN played p ON p.game_id = g.id
         ORDER BY ${sorted} LIMIT $2 OFFSET $3
     ), page AS (
       SELECT id FROM first UNION ALL (
         SELECT g.id FROM games g WHERE ${isFound} AND g.id NOT IN (SELECT id FROM found) ORDER BY ${keys.title("asc")}
           LIMIT (SELECT $2::int - count(*) FROM first) OFFSET (SELECT greatest(0, $3::int - count(*)) FROM found)
       )
-    ) ${result(total, sorted)}`;
+    ) ${result(`${total} + (SELECT count(*)::int FROM invited)`, sorted)}`;
 }
 
 function lastPlayedOrder(order: GamesQuery["order"]): string {

@@ -1,4 +1,5 @@
 import type { GameDetail, GamesQuery, GamesResponse, SaveSlot } from "#contracts/http/catalog.ts";
+import { defaultChannel } from "#contracts/http/gameChannels.ts";
 import { limits } from "#contracts/limits.ts";
 import type { CatalogPage } from "./catalogFilters.ts";
 import type { CatalogDetail } from "./catalogQueries.ts";
@@ -15,9 +16,10 @@ export function presentGames({ gamesJson, total }: CatalogPage, { page, limit }:
 }
 
 /** Returns a game with all its details, always with three slots. */
-export function presentGame({ slots, ...game }: CatalogDetail): GameDetail {
+export function presentGame({ slots, channels, ...game }: CatalogDetail): GameDetail {
   return {
     ...game,
+    ...(channels.some((name) => name !== defaultChannel) && { channels }),
     saveSlots: Array.from({ length: limits.saveSlotsPerGame }, (_, index) => presentSlot(slots, index + 1)),
   };
 }

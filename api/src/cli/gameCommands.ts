@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import { defaultChannel } from "#contracts/http/gameChannels.ts";
 import { notFound } from "../errors.ts";
 import {
   findGameDetails,
@@ -8,6 +9,8 @@ import {
   listGames,
 } from "../games/gameListQueries.ts";
 import { hideGame, unhideGame } from "../games/hideGames.ts";
+import { activateVersionForAdmin } from "../games/versions/activateVersion.ts";
+import { listVersions } from "../games/versions/versionQueries.ts";
 import { findPartnerIdOf } from "../partners/partnerQueries.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
@@ -48,6 +51,7 @@ export function addGameCommands(command: AddCommand, program: Command, environme
       );
     });
   addHideCommands(command, game, environment);
+  addVersionCommands(command, game, environment);
   command(game, "show", "show a game: state, partner, archive and use")
     .argument("<slug>")
     .action(async (slug: string, options: Json) => {
@@ -63,6 +67,7 @@ export function addGameCommands(command: AddCommand, program: Command, environme
           ["Developer", found.developer],
           ["Partner", found.partner],
           ["State", found.state],
+          ["Visibility", found.visibility],
           ["Hidden", found.hiddenAt],
           ["Reason", found.hiddenReason],
           ["Groups", found.groups && (found.groups.join(", ") || "nobody")],
@@ -94,6 +99,44 @@ function addHideCommands(command: AddCommand, game: Command, environment: CliEnv
     .action(async (slug: string, options: Json) => {
       const shown = await unhideGame(environment.stores(), slug);
       environment.print({ ...shown }, `The game ${slug} is not hidden.`, options.json === true);
+    });
+}
+
+function addVersionCommands(command: AddCommand, game: Command, environment: CliEnvironment): void {
+  command(game, "versions", "list the newest versions of a game, newest first")
+    .argument("<slug>")
+    .action(async (slug: string, options: Json) => {
+      const { pool } = environment.stores().postgres;
+      const found = await findGameDetails(pool, slug);
+      if (found === undefined) throw notFound(`There is no game ${slug}.`);
+      printList(
+        environment,
+        {
+          name: "versions",
+          page: { rows: await listVersions(pool, found.id), after: null },
+          headings: ["ID", "UPLOADED", "LABEL", "CHANNELS", "ARCHIVE", "PLAYING"],
+          cellsOf: ({ id, createdAt, label, isCurrent, channels, isStored, activeSessions }) => [
+            id,
+            timeOf(createdAt),
+            label ?? "",
+            [...(isCurrent ? [defaultChannel] : []), ...channels].join(", "),
+            isStored ? "kept" : "removed",
+            activeSessions,
+          ],
+        },
+        options,
+      );
+    });
+  command(game, "activate", "make a kept version current, older or newer; running sessions keep theirs")
+    .argument("<slug>")
+    .argument("<version id>")
+    .action(async (slug: string, versionId: string, options: Json) => {
+      await activateVersionForAdmin(environment.stores(), { slug, versionId });
+      environment.print(
+        { slug, versionId },
+        `The version ${versionId} of ${slug} is current.`,
+        options.json === true,
+      );
     });
 }
 

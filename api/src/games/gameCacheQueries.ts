@@ -17,13 +17,22 @@ export interface OutdatedGame {
   revision: number;
   /** Null before the first upload. */
   current: StoredVersion | null;
-  /** Other versions: at least those that sessions still play, newest first. */
+  /** Other kept versions, newest first: at least those that sessions play and channels lead to. */
   previous: StoredVersion[];
   activeSessions: number;
 }
 
 const versionJson = `json_build_object('objectKey', v.object_key, 'sha256', v.sha256,
   'sizeBytes', v.size_bytes, 'unpackedSizeBytes', v.unpacked_size_bytes)`;
+/**
+ * SQL expression: the version of the game `g` that its GameCache asks nodes to hold, which is the current one
+ * or, before the first activation, that of a channel.
+ */
+const sourceVersion =
+  "coalesce(g.current_version_id, (SELECT c.version_id FROM game_channels c WHERE c.game_id = g.id ORDER BY c.name LIMIT 1))";
+/** SQL condition: a channel leads to the version `v`. */
+const isInChannel = "EXISTS (SELECT FROM game_channels c WHERE c.version_id = v.id)";
+
 /** Maximum number that a GameCache can name. */
 const previousVersionsMax = 8;
 
@@ -63,12 +72,12 @@ export async function findOutdatedGame(db: Queryable, gameId: string): Promise<O
     name: "read-game-behind",
     text: `
       SELECT g.id, g.slug, g.deleted_at IS NOT NULL AS "isDeleted", g.cache_revision AS "revision",
-        (SELECT ${versionJson} FROM game_versions v WHERE v.id = g.current_version_id) AS "current",
+        (SELECT ${versionJson} FROM game_versions v WHERE v.id = ${sourceVersion}) AS "current",
         (SELECT coalesce(json_agg(previous.version ORDER BY previous.created_at DESC), '[]') FROM (
           SELECT ${versionJson} AS version, v.created_at FROM game_versions v
-          WHERE v.game_id = g.id AND v.id IS DISTINCT FROM g.current_version_id AND v.removed_at IS NULL
+          WHERE v.game_id = g.id AND v.id IS DISTINCT FROM ${sourceVersion} AND v.removed_at IS NULL
             AND (v.removing_at IS NULL OR ${isVersionPlayed})
-          ORDER BY ${isVersionPlayed} DESC, v.created_at DESC LIMIT ${previousVersionsMax}) AS previous) AS "previous",
+          ORDER BY (${isVersionPlayed} OR ${isInChannel}) DESC, v.created_at DESC LIMIT ${previousVersionsMax}) AS previous) AS "previous",
         (SELECT count(*)::int FROM game_sessions s
           WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
       FROM games g WHERE g.id = $1 AND g.cache_applied_revision <> g.cache_revision`,
@@ -115,7 +124,7 @@ export async function updateLostCachesOutdated(
         SELECT g.id FROM games g
         LEFT JOIN (unnest($1::text[], $2::text[], $3::boolean[]) AS cache (slug, object_key, is_deleting)
           JOIN game_versions named ON named.object_key = cache.object_key) ON cache.slug = g.slug AND named.game_id = g.id
-        WHERE CASE WHEN g.deleted_at IS NULL THEN g.current_version_id IS NOT NULL AND named.id IS DISTINCT FROM g.current_version_id
+        WHERE CASE WHEN g.deleted_at IS NULL THEN ${sourceVersion} IS NOT NULL AND named.id IS DISTINCT FROM ${sourceVersion}
           ELSE named.id IS NOT NULL AND NOT cache.is_deleting END)
       UPDATE games SET cache_revision = cache_revision + 1 FROM lost
       WHERE games.id = lost.id AND cache_applied_revision = cache_revision

@@ -61,6 +61,7 @@ export interface GameDetails extends ListedGameOfAll {
   hiddenReason: string | null;
   /** The groups whose members see the game; null if all players do. */
   groups: string[] | null;
+  visibility: string;
   network: string;
   /** Digest and size in bytes of the current archive; null before the first upload. */
   sha256: string | null;
@@ -77,7 +78,7 @@ export async function findGameDetails(db: Queryable, slug: string): Promise<Game
         CASE WHEN g.deleted_at IS NOT NULL THEN 'deleted' WHEN g.hidden_at IS NOT NULL THEN 'hidden' ELSE g.status::text END AS state,
         (SELECT count(*)::int FROM game_sessions s WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions",
         g.created_at AS "createdAt", g.updated_at AS "updatedAt", g.deleted_at AS "deletedAt", g.hidden_at AS "hiddenAt",
-        g.hidden_reason AS "hiddenReason", CASE WHEN g.is_restricted THEN ARRAY(SELECT pg.name FROM game_groups gg JOIN player_groups pg ON pg.id = gg.group_id
+        g.hidden_reason AS "hiddenReason", g.visibility::text AS visibility, CASE WHEN g.is_restricted THEN ARRAY(SELECT pg.name FROM game_groups gg JOIN player_groups pg ON pg.id = gg.group_id
           WHERE gg.game_id = g.id ORDER BY pg.name) END AS groups, g.network::text AS network,
         v.sha256, v.size_bytes::float8 AS "sizeBytes", v.created_at AS "uploadedAt",
         (SELECT count(*)::int FROM favorites f WHERE f.game_id = g.id) AS favorites,

@@ -172,12 +172,14 @@ export async function updateCurrentVersion(
  * Records which versions of a (locked) game nothing names any longer. The retention of the others ends when
  * they lose their place.
  */
-async function updateVersionsInUse(transaction: Queryable, gameId: string): Promise<void> {
+export async function updateVersionsInUse(transaction: Queryable, gameId: string): Promise<void> {
   await transaction.query({
     name: "note-superseded-versions",
-    text: `UPDATE game_versions v SET superseded_at = CASE WHEN v.id = g.current_version_id THEN NULL ELSE now() END
-      FROM games g WHERE g.id = $1 AND v.game_id = g.id
-        AND (v.superseded_at IS NULL) <> (v.id IS NOT DISTINCT FROM g.current_version_id)`,
+    text: `UPDATE game_versions v SET superseded_at = CASE WHEN named.is_named THEN NULL ELSE now() END
+      FROM (SELECT n.id, n.id IS NOT DISTINCT FROM g.current_version_id
+          OR EXISTS (SELECT FROM game_channels c WHERE c.version_id = n.id) AS is_named
+        FROM games g JOIN game_versions n ON n.game_id = g.id WHERE g.id = $1) named
+      WHERE v.id = named.id AND (v.superseded_at IS NULL) <> named.is_named`,
     values: [gameId],
   });
 }
@@ -203,8 +205,8 @@ interface VersionRetention {
 /**
  * Marks a version for removal and returns it, so that it cannot become current again. Such a version is
  * played by no session, was superseded more than `graceSeconds` ago, and is not among the game's newest
- * archives; of a deleted game, only the current one is kept. A version whose archive was uploaded again makes
- * room for the newer one. Skips the ids in `except`; undefined when no version is due.
+ * archives; of a deleted game, only those in its channels are kept. A version whose archive was uploaded
+ * again makes room for the newer one. Skips the ids in `except`; undefined when no version is due.
  */
 export async function claimUnusedVersion(
   db: Queryable,
@@ -220,7 +222,8 @@ export async function claimUnusedVersion(
           AND (v.removing_at IS NOT NULL OR NOT ${isVersionPlayed} AND CASE WHEN g.deleted_at IS NULL
             THEN EXISTS (SELECT FROM game_versions n WHERE ${isNewer} AND n.sha256 = v.sha256)
               OR (SELECT count(DISTINCT n.sha256) FROM game_versions n WHERE ${isNewer}) >= $2
-            ELSE v.id IS DISTINCT FROM g.current_version_id OR g.deleted_at <= now() - make_interval(days => $3::int, hours => 1) END)
+            ELSE v.id IS DISTINCT FROM g.current_version_id AND NOT EXISTS (SELECT FROM game_channels c WHERE c.version_id = v.id)
+              OR g.deleted_at <= now() - make_interval(days => $3::int, hours => 1) END)
         LIMIT 1)
       RETURNING id, game_id AS "gameId", object_key AS "objectKey"`,
     values: [graceSeconds, versionsKept, deletedDays, except],

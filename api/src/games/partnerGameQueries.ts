@@ -197,6 +197,20 @@ export async function lockPartnerGame(
   return rows[0];
 }
 
+/** Locks any partner's game until the transaction ends; undefined when it is unknown or deleted. */
+export async function lockGameOfAll(
+  transaction: Queryable,
+  slug: string,
+): Promise<LockedPartnerGame | undefined> {
+  const { rows } = await transaction.query<LockedPartnerGame>({
+    name: "lock-game-of-all",
+    text: `SELECT id, revision, current_version_id AS "currentVersionId", launcher, engine_dir AS "engineDir" FROM games
+      WHERE slug = $1 AND deleted_at IS NULL FOR UPDATE`,
+    values: [slug],
+  });
+  return rows[0];
+}
+
 /**
  * Deletes a (locked) game with its archive and picture, and abandons an upload in progress. Run it as a
  * separate statement after the lock: a statement that waits for the lock does not see what became current
@@ -243,6 +257,9 @@ export async function updateGameRestored(transaction: Queryable, gameId: string)
       WITH version AS (
         UPDATE game_versions v SET superseded_at = NULL FROM games g
         WHERE g.id = $1 AND v.id = g.current_version_id AND v.removed_at IS NULL AND v.removing_at IS NULL RETURNING v.id
+      ), channels AS (
+        UPDATE game_versions v SET superseded_at = NULL FROM game_channels c JOIN games g ON g.id = c.game_id
+        WHERE c.game_id = $1 AND v.id = c.version_id AND v.id IS DISTINCT FROM g.current_version_id
       ), picture AS (
         UPDATE game_pictures p SET superseded_at = NULL FROM games g WHERE g.id = $1 AND p.id = g.picture_id
       )

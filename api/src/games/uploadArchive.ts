@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
+import { defaultChannel } from "#contracts/http/gameChannels.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DomainError } from "../errors.ts";
@@ -18,6 +19,8 @@ import {
   updateVersionTexts,
   type VersionTexts,
 } from "./gameVersionQueries.ts";
+import { updateChannelsReplaced } from "./channelQueries.ts";
+import { setChannelVersion } from "./setChannelVersion.ts";
 import type { GameUploads } from "./upload/gameUploads.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
@@ -38,6 +41,8 @@ export interface UploadDeps extends SyncGameCachesDeps {
 export interface UploadWish extends VersionTexts {
   /** Whether the archive becomes current at once; undefined for what the game's partner has set. */
   autoActivate?: boolean | undefined;
+  /** The channel that leads to the archive from now on, instead of `default`. */
+  channel?: string | undefined;
 }
 
 /** The version that an accepted archive has become. */
@@ -213,12 +218,22 @@ async function commit(
       "kept" in incoming
         ? await takeKeptVersion(transaction, game, incoming.kept, wish)
         : await insertReceived(transaction, lease, game, incoming.received, wish);
-    const isReplacing = "lost" in incoming && currentVersionId !== null && incoming.lost === currentVersionId;
+    const lost = "lost" in incoming ? incoming.lost : undefined;
+    if (lost !== undefined) await updateChannelsReplaced(transaction, game.id, { lost, versionId });
     const isCurrent = versionId === currentVersionId;
-    const shouldActivate = !isCurrent && (isReplacing || (wish.autoActivate ?? autoActivate));
+    const isReplacing = currentVersionId !== null && lost === currentVersionId;
+    const shouldActivate = !isCurrent && (isReplacing || isForPlayers(wish, autoActivate));
     if (shouldActivate) await updateCurrentVersion(transaction, game.id, versionId);
+    if (wish.channel !== undefined && wish.channel !== defaultChannel)
+      await setChannelVersion(transaction, game.id, wish.channel, versionId);
     return { versionId, isCurrent: isCurrent || shouldActivate };
   });
+}
+
+/** Returns whether the upload becomes what players get. */
+function isForPlayers({ channel, autoActivate }: UploadWish, isUsual: boolean): boolean {
+  if (channel !== undefined) return channel === defaultChannel;
+  return autoActivate ?? isUsual;
 }
 
 async function insertReceived(

@@ -1,5 +1,5 @@
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
-import { isListed, isVisibleTo } from "../games/gameVisibility.ts";
+import { isAllowedFor, isVisibleTo } from "../games/gameVisibility.ts";
 import type { Queryable } from "../stores/queryable.ts";
 
 /** A game with what its saves need. */
@@ -58,7 +58,7 @@ interface NewSlot {
   priorPlaySeconds: number;
 }
 
-const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", ${isListed} AS "isListed", g.hidden_at IS NOT NULL AS "isHidden", now() AS "now"`;
+const gameColumns = `g.id, g.slug, g.save_limit_mb AS "saveLimitMb", ${isVisibleTo("$1")} AS "isListed", g.hidden_at IS NOT NULL AS "isHidden", now() AS "now"`;
 const slotColumns = `
   s.id, s.number, COALESCE(s.custom_label, s.label) AS label, s.last_played_at AS "lastPlayedAt", s.object_key AS "objectKey", s.generation,
   s.prior_play_seconds + (SELECT coalesce(sum(p.duration_seconds), 0) FROM game_sessions p WHERE p.slot_id = s.id) AS "playSeconds",
@@ -74,8 +74,8 @@ export async function findSavesGame(
 ): Promise<SavesGame | undefined> {
   const { rows } = await db.query<SavesGame>({
     name: "find-saves-game",
-    text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2 AND ((g.hidden_at IS NULL AND ${isVisibleTo("$1")}) OR $3::bool)
-      AND (${isListed} OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1))`,
+    text: `SELECT ${gameColumns} FROM games g WHERE g.slug = $2 AND ((g.hidden_at IS NULL AND ${isAllowedFor("$1")}) OR $3::bool)
+      AND (${isVisibleTo("$1")} OR EXISTS (SELECT FROM save_slots s WHERE s.game_id = g.id AND s.user_id = $1))`,
     values: [userId, slug, includesHidden],
   });
   return rows[0];

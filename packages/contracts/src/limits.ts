@@ -209,6 +209,14 @@ export const limits = {
     versionsListed: 100,
     /** Archives of a game that are kept, apart from those in use. An admin can change it. */
     versionsKept: { default: 3, max: 20 },
+    /** Channels of a game besides `default`. A GameCache names the version of each. */
+    channels: 4,
+    testers: 1000,
+    /** Links of a game that have not expired, their lifetime, and the players who can open one. */
+    playLinks: 50,
+    playLinkHours: 168,
+    playLinkHoursMax: 2160,
+    playLinkPlayers: 1000,
   },
   /** A game's picture: its size in bytes, and the length of a side in pixels. */
   picture: { bytes: 2 * 2 ** 20, sideMin: 64, sideMax: 4096, readsPerIpPerMinute: 1200 },

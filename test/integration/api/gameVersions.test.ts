@@ -7,6 +7,7 @@ import { aPartner, aUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { anArchive, archivedGame, sha256Of } from "#test/support/fixtures/archives.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
+import { runJoypod } from "#test/support/processes/joypod.ts";
 import { expectErrorResponse, type ApiResponse } from "#test/support/http/apiClient.ts";
 
 describe("versions of a game", function () {
@@ -236,6 +237,23 @@ describe("versions of a game", function () {
     const etag = (await fixture.client.get(gamePath())).headers.get("etag")!;
     expect((await activate(staged.versionId, { "if-match": etag })).status).to.equal(200);
     expectErrorResponse(await activate(own.versionId, { "if-match": etag }), 412, "precondition_failed");
+  });
+
+  it("are listed and activated by an admin's command", async () => {
+    const first = await upload("?label=1.0");
+    await upload();
+    const { slug } = fixture.game;
+    const joypod = async (...args: string[]): Promise<string> => {
+      const env = { DATABASE_URL: fixture.api.database.url };
+      const { code, stdout, stderr } = await runJoypod(args, { env });
+      expect(code, stdout + stderr).to.equal(0);
+      return stdout;
+    };
+    expect(await joypod("game", "versions", slug)).to.match(
+      new RegExp(`^${first.versionId} +\\S+ +1[.]0 +-? *kept +0$`, "m"),
+    );
+    await joypod("game", "activate", slug, first.versionId);
+    expect(await fixture.stateOf()).to.include({ currentVersionId: first.versionId });
   });
 
   it("of a deleted game are no longer kept, except the current one", async () => {

@@ -6,7 +6,11 @@ import { createTestDatabase, type TestDatabase } from "#test/support/stores/post
 import { sqlStatementsOf, type RowField, type SqlStatement } from "#test/support/stores/sqlStatements.ts";
 
 /** Put together from the request at run time; the tests of the catalogue run it in every form. */
-const dynamicStatements = ["api/src/catalog/personalQueries.ts", "api/src/catalog/catalogQueries.ts"];
+const dynamicStatements = [
+  "api/src/catalog/personalQueries.ts",
+  "api/src/catalog/catalogQueries.ts",
+  "api/src/catalog/invitedQueries.ts",
+];
 /**
  * Columns that their table allows to be null and this statement never returns as null, by function and
  * column.

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { authSessionIdOf } from "#api/auth/tokens.ts";
 import {
   aGame,
@@ -34,6 +34,10 @@ export const unknownNames: KnownValues = {
   slotId: "no-such-slot",
   versionId: "no-such-version",
   gameVersionId: "no-such-version",
+  channel: "no-such-channel",
+  testerId: "no-such-tester",
+  linkId: "no-such-link",
+  linkToken: "no-such-token",
   pictureId: "no-such-picture",
   signInId: "0".repeat(64),
   avatarId: "00000000-0000-0000-0000-000000000000",
@@ -64,6 +68,22 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   const { id: avatarId } = await prisma.userPicture.create({
     data: { id: randomUUID(), userId: user.id, type: "image/png", content: new Uint8Array(avatar) },
   });
+  await prisma.gameChannel.create({
+    data: { gameId: game.id, name: "beta", versionId: game.versionId ?? "" },
+  });
+  const { id: testerId } = await prisma.gameTester.create({
+    data: { gameId: game.id, channel: "beta", email: `tester-${game.slug}@example.test` },
+  });
+  const linkToken = `link-${game.slug}`;
+  const { id: linkId } = await prisma.playLink.create({
+    data: {
+      gameId: game.id,
+      channel: "beta",
+      tokenHash: createHash("sha256").update(linkToken).digest("hex"),
+      expiresAt: new Date(Date.now() + 3_600_000),
+    },
+  });
+  await prisma.playLinkPlayer.create({ data: { linkId, userId: user.id } });
   const { sid } = await deps.authSessions.create(user.id);
   const [provider = unknownNames["provider"] ?? ""] = deps.oauthProviders.keys();
   return {
@@ -81,6 +101,10 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       slotId,
       versionId,
       gameVersionId: game.versionId ?? "",
+      channel: "beta",
+      testerId,
+      linkId,
+      linkToken,
       email: user.email,
       password: user.password,
       signInId: authSessionIdOf(sid),

@@ -1,8 +1,10 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Link, useParams } from "react-router";
+import { Link, useParams, useSearchParams } from "react-router";
 import { useQuery } from "@tanstack/react-query";
 import type { GameDetail } from "#contracts/http/catalog.ts";
+import { defaultChannel } from "#contracts/http/gameChannels.ts";
+import type { LaunchRequest } from "#contracts/http/gameSessions.ts";
 import { isApiError } from "../client/apiError.ts";
 import { parseUrl } from "../client/browser.ts";
 import { readGame } from "../client/catalog.ts";
@@ -89,6 +91,9 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
   const { request, isLaunching, error } = launch;
   // “Play” names no slot. A failed launch is reported next to the button that started it.
   const choice = request?.saveSlotId !== undefined || request?.fresh === true ? request : undefined;
+  const [channel, setChannel] = useChannel(game);
+  const start = (request: Omit<LaunchRequest, "gameSlug"> = {}): void =>
+    launch.start({ gameSlug: game.slug, ...request, ...(channel !== undefined && { channel }) });
   return (
     <article className="game">
       <div className="game-backdrop" aria-hidden="true">
@@ -106,7 +111,15 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
           <h1>{game.title}</h1>
           <p className="game-developer">{game.developer}</p>
           <div className="game-actions">
-            <PlayButton game={game} launch={launch} isPressed={isLaunching && choice === undefined} />
+            <PlayButton
+              game={game}
+              isLaunching={isLaunching}
+              isPressed={isLaunching && choice === undefined}
+              onPlay={() => start()}
+            />
+            {game.channels !== undefined && (
+              <ChannelChoice channels={game.channels} value={channel} onChange={setChannel} />
+            )}
             <FavoriteButton gameId={game.id} title={game.title} isFavorite={game.isFavorite} />
           </div>
           {error !== null && choice === undefined && <LaunchFailure error={error} />}
@@ -120,8 +133,8 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
           isBusy: isLaunching,
           choice,
           error: choice === undefined ? null : error,
-          onContinue: (saveSlotId) => launch.start({ gameSlug: game.slug, saveSlotId }),
-          onFresh: () => launch.start({ gameSlug: game.slug, fresh: true }),
+          onContinue: (saveSlotId) => start({ saveSlotId }),
+          onFresh: () => start({ fresh: true }),
         }}
       />
       <ConnectionTest />
@@ -147,25 +160,56 @@ function GameView({ game, launch }: { game: GameDetail; launch: Launch }) {
  * shows may have been deleted since.
  */
 function PlayButton({
-  game: { slug, saveSlots },
-  launch: { isLaunching, start },
+  game: { saveSlots },
+  isLaunching,
   isPressed,
+  onPlay,
 }: {
   game: GameDetail;
-  launch: Launch;
+  isLaunching: boolean;
   isPressed: boolean;
+  onPlay: () => void;
 }) {
   const { t } = useTranslation(["catalog", "common"]);
   const label = saveSlots.some(({ id }) => id !== null) ? t("game.continue") : t("game.play");
   return (
-    <ActionButton
-      className="button button-primary button-large"
-      isBusy={isLaunching}
-      onClick={() => start({ gameSlug: slug })}
-    >
+    <ActionButton className="button button-primary button-large" isBusy={isLaunching} onClick={onPlay}>
       <Icon name="play" />
       {isPressed ? t("common:launching") : label}
     </ActionButton>
+  );
+}
+
+/** Returns the channel to play, undefined for the usual one; at first the one in the page's address. */
+function useChannel({ channels }: GameDetail): [string | undefined, (channel: string) => void] {
+  const [query] = useSearchParams();
+  const [chosen, setChosen] = useState(query.get("channel") ?? defaultChannel);
+  const channel = channels?.includes(chosen) === true ? chosen : channels?.[0];
+  return [channel === defaultChannel ? undefined : channel, setChosen];
+}
+
+/** Lets an invited player choose which version to play. */
+function ChannelChoice({
+  channels,
+  value = defaultChannel,
+  onChange,
+}: {
+  channels: readonly string[];
+  value: string | undefined;
+  onChange: (channel: string) => void;
+}) {
+  const { t } = useTranslation("catalog");
+  return (
+    <label className="field">
+      <span>{t("game.channel")}</span>
+      <select value={value} onChange={({ target }) => onChange(target.value)}>
+        {channels.map((name) => (
+          <option key={name} value={name}>
+            {name === defaultChannel ? t("game.channelDefault") : name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -70,6 +70,7 @@ const plainCodes = [
   "payload_too_large",
   "invalid_archive",
   "unreadable_save",
+  "newer_save",
   "request_timeout",
   "maintenance",
   "session_active",

@@ -9,9 +9,54 @@ import { useActiveGameSession } from "./useActiveGameSession.ts";
 import type { Launch } from "./useLaunch.ts";
 
 /**
- * Asks whether to resume the game that already runs or to stop it for the new one, if there is a conflict.
+ * Asks what to do about a launch that needs an answer: about the game that already runs, or about a save that
+ * a newer version wrote.
  */
-export function LaunchConflict({ launch: { conflict, stopAndStart, dismissConflict } }: { launch: Launch }) {
+export function LaunchConflict({ launch }: { launch: Launch }) {
+  return launch.olderVersion === undefined ? (
+    <ActiveGameQuestion launch={launch} />
+  ) : (
+    <OlderVersionQuestion launch={launch} isStarting={launch.olderVersion.isStarting} />
+  );
+}
+
+/** Asks whether to continue a save with an older version of the game. */
+function OlderVersionQuestion({
+  launch: { acceptOlderVersion, dismissConflict },
+  isStarting,
+}: {
+  launch: Launch;
+  isStarting: boolean;
+}) {
+  const { t } = useTranslation(["launch", "common"]);
+  return (
+    <Dialog
+      title={t("olderVersion.title")}
+      isBusy={isStarting}
+      onDismiss={dismissConflict}
+      actions={
+        <>
+          <ActionButton className="button button-primary" isBusy={isStarting} onClick={acceptOlderVersion}>
+            {isStarting ? t("olderVersion.starting") : t("olderVersion.accept")}
+          </ActionButton>
+          <button
+            type="button"
+            className="button button-quiet"
+            disabled={isStarting}
+            onClick={dismissConflict}
+          >
+            {t("common:cancel")}
+          </button>
+        </>
+      }
+    >
+      <p>{t("olderVersion.text")}</p>
+    </Dialog>
+  );
+}
+
+/** Asks whether to resume the game that already runs or to stop it for the new one. */
+function ActiveGameQuestion({ launch: { conflict, stopAndStart, dismissConflict } }: { launch: Launch }) {
   const { t } = useTranslation(["launch", "common"]);
   const active = useActiveGameSession();
   const navigate = useNavigate();

@@ -22,10 +22,14 @@ export interface Launch {
   isLaunching: boolean;
   /** The request of the launch that is in progress or has failed; undefined before the first one. */
   request: LaunchRequest | undefined;
-  /** Why the last launch failed; null for a conflict. */
+  /** Why the last launch failed; null for a conflict or question. */
   error: Error | null;
   /** The player's other session, which has to be resumed or stopped first. */
   conflict: { activeSessionId: string; isStopping: boolean } | undefined;
+  /** Whether the save is from a newer version of the game, so that the player has to agree first. */
+  olderVersion: { isStarting: boolean } | undefined;
+  /** Continues the save with the older version. */
+  acceptOlderVersion: () => void;
   /** Stops the conflicting session, then launches the game. */
   stopAndStart: () => void;
   dismissConflict: () => void;
@@ -67,14 +71,20 @@ export function useLaunch(): Launch {
     addEventListener("popstate", onBack);
     return () => removeEventListener("popstate", onBack);
   }, [isSuccess, reset, client, request]);
+  const isOlder =
+    isApiError(error, "newer_save") || (isPending && variables.request.acceptsOlderVersion === true);
   const isConflict = isApiError(error, "session_active") && error.activeSessionId !== undefined;
   const activeSessionId = isConflict ? error.activeSessionId : isPending ? variables.stopFirst : undefined;
   return {
     start: useCallback((request) => mutate({ request }), [mutate]),
     isLaunching: isPending || isSuccess,
     request,
-    error: isConflict ? null : error,
+    error: isConflict || isOlder ? null : error,
     conflict: activeSessionId === undefined ? undefined : { activeSessionId, isStopping: isPending },
+    olderVersion: isOlder ? { isStarting: isPending } : undefined,
+    acceptOlderVersion: useCallback(() => {
+      if (variables !== undefined) mutate({ request: { ...variables.request, acceptsOlderVersion: true } });
+    }, [mutate, variables]),
     stopAndStart: useCallback(() => {
       if (variables !== undefined && activeSessionId !== undefined)
         mutate({ request: variables.request, stopFirst: activeSessionId });

@@ -44,7 +44,6 @@ function describeReason({ endReason, message, saveNotice }: EndedGameSession): E
     case "queue_timeout":
     case "server_lost":
     case "failed":
-    case "queue_timeout":
       return {
         title: t(`play:ended.${endReason}.title`),
         text: saveNotice ?? message ?? t(`play:ended.${endReason}.text`),

@@ -42,7 +42,7 @@ export interface SpecSource {
   userId: string;
   slug: string;
   context: LaunchContext;
-  slot: Omit<Slot, "isPending" | "isUnreadable">;
+  slot: Omit<Slot, "isPending" | "isUnreadable" | "isNewer">;
   settings: GameSessionSettings;
   siteResources: SiteResources;
   /** The requested quality. */

@@ -42,6 +42,10 @@ export type DecideLaunchDeps = Pick<Deps, "config" | "cluster" | "streamTickets"
 /** A player's request to launch a game. */
 export interface Launch extends SlotWish {
   gameSlug: string;
+  /** Defaults to `default`, or to another channel of a game whose default is not open to the player. */
+  channel?: string | undefined;
+  /** Whether the player agrees to continue a save of a newer version. */
+  acceptsOlderVersion?: boolean | undefined;
   /** Defaults to the quality kept with the player's account. */
   quality?: LaunchQuality | undefined;
   /** Whether to wait in the queue if no seat is free. */
@@ -73,6 +77,8 @@ export async function decideLaunch(
   if (context.activeSessionId !== null) throw sessionActive(context.activeSessionId);
   const slot = slotOf(choice);
   if (choice.kind === "continue" && choice.slot.isUnreadable) throw await unreadable(db, choice.slot);
+  if (choice.kind === "continue" && choice.slot.isNewer && launch.acceptsOlderVersion !== true)
+    throw newerSave();
   if (context.network === "internet" && !deps.config.isInternetAllowed)
     throw new DomainError("conflict", { message: noInternetMessage });
   const source = {
@@ -125,6 +131,14 @@ export function slotInUse(): DomainError {
   });
 }
 
+/** Returns the error for a save that an older version of the game may not be able to read. */
+function newerSave(): DomainError {
+  return new DomainError("newer_save", {
+    message:
+      "A newer version of the game wrote this save. The version that you are about to play is older and may not read it.",
+  });
+}
+
 const noInternetMessage =
   "This game needs internet access, which this site does not allow. An admin can allow it with the chart value games.network.";
 
@@ -137,7 +151,7 @@ async function unreadable(db: Queryable, { id, objectKey }: Slot): Promise<Domai
   );
 }
 
-interface ChosenSlot extends Omit<Slot, "isPending" | "isUnreadable"> {
+interface ChosenSlot extends Omit<Slot, "isPending" | "isUnreadable" | "isNewer"> {
   isNew: boolean;
 }
 

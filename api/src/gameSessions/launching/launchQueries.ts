@@ -1,7 +1,7 @@
 import type { SessionResources, GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Queryable } from "../../stores/queryable.ts";
-import { isListed, isVisibleTo } from "../../games/gameVisibility.ts";
+import { openChannelsOf } from "../../games/gameVisibility.ts";
 import type { DeclaredResources } from "../../games/siteResources.ts";
 
 /** A save slot that contains a playthrough. */
@@ -16,6 +16,8 @@ export interface Slot {
   bytes: number | null;
   /** What the save's files take in memory; null for saves of a release that did not count it. */
   unpackedBytes: number | null;
+  /** Whether a newer version of the game than the one to launch wrote the save. */
+  isNewer: boolean;
   /** Whether a session owns the slot: its last save has not arrived yet. */
   isPending: boolean;
   /** Whether the stored save was found missing or damaged. */
@@ -107,14 +109,14 @@ type FoundGame = Omit<LaunchContext, keyof FoundForAll> & { number: number };
 type FoundForAll = Pick<LaunchContext, "now" | "activeSessions" | "unseenSessions" | "queue">;
 
 /**
- * Returns the context of each launch, in order; undefined for a game that is not in the catalogue. With
- * `isToStore`, a share lock blocks new versions and deletions of the games until the sessions, which pin
- * these versions, are stored. Only then the result includes unseen sessions, which are the expensive part:
- * without them, a check may accept a launch that is refused when it is stored.
+ * Returns the context of each launch, in order; undefined for a game or channel that is not open to the
+ * player. With `isToStore`, a share lock blocks new versions and deletions of the games until the sessions,
+ * which pin these versions, are stored. Only then the result includes unseen sessions, which are the
+ * expensive part: without them, a check may accept a launch that is refused when it is stored.
  */
 export async function findLaunchContexts(
   db: Queryable,
-  asked: readonly { userId: string; launch: { gameSlug: string } }[],
+  asked: readonly { userId: string; launch: { gameSlug: string; channel?: string | undefined } }[],
   { isToStore = false } = {},
 ): Promise<(LaunchContext | undefined)[]> {
   const {
@@ -122,7 +124,7 @@ export async function findLaunchContexts(
   } = await db.query<FoundForAll & { games: FoundGame[] }>({
     name: isToStore ? "launch-world" : "launch-check",
     text: `
-      WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (slug, user_id, number)),
+      WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (slug, user_id, channel, number)),
       found AS (
         SELECT a.number, g.id AS "gameId", v.id AS "versionId", v.sha256,
           coalesce(v.launcher, g.launcher) AS launcher, coalesce(v.engine_dir, g.engine_dir) AS "engineDir",
@@ -135,16 +137,27 @@ export async function findLaunchContexts(
           (SELECT id FROM game_sessions WHERE user_id = a.user_id AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
           (SELECT coalesce(json_agg(json_build_object(
               'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,
-              'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL),
+              'bytes', s.bytes, 'unpackedBytes', s.unpacked_bytes, 'isNewer', (SELECT (w.created_at, w.id) > (v.created_at, v.id) AND w.sha256 <> v.sha256
+                FROM game_versions w WHERE w.id = s.game_version_id) IS TRUE, 'isPending', EXISTS (SELECT FROM game_sessions o WHERE o.slot_id = s.id AND o.slot_released_at IS NULL),
               'isUnreadable', EXISTS (SELECT FROM save_versions u WHERE u.slot_id = s.id AND u.object_key = s.object_key AND u.unreadable_at IS NOT NULL)) ORDER BY s.last_played_at DESC, s.number), '[]')
             FROM save_slots s WHERE s.user_id = a.user_id AND s.game_id = g.id) AS "slots"
-        FROM asked a JOIN games g ON g.slug = a.slug JOIN game_versions v ON v.id = g.current_version_id
-        WHERE ${isListed} AND ${isVisibleTo("a.user_id")}
+        FROM asked a JOIN games g ON g.slug = a.slug
+          JOIN LATERAL (
+            SELECT open.name, open.version_id FROM (${openChannelsOf("a.user_id")}) open WHERE a.channel IS NULL OR open.name = a.channel
+            ORDER BY open.name <> 'default', open.name LIMIT 1
+          ) chosen ON true
+          JOIN game_versions v ON v.id = chosen.version_id
+        -- After a wait for the game's lock, only these conditions are tested again.
+        WHERE g.deleted_at IS NULL AND g.hidden_at IS NULL AND (chosen.name <> 'default' OR v.id = g.current_version_id)
         ${isToStore ? "ORDER BY g.id FOR SHARE OF g" : ""}
       )
       SELECT now() AS now, (SELECT count(*)::int FROM game_sessions WHERE recorded_at IS NULL) AS "activeSessions", ${isToStore ? unseenSessions : "'[]'::json"} AS "unseenSessions", ${queue} AS "queue",
         (SELECT coalesce(json_agg(found), '[]') FROM found) AS games`,
-    values: [asked.map(({ launch }) => launch.gameSlug), asked.map(({ userId }) => userId)],
+    values: [
+      asked.map(({ launch }) => launch.gameSlug),
+      asked.map(({ userId }) => userId),
+      asked.map(({ launch }) => launch.channel ?? null),
+    ],
   });
   if (row === undefined) throw new Error("The database returned nothing about launches.");
   const { games, ...found } = row;

@@ -56,6 +56,7 @@ const launch = route({
     "no_empty_slot",
     "conflict",
     "unreadable_save",
+    "newer_save",
     "maintenance",
     "play_limit_reached",
     "no_servers",

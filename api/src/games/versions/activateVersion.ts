@@ -4,7 +4,8 @@ import type { PartnerPrincipal } from "../../partners/requirePartner.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import type { GamePrecondition } from "../gameEtag.ts";
 import { lockVersion, updateCurrentVersion, type LockedVersion } from "../gameVersionQueries.ts";
-import { lockPartnerGame } from "../partnerGameQueries.ts";
+import type { Postgres } from "../../stores/postgres.ts";
+import { lockGameOfAll, lockPartnerGame, type LockedPartnerGame } from "../partnerGameQueries.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "../syncGameCaches.ts";
 import { gameAuditEvent, noSuchGame } from "../updateGame.ts";
 
@@ -36,10 +37,7 @@ export async function activateVersion(
     const game = await lockPartnerGame(transaction, partner.id, slug);
     if (game === undefined) throw noSuchGame(slug);
     precondition?.(game);
-    if (game.currentVersionId === versionId) return { gameId: game.id, isChanged: false };
-    await lockUsableVersion(transaction, game, versionId);
-    await updateCurrentVersion(transaction, game.id, versionId);
-    return { gameId: game.id, isChanged: true };
+    return { gameId: game.id, isChanged: await switchVersion(transaction, game, versionId) };
   });
   if (isChanged) {
     await deps.audit.record(gameAuditEvent("game.versionActivated", partner, gameId, { version: versionId }));
@@ -52,6 +50,41 @@ export async function activateVersion(
     });
   }
   return gameId;
+}
+
+/**
+ * Does the same for an admin, whatever partner the game has. The leader updates the GameCache within seconds.
+ *
+ * @throws not_found, conflict when its archive is no longer kept
+ */
+export async function activateVersionForAdmin(
+  { postgres, audit }: { postgres: Postgres; audit: Audit },
+  { slug, versionId }: VersionRef,
+): Promise<void> {
+  const { gameId, isChanged } = await postgres.transaction(async (transaction) => {
+    const game = await lockGameOfAll(transaction, slug);
+    if (game === undefined) throw noSuchGame(slug);
+    return { gameId: game.id, isChanged: await switchVersion(transaction, game, versionId) };
+  });
+  if (!isChanged) return;
+  await audit.record({
+    action: "game.versionActivated",
+    actor: { kind: "operator" },
+    subject: { kind: "game", id: gameId },
+    details: { version: versionId },
+  });
+}
+
+/** Makes the version current. Returns false if it is already. */
+async function switchVersion(
+  transaction: Queryable,
+  game: LockedPartnerGame,
+  versionId: string,
+): Promise<boolean> {
+  if (game.currentVersionId === versionId) return false;
+  await lockUsableVersion(transaction, game, versionId);
+  await updateCurrentVersion(transaction, game.id, versionId);
+  return true;
 }
 
 /** The locked game, with what its versions of an earlier release were checked with. */

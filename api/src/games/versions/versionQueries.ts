@@ -11,6 +11,8 @@ export interface ListedVersion {
   unpackedSizeBytes: number;
   createdAt: Date;
   isCurrent: boolean;
+  /** Names of the other channels that lead to it. */
+  channels: string[];
   /** Whether its archive is kept. */
   isStored: boolean;
   /** Sessions that have not ended. */
@@ -19,6 +21,7 @@ export interface ListedVersion {
 
 const columns = `v.id, v.label, v.notes, v.sha256, v.size_bytes::float8 AS "sizeBytes", v.unpacked_size_bytes::float8 AS "unpackedSizeBytes",
   v.created_at AS "createdAt", v.id IS NOT DISTINCT FROM g.current_version_id AS "isCurrent",
+  ARRAY(SELECT c.name FROM game_channels c WHERE c.version_id = v.id ORDER BY c.name) AS channels,
   num_nonnulls(v.removing_at, v.removed_at) = 0 AS "isStored",
   (SELECT count(*)::int FROM game_sessions s WHERE s.version_id = v.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"`;
 

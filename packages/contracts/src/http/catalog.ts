@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
+import { channelName } from "./gameChannels.ts";
 import { isoMoment, name, opaqueId, slug } from "./text.ts";
 
 const { catalog } = limits;
@@ -136,6 +137,13 @@ export const GameDetail = GameListItem.omit({ played: true })
     contentRating: z.string().meta({ description: "May be empty.", examples: ["PEGI 7"] }),
     languages: z.array(z.string()).meta({ description: "BCP 47 tags.", examples: [["en", "de"]] }),
     website: z.string().meta({ description: "A URL, or empty.", examples: [""] }),
+    channels: z
+      .array(channelName)
+      .optional()
+      .meta({
+        description: "Only for players who are invited to other channels than `default`: what they can play.",
+        examples: [["default", "beta"]],
+      }),
     saveSlots: z
       .array(SaveSlot)
       .length(limits.saveSlotsPerGame)

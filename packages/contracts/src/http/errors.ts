@@ -68,6 +68,11 @@ export const errors = {
   conflict: { status: 409, meaning: "The object already exists, or its state does not permit this." },
   session_active: { status: 409, meaning: "The player already has an active session, `sessionId`." },
   no_empty_slot: { status: 409, meaning: "All save slots of the game are in use. Choose one to continue." },
+  newer_save: {
+    status: 409,
+    meaning:
+      "A newer version of the game wrote the save, and the older one may not read it. Ask the player, then repeat the launch with `acceptsOlderVersion`.",
+  },
   slot_in_use: {
     status: 409,
     meaning:

@@ -5,6 +5,7 @@ import { limits } from "../limits.ts";
 import { StreamQuality, LaunchQuality } from "../streamQuality.ts";
 import { GameFolder } from "../termination.ts";
 import { ViewerRole } from "../viewerRole.ts";
+import { launchVersion } from "./gameChannels.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
 const sessionId = z.string().meta({ examples: ["gs-7k2m9q4x1v8c"] });
@@ -29,6 +30,7 @@ export const LaunchRequest = z
       .boolean()
       .optional()
       .meta({ description: "Whether to start from scratch in the lowest empty slot." }),
+    ...launchVersion,
     quality: LaunchQuality.optional().meta({
       description:
         "The stream quality. If absent, or with only `startKbps`, the account's preference applies.",

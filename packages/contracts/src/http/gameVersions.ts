@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { limits } from "../limits.ts";
+import { channelName } from "./gameChannels.ts";
 import { isoMoment, opaqueId, paragraphs, requiredName, slug } from "./text.ts";
 
 const { partner } = limits;
@@ -52,6 +53,10 @@ export const UploadQuery = z.strictObject({
       description: "Whether the upload becomes the current version at once. The default is the game's own.",
       examples: ["false"],
     }),
+  channel: channelName.optional().meta({
+    description:
+      "The channel that leads to the upload from now on, instead of `default`. It is created if necessary.",
+  }),
 });
 export type UploadQuery = z.infer<typeof UploadQuery>;
 
@@ -74,6 +79,10 @@ export const GameVersion = z
       .meta({ description: "Bytes of its files.", examples: [180_355_072] }),
     uploadedAt: isoMoment,
     isCurrent: z.boolean().meta({ description: "Whether it is what players get." }),
+    channels: z.array(channelName).meta({
+      description: "The other channels that lead to it.",
+      examples: [["beta"]],
+    }),
     isStored: z
       .boolean()
       .meta({ description: "Whether its archive is kept, so that it can be activated.", examples: [true] }),

@@ -32,6 +32,7 @@ function aSlot(number: number): Slot {
     generation: 0,
     isPending: false,
     isUnreadable: false,
+    isNewer: false,
   };
 }
 
