@@ -30,8 +30,9 @@ interface StoredLaunch extends LaunchedSession {
  * confirms the seat. `inTransaction` runs in the transaction that stores the session.
  *
  * @throws DomainError `maintenance`, `play_limit_reached`, `not_found`, `session_active`, `no_empty_slot`,
- *   `unreadable_save`, `newer_save`, `conflict` (including a game that needs internet access that the site does
- *   not allow) or `no_servers`, in this order of precedence, and `unavailable` when too many games are starting.
+ *   `unreadable_save`, `newer_save`, `conflict` (including a game that needs internet access that the site
+ *   does not allow) or `no_servers`, in this order of precedence, and `unavailable` when too many games are
+ *   starting.
  */
 export async function launchGame(
   deps: LaunchDeps,
