@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import type { GameSessionStatusResponse, PlayLimitsResponse } from "#contracts/http/gameSessions.ts";
+import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
+import type { PlayLimitsResponse } from "#contracts/http/playLimits.ts";
 import { findPlayedTime } from "#api/gameSessions/playLimits/playLimitQueries.ts";
 import { aGame, aGameSessionRow, aUser } from "#test/factories/catalog.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";

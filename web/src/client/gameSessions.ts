@@ -6,7 +6,6 @@ import {
   KeepaliveResponse,
   type LeaveRequest,
   LaunchResponse,
-  PlayLimitsResponse,
   StopPendingResponse,
   StopResponse,
   type LaunchRequest,
@@ -16,6 +15,7 @@ import {
   GameSessionEndingEvent,
   type GameSessionEnding,
 } from "#contracts/http/gameSessions.ts";
+import { PlayLimitsResponse } from "#contracts/http/playLimits.ts";
 import { limits } from "#contracts/limits.ts";
 import { ApiError } from "./apiError.ts";
 import { request, requestDated, requestOnce } from "./request.ts";

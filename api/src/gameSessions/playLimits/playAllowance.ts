@@ -1,4 +1,4 @@
-import type { PlayLimit } from "#contracts/http/gameSessions.ts";
+import type { PlayLimit } from "#contracts/http/playLimits.ts";
 import { limits } from "#contracts/limits.ts";
 import { DomainError } from "../../errors.ts";
 import type { Postgres } from "../../stores/postgres.ts";

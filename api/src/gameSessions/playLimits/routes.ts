@@ -1,4 +1,4 @@
-import { PlayLimitsResponse } from "#contracts/http/gameSessions.ts";
+import { PlayLimitsResponse } from "#contracts/http/playLimits.ts";
 import { userRouteFor } from "../../auth/requireUser.ts";
 import type { Deps } from "../../deps.ts";
 import type { Route } from "../../http/route.ts";

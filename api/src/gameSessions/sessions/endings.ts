@@ -68,7 +68,7 @@ export function warningsWithin({ expiryWarningSeconds, idleTimeoutSeconds }: War
 }
 
 function knownEnds(
-  { status, readyAt, expiresAt, maxDurationSeconds }: GameSessionRow,
+  { status, readyAt, expiresAt, maxDurationSeconds, playLimitEndsAt }: GameSessionRow,
   gameSession: GameSession | undefined,
   warnings: WarningConfig,
 ): KnownEnd[] {
@@ -88,7 +88,13 @@ function knownEnds(
     ...(idleEndsAt === undefined ? [] : [endAt("idle_timeout", Date.parse(idleEndsAt), Infinity)]),
     ...(readyAt === null
       ? []
-      : [endAt("max_duration", readyAt.getTime() + maxDurationSeconds * 1000, maxDurationWarningSeconds)]),
+      : [
+          endAt(
+            playLimitEndsAt === null ? "max_duration" : "play_limit",
+            readyAt.getTime() + maxDurationSeconds * 1000,
+            maxDurationWarningSeconds,
+          ),
+        ]),
     ...(plannedEnd === undefined || plannedReason === undefined
       ? []
       : [{ ...endAt(plannedReason, Date.parse(plannedEnd.at), Infinity), message: plannedEnd.message }]),

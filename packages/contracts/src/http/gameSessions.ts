@@ -6,6 +6,7 @@ import { StreamQuality, LaunchQuality } from "../streamQuality.ts";
 import { GameFolder } from "../termination.ts";
 import { ViewerRole } from "../viewerRole.ts";
 import { launchVersion } from "./gameChannels.ts";
+import { playLimitEndsAt } from "./playLimits.ts";
 import { isoMoment, opaqueId } from "./text.ts";
 
 const sessionId = z.string().meta({ examples: ["gs-7k2m9q4x1v8c"] });
@@ -122,6 +123,7 @@ export const GameSessionEnding = z
     reason: GameSessionEndReason.extract([
       "idle_timeout",
       "max_duration",
+      "play_limit",
       "maintenance",
       "drained",
       "deleted",
@@ -174,10 +176,7 @@ export const GameSessionStatusResponse = z
       .object({ message: z.string(), until: isoMoment })
       .optional()
       .meta({ description: "Before the end: a message of the admins to everyone who plays." }),
-    playLimitEndsAt: isoMoment.optional().meta({
-      description:
-        "While `running`: when the session is saved and stopped because the player's play time is used up. Absent if that is later than the site's longest session.",
-    }),
+    playLimitEndsAt: playLimitEndsAt.optional(),
     endReason: GameSessionEndReason.optional().meta({ description: "Since `stopping`." }),
     quality: StreamQuality.optional().meta({
       description:
@@ -221,32 +220,6 @@ export const GameSessionStatusResponse = z
   })
   .meta({ id: "GameSession", description: "A session." });
 export type GameSessionStatusResponse = z.infer<typeof GameSessionStatusResponse>;
-
-/** A limit of the player's play time. */
-export const PlayLimit = z
-  .object({
-    period: z.enum(["day", "month"]),
-    limitSeconds: z
-      .int()
-      .min(1)
-      .meta({ examples: [10_800] }),
-    playedSeconds: z
-      .int()
-      .min(0)
-      .meta({ description: "Play time in the current period.", examples: [7200] }),
-    remainingSeconds: z
-      .int()
-      .min(0)
-      .meta({ examples: [3600] }),
-    resetsAt: isoMoment.meta({ description: "When the next period begins." }),
-  })
-  .meta({ id: "PlayLimit", description: "A limit of the play time per day or month." });
-export type PlayLimit = z.infer<typeof PlayLimit>;
-
-export const PlayLimitsResponse = z
-  .object({ limits: z.array(PlayLimit).max(2) })
-  .meta({ id: "PlayLimits", description: "The limits of the player's play time; empty if there are none." });
-export type PlayLimitsResponse = z.infer<typeof PlayLimitsResponse>;
 
 export const KeepaliveResponse = z
   .object({

@@ -58,6 +58,12 @@ describe("endingOf", () => {
     expect(endingAt(1500)).to.equal("idle_timeout 1800");
   });
 
+  it("returns the play limit that shortens the session", () => {
+    const row = aRow({ expiresAt: null, maxDurationSeconds: 3600, playLimitEndsAt: inSeconds(3600) });
+    expect(endingAt(2699, row)).to.equal(undefined);
+    expect(endingAt(2700, row)).to.equal("play_limit 3600");
+  });
+
   it("returns the maximum duration a quarter of an hour before", () => {
     const row = aRow({ expiresAt: inSeconds(40_000) });
     expect(endingAt(27_899, row)).to.equal(undefined);
