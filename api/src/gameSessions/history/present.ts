@@ -5,14 +5,16 @@ import type {
   PlayedSession,
   PlayTimeResponse,
 } from "#contracts/http/history.ts";
-import { publicEndOf, withoutSavedSentence } from "../sessions/present.ts";
+import { publicEndOf } from "../sessions/present.ts";
 import type { GamePlayTimeRow, PlayedSessionRow } from "./historyQueries.ts";
 
 /** Returns one session as the player's history shows it. */
 export function presentPlayedSession(row: PlayedSessionRow): PlayedSession {
   const { id, status, startedAt, endedAt, readyAt, durationSeconds, slotId, slotNumber, slotLabel } = row;
-  const usualEnd = publicEndOf(row.stopReason, readyAt !== null, row.failureReason);
-  const end = row.saveNotice === null ? usualEnd : withoutSavedSentence(usualEnd);
+  const end = publicEndOf(row.stopReason, readyAt !== null, {
+    failureReason: row.failureReason,
+    hasSaveNotice: row.saveNotice !== null,
+  });
   return {
     sessionId: id,
     game: presentHistoryGame(row),

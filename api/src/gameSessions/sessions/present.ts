@@ -32,8 +32,17 @@ interface PublicStopText {
    * Messages for an end before the game could be played, and while it was played; absent if the player
    * requested the end.
    */
-  messages: { starting?: string; running?: string };
+  messages: EndMessages;
 }
+
+interface EndMessages {
+  starting?: string;
+  running?: string;
+  /** Whether the message of a played session goes on with {@link savedSentence}. */
+  isSaved?: true;
+}
+
+const savedSentence = "Your progress is saved.";
 
 const publicStopTexts: Record<StopReason, PublicStopText> = {
   UserRequested: {
@@ -45,39 +54,44 @@ const publicStopTexts: Record<StopReason, PublicStopText> = {
     messages: {
       starting:
         "Your place in the queue went to the next player, because this page did not answer. Launch the game again to queue again.",
-      running: "The session was stopped because it was idle. Your progress is saved.",
+      running: "The session was stopped because it was idle.",
+      isSaved: true,
     },
   },
   MaxDuration: {
     endReason: "max_duration",
-    messages: { running: "The session reached its maximum duration. Your progress is saved." },
+    messages: { running: "The session reached its maximum duration.", isSaved: true },
   },
   Maintenance: {
     endReason: "maintenance",
     messages: {
       starting: "Joypod is under maintenance. Try again later.",
-      running: "The session was stopped for maintenance. Your progress is saved.",
+      running: "The session was stopped for maintenance.",
+      isSaved: true,
     },
   },
   Drained: {
     endReason: "drained",
     messages: {
       starting: "The game server was taken out of service. Try again.",
-      running: "The game server was taken out of service. Your progress is saved.",
+      running: "The game server was taken out of service.",
+      isSaved: true,
     },
   },
   Deleted: {
     endReason: "deleted",
     messages: {
       starting: "The session was stopped by an admin of this site. Try again later.",
-      running: "The session was stopped by an admin of this site. Your progress is saved.",
+      running: "The session was stopped by an admin of this site.",
+      isSaved: true,
     },
   },
   GameExited: {
     endReason: "game_exited",
     messages: {
       starting: "The game ended before its stream started.",
-      running: "The game has ended. Your progress is saved.",
+      running: "The game has ended.",
+      isSaved: true,
     },
   },
   NodeLost: {
@@ -138,7 +152,7 @@ const gameFailureTexts: ReadonlyMap<string, PublicStopText["messages"]> = new Ma
 const unreadableMessage =
   "The save of this slot is missing or damaged. Restore the previous version on the game's page.";
 
-const playLimitMessage = "Your play time is used up. Your progress is saved.";
+const playLimitMessages: EndMessages = { running: "Your play time is used up.", isSaved: true };
 
 /** A session's end as presented to the player. */
 type PublicEnd = Pick<GameSessionStatusResponse, "message" | "gameError"> & {
@@ -262,29 +276,34 @@ function findSaveNotice(
   return gameSession === undefined ? (row.saveNotice ?? undefined) : saveNoticeOf(gameSession, isGoingOn);
 }
 
-/** Returns the end, without a sentence that a notice about the last save contradicts. */
 function presentEnd(
   row: GameSessionRow,
   gameSession: GameSession | undefined,
   saveNotice: string | undefined,
 ): PublicEnd | undefined {
-  const usualEnd = publicEndOf(
+  const hasSaveNotice = saveNotice !== undefined;
+  const end = publicEndOf(
     row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null,
     wasReady(row, gameSession),
-    row.failureReason ?? gameSession?.status?.failure?.reason,
-    gameSession?.status?.exit,
+    {
+      failureReason: row.failureReason ?? gameSession?.status?.failure?.reason,
+      exit: gameSession?.status?.exit,
+      hasSaveNotice,
+    },
   );
-  const isPlayLimit = usualEnd?.endReason === "max_duration" && row.playLimitEndsAt !== null;
-  const end: PublicEnd | undefined = isPlayLimit
-    ? { endReason: "play_limit", message: playLimitMessage }
-    : usualEnd;
-  return saveNotice === undefined ? end : withoutSavedSentence(end);
+  const isPlayLimit = end?.endReason === "max_duration" && row.playLimitEndsAt !== null;
+  return isPlayLimit
+    ? { endReason: "play_limit", message: playedMessage(playLimitMessages, hasSaveNotice) }
+    : end;
 }
 
-/** Returns the end without the sentence that a notice about the last save contradicts. */
-export function withoutSavedSentence(end: PublicEnd | undefined): PublicEnd | undefined {
-  if (end?.message === undefined) return end;
-  return { ...end, message: end.message.replace(" Your progress is saved.", "") };
+/**
+ * Returns the message for the end of a played session. A notice about its last save replaces the sentence
+ * about it.
+ */
+function playedMessage({ running, isSaved }: EndMessages, hasSaveNotice: boolean): string | undefined {
+  if (running === undefined) return undefined;
+  return isSaved === true && !hasSaveNotice ? `${running} ${savedSentence}` : running;
 }
 
 /** Returns the user's sessions that have not ended. */
@@ -341,12 +360,19 @@ function rounded(value: number | null): number {
   return Math.round((value ?? 0) * 100) / 100;
 }
 
+/** What else is known about an end. */
+interface EndFacts {
+  failureReason?: string | null | undefined;
+  exit?: GameExit | undefined;
+  /** Whether the player also reads a notice about the last save. */
+  hasSaveNotice?: boolean;
+}
+
 /** Returns the public end for a stop reason and its failure; undefined if there is no stop reason yet. */
 export function publicEndOf(
   stopReason: string | null,
   wasReady: boolean,
-  failureReason: string | null = null,
-  exit?: GameExit,
+  { failureReason = null, exit, hasSaveNotice = false }: EndFacts = {},
 ): PublicEnd | undefined {
   const reason = StopReason.safeParse(stopReason).data;
   if (reason === undefined) return undefined;
@@ -354,7 +380,11 @@ export function publicEndOf(
   const gameMessages = gameFailureTexts.get(failureReason ?? "");
   const messages = gameMessages ?? usualMessages;
   const isSaveBad = !wasReady && failureReason !== null && isUnreadableSaveReason(failureReason);
-  const message = isSaveBad ? unreadableMessage : wasReady ? messages.running : messages.starting;
+  const message = isSaveBad
+    ? unreadableMessage
+    : wasReady
+      ? playedMessage(messages, hasSaveNotice)
+      : messages.starting;
   return {
     // Only a player who waits in the queue can be idle before the game runs.
     endReason: reason === stopReasons.idleTimeout && !wasReady ? "queue_timeout" : endReason,

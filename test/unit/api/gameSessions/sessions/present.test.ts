@@ -88,20 +88,28 @@ describe("publicEndOf", () => {
   it("distinguishes a failure of the game itself, with how it ended", () => {
     for (const reason of ["GameCrashed", "GameEndedEarly", "OutOfMemory"])
       for (const wasReady of [true, false]) {
-        const end = publicEndOf("Failed", wasReady, reason, { code: 139, signal: "SIGSEGV" })!;
+        const end = publicEndOf("Failed", wasReady, {
+          failureReason: reason,
+          exit: { code: 139, signal: "SIGSEGV" },
+        })!;
         expect(end.gameError).to.deep.equal({ exitCode: 139, signal: "SIGSEGV" });
         expect(end.message)
           .to.match(/^The game /)
           .and.not.contain("Try again");
       }
-    expect(publicEndOf("Failed", true, "GameCrashed")!.gameError).to.deep.equal({});
-    expect(publicEndOf("Failed", true, "StreamerFailed", { code: 1 })!.gameError).to.be.undefined;
+    expect(publicEndOf("Failed", true, { failureReason: "GameCrashed" })!.gameError).to.deep.equal({});
+    expect(publicEndOf("Failed", true, { failureReason: "StreamerFailed", exit: { code: 1 } })!.gameError).to
+      .be.undefined;
   });
 
   it("says what to do about a save that could not be restored", () => {
     for (const reason of ["ChecksumMismatch", "SaveMissing"])
-      expect(publicEndOf("Failed", false, reason)!.message).to.contain("Restore the previous version");
-    expect(publicEndOf("Failed", true, "SaveMissing")).to.deep.equal(publicEndOf("Failed", true));
+      expect(publicEndOf("Failed", false, { failureReason: reason })!.message).to.contain(
+        "Restore the previous version",
+      );
+    expect(publicEndOf("Failed", true, { failureReason: "SaveMissing" })).to.deep.equal(
+      publicEndOf("Failed", true),
+    );
   });
 
   it("returns undefined before the end", () => {
