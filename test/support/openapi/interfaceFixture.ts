@@ -66,7 +66,13 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   });
   const avatar = aPng({ width: 16, height: 16 });
   const { id: avatarId } = await prisma.userPicture.create({
-    data: { id: randomUUID(), userId: user.id, type: "image/png", content: new Uint8Array(avatar) },
+    // Another player's: the player's own is replaced by the requests that change it.
+    data: {
+      id: randomUUID(),
+      userId: (await aUser(deps)).id,
+      type: "image/png",
+      content: new Uint8Array(avatar),
+    },
   });
   await prisma.gameChannel.create({
     data: { gameId: game.id, name: "beta", versionId: game.versionId ?? "" },
