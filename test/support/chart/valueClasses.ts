@@ -66,6 +66,7 @@ const samples: Record<string, unknown[]> = {
       tolerations: [{ key: "a", operator: "Equal", value: "b", effect: "NoExecute" }, { key: "c" }],
     },
   ],
+  "playLimits.timeZone": ["Europe/Berlin", "UTC"],
   "api.service": [
     {
       type: "ClusterIP",

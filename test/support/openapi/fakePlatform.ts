@@ -1,7 +1,9 @@
 import { createServer, type Server } from "node:http";
+import { savePictureKey } from "#contracts/objectKeys.ts";
+import { pictureIdOf } from "#api/saves/savePictures.ts";
 import { connectionTest, type TestSdpAnswer } from "#contracts/connectionTest.ts";
 import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "#test/factories/catalog.ts";
-import { aPng } from "#test/factories/pictures.ts";
+import { aPng, aSavePicture } from "#test/factories/pictures.ts";
 import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
@@ -34,7 +36,11 @@ const platformRoutes = [
   "uploadSave",
   "restoreSave",
   "copySaveSlot",
+  "copySaveVersion",
   "downloadSave",
+  "getSavePicture",
+  "readSaveLink",
+  "receiveSave",
 ] as const;
 type PlatformRoute = (typeof platformRoutes)[number];
 
@@ -142,13 +148,26 @@ export class FakePlatform {
       case "uploadSave":
       case "restoreSave":
       case "copySaveSlot":
-      case "downloadSave": {
+      case "copySaveVersion":
+      case "downloadSave":
+      case "getSavePicture": {
         const { user, known } = await this.#storedSave();
         const isUpload = route === "uploadNewSave" || route === "uploadSave";
         return {
           client: () => Promise.resolve(this.#api.as(user)),
           known,
           ...(isUpload && { goodBody: aTarGz([{ name: "slot.dat", body: "two" }]) }),
+        };
+      }
+      case "readSaveLink":
+      case "receiveSave": {
+        const { user, known } = await this.#storedSave();
+        const path = `/api/games/${known["slug"]}/saves/${known["slotId"]}/versions/${known["versionId"]}/links`;
+        const { url } = (await this.#api.as(user).post(path)).json<{ url: string }>();
+        const receiver = await aUser(deps);
+        return {
+          client: () => Promise.resolve(this.#api.as(receiver)),
+          known: { ...known, token: url.slice(url.indexOf("#") + 1) },
         };
       }
       case "startConnectionTest": {
@@ -169,7 +188,7 @@ export class FakePlatform {
     }
   }
 
-  /** Creates a player with a slot that has a stored save. */
+  /** Creates a player with a slot that has a stored save with a picture. */
   async #storedSave(): Promise<{ user: TestUser; known: KnownValues }> {
     const { deps, minio } = this.#api;
     const { prisma } = deps.postgres;
@@ -182,10 +201,22 @@ export class FakePlatform {
       bytes: BigInt(archive.length),
       generation: 1,
     };
+    const picture = aSavePicture();
     await minio?.client.putObject(minio.bucket, save.objectKey, archive);
+    await minio?.client.putObject(minio.bucket, savePictureKey(save.objectKey), picture);
+    await prisma.savePicture.create({ data: { objectKey: save.objectKey, slotId, bytes: picture.length } });
     await prisma.saveSlot.update({ where: { id: slotId }, data: save });
     const { id: versionId } = await prisma.saveVersion.create({ data: { ...save, slotId, kind: "played" } });
-    return { user, known: { ...unknownNames, slug: game.slug, slotId, versionId } };
+    return {
+      user,
+      known: {
+        ...unknownNames,
+        slug: game.slug,
+        slotId,
+        versionId,
+        pictureId: pictureIdOf(save.objectKey),
+      },
+    };
   }
 
   async #runningSession(user: TestUser): Promise<string> {

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { authSessionIdOf } from "#api/auth/tokens.ts";
+import { pictureIdOf } from "#api/saves/savePictures.ts";
 import {
   aGame,
   aGameSessionRow,
@@ -10,7 +11,7 @@ import {
   type TestPartner,
   type TestUser,
 } from "#test/factories/catalog.ts";
-import { aPng } from "#test/factories/pictures.ts";
+import { aPng, aSavePicture } from "#test/factories/pictures.ts";
 import type { TestApi } from "../http/api.ts";
 import type { KnownValues } from "./sampleRequest.ts";
 
@@ -38,7 +39,7 @@ export const unknownNames: KnownValues = {
   testerId: "no-such-tester",
   linkId: "no-such-link",
   linkToken: "no-such-token",
-  pictureId: "no-such-picture",
+  pictureId: "0".repeat(32),
   signInId: "0".repeat(64),
   avatarId: "00000000-0000-0000-0000-000000000000",
 };
@@ -54,16 +55,18 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
   });
   const { id } = await aGameSessionRow(deps, { user, game });
   const { id: slotId } = await aSaveSlot(deps, { user, game, number: 2 });
+  const objectKey = `saves/${slotId}/1-gs-a-1.tar.gz`;
   const { id: versionId } = await prisma.saveVersion.create({
     data: {
       slotId,
       kind: "played",
-      objectKey: `saves/${slotId}/1-gs-a-1.tar.gz`,
+      objectKey,
       sha256: "a".repeat(64),
       bytes: 1n,
       generation: 1,
     },
   });
+  await prisma.savePicture.create({ data: { objectKey, slotId, bytes: aSavePicture().length } });
   const avatar = aPng({ width: 16, height: 16 });
   const { id: avatarId } = await prisma.userPicture.create({
     // Another player's: the player's own is replaced by the requests that change it.
@@ -106,6 +109,7 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       sessionId: id,
       slotId,
       versionId,
+      pictureId: pictureIdOf(objectKey),
       gameVersionId: game.versionId ?? "",
       channel: "beta",
       testerId,

@@ -25,6 +25,7 @@ describe("access to routes:", function () {
       env: {
         CATALOG_REQUESTS_PER_MINUTE: "10000",
         PARTNER_REQUESTS_PER_MINUTE: "10000",
+        AUTH_READS_PER_MINUTE: "10000",
         STOP_WAIT_SECONDS: "1",
         ...providersEnv([awayProvider]),
       },

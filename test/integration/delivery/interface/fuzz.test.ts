@@ -114,16 +114,14 @@ describe("generated requests", function () {
   }
 
   it("reach every documented success of each route, not only error responses", () => {
-    for (const { name, responses } of routes) {
+    const unreached = routes.filter(({ name, responses }) => {
       const successes = Object.keys(responses)
         .map(Number)
         .filter((status) => status < 300);
       const wanted = successes.length > 0 ? successes : Object.keys(responses).map(Number);
-      expect(
-        [...(served.get(name) ?? [])].filter((status) => wanted.includes(status)),
-        name,
-      ).to.not.be.empty;
-    }
+      return !wanted.some((status) => served.get(name)?.has(status) === true);
+    });
+    expect(unreached.map(({ name }) => name)).to.deep.equal([]);
   });
 
   /**
