@@ -321,7 +321,14 @@ describe("the API withholds internal details", function () {
       () => emptyBucket().then(() => client.removeBucket(bucket)),
       () => client.makeBucket(bucket, "us-east-1"),
     );
-    const unavailable = ["uploadArchive", "uploadNewSave", "restoreSave", "copySaveVersion", "isReady"];
+    const unavailable = [
+      "uploadArchive",
+      "uploadNewSave",
+      "restoreSave",
+      "copySaveVersion",
+      "getSavePicture",
+      "isReady",
+    ];
     expect(changed(responses)).to.have.members(unavailable);
     expect(unavailable.map((name) => responses.get(name)?.status)).to.deep.equal(unavailable.map(() => 503));
     await expectRecovery();

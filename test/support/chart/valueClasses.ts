@@ -66,6 +66,12 @@ const samples: Record<string, unknown[]> = {
       tolerations: [{ key: "a", operator: "Equal", value: "b", effect: "NoExecute" }, { key: "c" }],
     },
   ],
+  // Both false are rejected, because Helm would remove the definitions.
+  crds: [
+    { install: true, keep: true },
+    { install: false, keep: true },
+    { install: true, keep: false },
+  ],
   "playLimits.timeZone": ["Europe/Berlin", "UTC"],
   "api.service": [
     {
