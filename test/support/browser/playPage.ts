@@ -1,3 +1,4 @@
+import { eventually } from "../clocks/eventually.ts";
 import type { Page } from "playwright-core";
 import { pageScript } from "./pageScripts.ts";
 import { waitForColor, type Color, type Picture, type PictureArea } from "./picture.ts";
@@ -106,8 +107,22 @@ export class PlayPage implements Picture {
    * gets no keys.
    */
   async openControl(name: string): Promise<void> {
-    const width = this.page.viewportSize()?.width ?? 0;
-    await this.page.mouse.move(width / 2, 3);
-    await this.page.getByRole("button", { name, exact: true }).click();
+    const { page } = this;
+    const center = (page.viewportSize()?.width ?? 0) / 2;
+    const open = page.locator(".controls-open");
+    await eventually(
+      async () => {
+        await page.mouse.move(center, 3);
+        const isOpen = await open.waitFor({ timeout: 2_000 }).then(
+          () => true,
+          () => false,
+        );
+        // A bar that was just closing under the pointer opens again only when the pointer returns.
+        if (!isOpen) await page.mouse.move(center, 300);
+        return isOpen;
+      },
+      { what: "the bar of controls to open" },
+    );
+    await page.getByRole("button", { name, exact: true }).click();
   }
 }
