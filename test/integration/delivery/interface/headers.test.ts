@@ -308,5 +308,5 @@ function expectSafe(
   if (setCookies.length > 0 || /^\/api\/(?!stream)/.test(path))
     expect(cache, path).to.match(/no-store|private/);
   const type = headers.get("content-type");
-  if (type !== null && !type.startsWith("application/sdp")) expect(type).to.match(/; charset=utf-8$/);
+  if (type !== null && !/^(application\/sdp|image\/)/.test(type)) expect(type).to.match(/; charset=utf-8$/);
 }
