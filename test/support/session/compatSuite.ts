@@ -4,7 +4,7 @@ import { imageBuildMs, prepareSessionImages, type SessionImages } from "./contai
 import { launchBrowser } from "./viewer.ts";
 
 /** The games that `make test` plays; `make test-long` plays the others. */
-export const shortCompatGames: readonly string[] = ["sdl2", "love"];
+export const shortCompatGames: readonly string[] = ["sdl2", "glfw", "love"];
 
 /** Declares a test for each game: it is packed as docs/games.md says, and played in a browser. */
 export function declareCompatTests(games: readonly string[]): void {
