@@ -83,6 +83,7 @@ const rooms = {
     "auth/oauth",
     "auth/email.ts",
     "auth/tokens.ts",
+    "auth/linkToken.ts",
     "audit",
     "maintenance",
     "mail",

@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from "node:crypto";
 import type { SharedSave } from "#contracts/http/saveLinks.ts";
 import { limits } from "#contracts/limits.ts";
+import { createLinkToken, linkTokenDigest } from "../auth/linkToken.ts";
 import { DomainError, notFound } from "../errors.ts";
 import type { Queryable } from "../stores/queryable.ts";
 import { copyOf, importIntoNewSlot, type ImportDeps } from "./importedSave.ts";
@@ -34,8 +34,6 @@ interface Receiver {
   token: string;
 }
 
-const tokenBytes = 32;
-
 /**
  * Creates a link to a version, and returns its token and when it expires. The version must be settled: while
  * a session plays the slot, its version moves on.
@@ -52,10 +50,10 @@ export async function createSaveLink(
   requireListed(game);
   requireFree(slot);
   requireVersion(slot, versionId);
-  const token = randomBytes(tokenBytes).toString("base64url");
+  const { token, digest } = createLinkToken();
   const expiresAt = await insertSaveLink(
     pool,
-    { id: digestOf(token), userId: slotRef.userId, slotId: slot.id, versionId },
+    { id: digest, userId: slotRef.userId, slotId: slot.id, versionId },
     limits.save.link,
   );
   return { token, expiresAt, slot };
@@ -116,7 +114,7 @@ export async function receiveSave(
     null,
     copyOf(deps, version),
     async (made, transaction) => {
-      if (!(await deleteOpenSaveLink(transaction, digestOf(token)))) throw noSuchLink();
+      if (!(await deleteOpenSaveLink(transaction, linkTokenDigest(token)))) throw noSuchLink();
       await inTransaction?.(slug, made, transaction);
     },
   );
@@ -138,7 +136,7 @@ async function findOffer(
   picturesAddress: string,
 ): Promise<Offer> {
   const { pool } = deps.postgres;
-  const link = await findOpenSaveLink(pool, digestOf(token), picturesAddress);
+  const link = await findOpenSaveLink(pool, linkTokenDigest(token), picturesAddress);
   if (link === undefined) throw noSuchLink();
   const { slug, senderId, slotId, versionId } = link;
   try {
@@ -153,8 +151,4 @@ async function findOffer(
 
 function noSuchLink(): DomainError {
   return notFound("This link has expired, or it was already used. Ask for a new one.");
-}
-
-function digestOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }

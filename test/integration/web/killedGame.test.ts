@@ -61,7 +61,7 @@ describe("the page after a game was killed", function () {
     await page.getByText("Its last save may be incomplete.").waitFor();
     expect(await page.getByText("Your progress is saved.").count()).to.equal(0);
     await page.getByText("The game's save folder was full during the session.").waitFor();
-    await page.getByTestId("last-save").getByText("Your last save in slot 1 is from just now.").waitFor();
+    await page.getByTestId("last-save").getByText("Slot 1 was last saved just now.").waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: /^Use the save of / }).click();
     await page

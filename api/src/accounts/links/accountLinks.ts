@@ -1,7 +1,7 @@
-import { hash, randomBytes } from "node:crypto";
 import type { AccountLinkPurpose } from "#contracts/http/accountLinks.ts";
 import { DomainError, invalidRequest } from "../../errors.ts";
 import { normalizeEmail } from "../../auth/email.ts";
+import { createLinkToken, linkTokenDigest } from "../../auth/linkToken.ts";
 import { isMailAddress } from "../../mail/mailSettings.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import type { Queryable } from "../../stores/queryable.ts";
@@ -38,14 +38,9 @@ export async function issueAccountLink(
   baseUrl: string,
   link: Omit<NewAccountLink, "id">,
 ): Promise<IssuedLink> {
-  const token = randomBytes(32).toString("base64url");
-  const expiresAt = await insertAccountLink(db, { ...link, id: accountLinkIdOf(token) });
+  const { token, digest } = createLinkToken();
+  const expiresAt = await insertAccountLink(db, { ...link, id: digest });
   return { url: `${baseUrl}${pages[link.purpose]}#${token}`, expiresAt };
-}
-
-/** Returns the digest that is stored for a token. */
-export function accountLinkIdOf(token: string): string {
-  return hash("sha256", token, "hex");
 }
 
 /**
@@ -58,7 +53,7 @@ export async function takeAccountLink(
   token: string,
   purpose: AccountLinkPurpose,
 ): Promise<{ email: string; userId: string | null }> {
-  const link = await deleteAccountLink(transaction, accountLinkIdOf(token), purpose);
+  const link = await deleteAccountLink(transaction, linkTokenDigest(token), purpose);
   if (link === undefined) throw invalidLink();
   return link;
 }

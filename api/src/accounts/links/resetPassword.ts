@@ -5,7 +5,8 @@ import type { User } from "../../auth/userQueries.ts";
 import type { Mailer } from "../../mail/mailer.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { requirePassword } from "../passwordRule.ts";
-import { accountLinkIdOf, invalidLink, issueAccountLink, takeAccountLink } from "./accountLinks.ts";
+import { linkTokenDigest } from "../../auth/linkToken.ts";
+import { invalidLink, issueAccountLink, takeAccountLink } from "./accountLinks.ts";
 import {
   deleteAccountLinksOfUser,
   findAccountLink,
@@ -43,7 +44,7 @@ export async function resetPassword(
   { token, newPassword, address, requestId }: LinkRequest & { newPassword: string },
 ): Promise<User> {
   await requirePassword(newPassword);
-  if ((await findAccountLink(postgres.pool, accountLinkIdOf(token)))?.purpose !== "password_reset")
+  if ((await findAccountLink(postgres.pool, linkTokenDigest(token)))?.purpose !== "password_reset")
     throw invalidLink();
   const passwordHash = await passwords.hash(newPassword);
   const { user, ended } = await postgres.transaction(async (transaction) => {

@@ -20,7 +20,8 @@ import { publicRouteFor } from "../../http/route.ts";
 import { requireTrustedOrigin } from "../../http/setSecurityHeaders.ts";
 import type { Mailer, MailWork } from "../../mail/mailer.ts";
 import { requirePassword } from "../passwordRule.ts";
-import { accountLinkIdOf, invalidLink, requireMailAddress } from "./accountLinks.ts";
+import { linkTokenDigest } from "../../auth/linkToken.ts";
+import { invalidLink, requireMailAddress } from "./accountLinks.ts";
 import { findAccountLink } from "./accountLinkQueries.ts";
 import { mailResetLink, resetPassword } from "./resetPassword.ts";
 import { acceptInvitation, confirmSignUp, signUp, type LinkRequest } from "./signUp.ts";
@@ -188,7 +189,7 @@ const showLink = route({
   responses: { 200: AccountLinkResponse },
   errors: ["invalid_link", "unavailable"],
   handle: async ({ ctx, deps: { postgres }, body: { token } }) => {
-    const link = await findAccountLink(postgres.pool, accountLinkIdOf(token));
+    const link = await findAccountLink(postgres.pool, linkTokenDigest(token));
     if (link === undefined) throw invalidLink();
     const { purpose, email, expiresAt } = link;
     ctx.body = { purpose, email, expiresAt: expiresAt.toISOString() };

@@ -7,7 +7,8 @@ import type { Mailer } from "../../mail/mailer.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { insertUser } from "../accountQueries.ts";
 import { requirePassword } from "../passwordRule.ts";
-import { accountLinkIdOf, invalidLink, issueAccountLink, takeAccountLink } from "./accountLinks.ts";
+import { linkTokenDigest } from "../../auth/linkToken.ts";
+import { invalidLink, issueAccountLink, takeAccountLink } from "./accountLinks.ts";
 import {
   deleteAccountLinks,
   deleteAccountLinksOfUser,
@@ -65,7 +66,7 @@ export async function confirmSignUp(
   { postgres, passwords, audit }: SignUpDeps,
   { token, password, address, requestId }: LinkRequest & { password: string },
 ): Promise<User> {
-  const link = await findAccountLink(postgres.pool, accountLinkIdOf(token));
+  const link = await findAccountLink(postgres.pool, linkTokenDigest(token));
   if (link?.purpose !== "confirmation" || link.userId === null) throw invalidLink();
   const user = await findUnconfirmedUser(postgres.pool, link.userId);
   if (user === undefined) throw invalidLink();
@@ -94,7 +95,7 @@ export async function acceptInvitation(
 ): Promise<User> {
   await requirePassword(password);
   // Before the hash, which is expensive.
-  if ((await findAccountLink(postgres.pool, accountLinkIdOf(token)))?.purpose !== "invitation")
+  if ((await findAccountLink(postgres.pool, linkTokenDigest(token)))?.purpose !== "invitation")
     throw invalidLink();
   const passwordHash = await passwords.hash(password);
   const user = await postgres.transaction(async (transaction) => {

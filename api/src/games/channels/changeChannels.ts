@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from "node:crypto";
 import { defaultChannel } from "#contracts/http/gameChannels.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Audit } from "../../audit/audit.ts";
 import { isEmail, normalizeEmail } from "../../auth/email.ts";
+import { createLinkToken, linkTokenDigest } from "../../auth/linkToken.ts";
 import { DomainError, invalidRequest, notFound } from "../../errors.ts";
 import type { PartnerPrincipal } from "../../partners/requirePartner.ts";
 import type { Postgres } from "../../stores/postgres.ts";
@@ -123,11 +123,10 @@ export async function createPlayLink(
   { slug, channel }: ChannelRef,
   hours: number,
 ): Promise<NewLink> {
-  const token = randomBytes(24).toString("base64url");
+  const { token, digest: tokenHash } = createLinkToken();
   let link: ListedPlayLink | undefined;
   const gameId = await changeGame(deps, partner, slug, async (transaction, game) => {
     await requireChannel(transaction, game.id, channel);
-    const tokenHash = hashOf(token);
     link = await insertPlayLink(transaction, {
       gameId: game.id,
       channel,
@@ -157,7 +156,7 @@ export async function openPlayLink(
   token: string,
 ): Promise<{ gameSlug: string; channel: string }> {
   const opened = await openLink(postgres.pool, userId, {
-    tokenHash: hashOf(token),
+    tokenHash: linkTokenDigest(token),
     playersMax: most.playLinkPlayers,
   });
   if (opened === undefined) throw notFound("This link does not exist or has expired.");
@@ -177,10 +176,6 @@ function noSuchChannel(channel: string): DomainError {
 async function requireChannel(db: Queryable, gameId: string, channel: string): Promise<void> {
   const channels = await listChannels(db, gameId);
   if (!channels.some(({ name }) => name === channel)) throw noSuchChannel(channel);
-}
-
-function hashOf(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }
 
 /** Runs `change` with the locked game and returns the game's id. */
