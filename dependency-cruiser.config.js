@@ -45,6 +45,7 @@ const rooms = {
     "connectionTest.ts",
     "nodeLayout.ts",
     "objectKeys.ts",
+    "pagePaths.ts",
   ],
   api: [
     // Programs, and what puts them together: the configuration knows what every noun is told.

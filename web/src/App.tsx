@@ -2,6 +2,7 @@ import { lazy, Suspense, useEffect } from "react";
 import { useTranslation } from "react-i18next";
 import { Navigate, Outlet, Route, Routes, useLocation } from "react-router";
 import { useQueryClient } from "@tanstack/react-query";
+import { pagePaths } from "#contracts/pagePaths.ts";
 import { CatalogPage } from "./catalog/CatalogPage.tsx";
 import { GamePage } from "./catalog/GamePage.tsx";
 import { forgetCatalog } from "./catalog/useCatalog.ts";
@@ -10,7 +11,6 @@ import { Notice, Spinner } from "./components/Notice.tsx";
 import { forgetHistory } from "./history/usePlayHistory.ts";
 import { Layout, NotFoundPage } from "./layout/Layout.tsx";
 import { PlayFrame } from "./play/PlayFrame.tsx";
-import { saveLinkPath } from "./saveLinks/linkToken.ts";
 import { KeepPlayLink, OpenPlayLinkPage } from "./playtest/PlayLinkPages.tsx";
 import { SignInPage } from "./signIn/SignInPage.tsx";
 import { useAuth } from "./signIn/useAuth.ts";
@@ -31,18 +31,18 @@ export function App() {
   const { t } = useTranslation();
   return (
     <Routes>
-      <Route path="/signin" element={<SignInPage />} />
+      <Route path={pagePaths.signIn} element={<SignInPage />} />
       <Route element={<VisitorsPages />}>
-        <Route path="/signup" element={<SignUpPage />} />
-        <Route path="/invitation" element={<InvitationPage />} />
-        <Route path="/forgot-password" element={<ForgotPasswordPage />} />
-        <Route path="/reset-password" element={<ResetPasswordPage />} />
-        <Route path="/confirm-email" element={<ConfirmEmailPage />} />
+        <Route path={pagePaths.signUp} element={<SignUpPage />} />
+        <Route path={pagePaths.invitation} element={<InvitationPage />} />
+        <Route path={pagePaths.forgotPassword} element={<ForgotPasswordPage />} />
+        <Route path={pagePaths.resetPassword} element={<ResetPasswordPage />} />
+        <Route path={pagePaths.confirmEmail} element={<ConfirmEmailPage />} />
       </Route>
-      <Route path="/playtest" element={<KeepPlayLink />} />
+      <Route path={pagePaths.playLink} element={<KeepPlayLink />} />
       <Route element={<SignedIn />}>
         <Route
-          path="/play/:sessionId"
+          path={pagePaths.play}
           element={
             <Suspense
               fallback={
@@ -56,12 +56,12 @@ export function App() {
           }
         />
         <Route element={<Layout />}>
-          <Route index element={<CatalogPage />} />
-          <Route path="/games/:slug" element={<GamePage />} />
-          <Route path="/playtest/open" element={<OpenPlayLinkPage />} />
-          <Route path="/history" element={<HistoryPage />} />
-          <Route path="/account" element={<AccountPage />} />
-          <Route path={saveLinkPath} element={<SaveLinkPage />} />
+          <Route path={pagePaths.home} element={<CatalogPage />} />
+          <Route path={pagePaths.game} element={<GamePage />} />
+          <Route path={pagePaths.openPlayLink} element={<OpenPlayLinkPage />} />
+          <Route path={pagePaths.history} element={<HistoryPage />} />
+          <Route path={pagePaths.account} element={<AccountPage />} />
+          <Route path={pagePaths.saveLink} element={<SaveLinkPage />} />
           <Route path="*" element={<NotFoundPage />} />
         </Route>
       </Route>

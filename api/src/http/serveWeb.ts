@@ -1,6 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { Next } from "koa";
+import { pagePaths } from "#contracts/pagePaths.ts";
 import { respondUnchanged, etagOf } from "./respondCacheable.ts";
 import type { AppContext } from "./appContext.ts";
 
@@ -51,10 +52,15 @@ export async function readWebPages(root: string): Promise<WebPages> {
   return pages;
 }
 
+/** React Router ignores case and a trailing slash. */
+const pageAddresses = Object.values(pagePaths).map(
+  (path) => new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+").replace(/\/$/, "")}/?$`, "i"),
+);
+
 /**
  * Serves files by path, and a folder's index.html by the path of the folder, such as /docs. Every other
- * address gets the app's page, which routes on the client. Without the OpenAPI document there is no API
- * reference.
+ * address gets the app's page, which routes on the client, with status 404 if it has no such page. Without
+ * the OpenAPI document there is no API reference.
  */
 export function serveWeb(
   allPages: WebPages,
@@ -68,27 +74,26 @@ export function serveWeb(
       await next();
       return;
     }
-    const file =
-      pages.get(ctx.path) ??
-      pages.get(`${ctx.path.replace(/\/$/, "")}/index.html`) ??
-      (isPageAddress(ctx.path) ? pages.get("/index.html") : undefined);
+    const existing = pages.get(ctx.path) ?? pages.get(`${ctx.path.replace(/\/$/, "")}/index.html`);
+    const file = existing ?? (mayGetPage(ctx.path) ? pages.get("/index.html") : undefined);
     if (file === undefined) {
       await next();
       return;
     }
     ctx.state.route = "web";
-    ctx.status = 200;
+    const isFound = existing !== undefined || pageAddresses.some((address) => address.test(ctx.path));
+    ctx.status = isFound ? 200 : 404;
     ctx.set("Content-Security-Policy", pagePolicy);
     ctx.set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()");
     ctx.set("Cache-Control", file.isHashed ? "public, max-age=31536000, immutable" : "no-cache");
-    if (respondUnchanged(ctx, file.etag)) return;
+    if (isFound && respondUnchanged(ctx, file.etag)) return;
     ctx.type = file.type;
     ctx.body = file.body;
   };
 }
 
 /** Missing scripts and probed addresses must not get the page, which would look like a success. */
-function isPageAddress(path: string): boolean {
+function mayGetPage(path: string): boolean {
   return !/\.[A-Za-z0-9]+$/.test(path) && !/^\/+(?:assets|healthz|readyz|metrics)(?:\/|$)/i.test(path);
 }
 

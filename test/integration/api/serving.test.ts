@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pagePaths } from "#contracts/pagePaths.ts";
 import { aUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
@@ -37,10 +38,11 @@ describe("serving", () => {
   });
 
   describe("the web app", () => {
-    it("returns the page at every path except those of the API and of files", async () => {
-      for (const path of ["/", "/signin", "/games/some-game", "/play/gs-1?x=1"]) {
+    it("returns the page at the address of each page", async () => {
+      const addresses = Object.values(pagePaths).map((path) => path.replaceAll(/:\w+/g, "some-thing"));
+      for (const path of [...addresses, "/play/gs-1?x=1", "/Account/", "/games/some-game/"]) {
         const response = await api.anonymous().get(path);
-        expect(response.status).to.equal(200);
+        expect(response.status, path).to.equal(200);
         expect(response.text).to.contain("<title>Joypod</title>");
         expect(response.headers.get("content-type")).to.equal("text/html; charset=utf-8");
         expect(response.headers.get("cache-control")).to.equal("no-cache");
@@ -49,6 +51,15 @@ describe("serving", () => {
           .and.not.contain("script-src 'self' 'unsafe");
       }
     });
+
+    for (const path of ["/nothing", "/games", "/games/a/b", "/play/", "/wp-admin", "/playtest/closed"]) {
+      it(`returns the page with 404 at ${path}, which does not exist`, async () => {
+        const response = await api.anonymous().get(path, { "if-none-match": "*" });
+        expect(response.status).to.equal(404);
+        expect(response.headers.get("content-type")).to.equal("text/html; charset=utf-8");
+        expect(response.text).to.contain("<title>Joypod</title>");
+      });
+    }
 
     it("lets browsers cache hashed files for a year, and compresses large ones", async () => {
       const script = await api.anonymous().get("/assets/index-Ab3dEf9_.js");

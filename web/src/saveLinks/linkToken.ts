@@ -1,5 +1,4 @@
-/** Path of the page that a link to a save opens. */
-export const saveLinkPath = "/save-link";
+import { pagePaths } from "#contracts/pagePaths.ts";
 
 const storageKey = "joypod.saveLink";
 
@@ -8,13 +7,13 @@ const storageKey = "joypod.saveLink";
  * token is behind the `#` and is removed from the address, so that neither logs nor the history have it.
  */
 export function keepLinkToken(): void {
-  if (location.pathname !== saveLinkPath || location.hash.length <= 1) return;
+  if (location.pathname !== pagePaths.saveLink || location.hash.length <= 1) return;
   try {
     sessionStorage.setItem(storageKey, location.hash.slice(1));
   } catch {
     return; // The browser stores nothing; the link works for players who are signed in.
   }
-  history.replaceState(history.state, "", saveLinkPath);
+  history.replaceState(history.state, "", pagePaths.saveLink);
 }
 
 /** Returns the token of the link that was opened last in this tab; undefined without one. */
