@@ -239,8 +239,8 @@ export const Variables = z
     START_DEADLINE_SECONDS: whole(limits.gameSession.startDeadlineSeconds, 5, 3600),
     DOWNLOAD_DEADLINE_SECONDS: whole(limits.gameSession.downloadDeadlineSeconds, 5, 3600),
     MAX_DURATION_SECONDS: whole(limits.gameSession.maxDurationSeconds, 60, 7 * 86_400),
-    PLAY_HOURS_PER_DAY: playHours(24),
-    PLAY_HOURS_PER_MONTH: playHours(744),
+    PLAY_HOURS_PER_DAY: playHours(limits.gameSession.playHoursMax.perDay),
+    PLAY_HOURS_PER_MONTH: playHours(limits.gameSession.playHoursMax.perMonth),
     PLAY_LIMIT_TIME_ZONE: z
       .string()
       .default("UTC")

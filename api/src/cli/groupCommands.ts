@@ -1,9 +1,10 @@
-import type { Command } from "commander";
-import { listGroups } from "../groups/groupQueries.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { type ListedGroup, listGroups } from "../groups/groupQueries.ts";
 import {
   addToGroup,
   createGroup,
   deleteGroup,
+  limitGroup,
   removeFromGroup,
   requireGroup,
   restrictGame,
@@ -54,7 +55,47 @@ export function addGroupCommands(command: AddCommand, program: Command, environm
         options.json === true,
       );
     });
+  command(group, "limit", "limit how long the members may play; running sessions are not changed")
+    .argument("<name>")
+    .option("--hours-per-day <hours>", "up to 24, or none for the site's limit", toHours)
+    .option("--hours-per-month <hours>", "up to 744, or none for the site's limit", toHours)
+    .action(async (name: string, { hoursPerDay, hoursPerMonth, ...options }: LimitOptions) => {
+      const hours = { perDay: orSite(hoursPerDay), perMonth: orSite(hoursPerMonth) };
+      const limited = await limitGroup(environment.stores(), name, hours);
+      const { id, playSecondsPerDay, playSecondsPerMonth } = limited;
+      environment.print(
+        { id, name, playSecondsPerDay, playSecondsPerMonth },
+        `Play time of ${name}: ${playTimeOf(limited) ?? "the site's limits"}.`,
+        options.json === true,
+      );
+    });
   addRestrictCommands(command, group, environment);
+}
+
+interface LimitOptions extends Json {
+  hoursPerDay?: Hours;
+  hoursPerMonth?: Hours;
+}
+
+/** Commander replaces null by an empty text. */
+type Hours = number | "none";
+
+function orSite(hours: Hours | undefined): number | null | undefined {
+  return hours === "none" ? null : hours;
+}
+
+function toHours(text: string): Hours {
+  if (text === "none") return text;
+  if (!/^\d{1,3}(\.\d{1,4})?$/.test(text))
+    throw new InvalidArgumentError("Must be hours, such as 2.5, or none.");
+  return Number(text);
+}
+
+/** Returns the limits of the members' play time; null if the site's apply. */
+function playTimeOf({ playSecondsPerDay, playSecondsPerMonth }: ListedGroup): string | null {
+  const limitOf = (seconds: number | null, period: string): string[] =>
+    seconds === null ? [] : [`${Number((seconds / 3600).toFixed(2))} h per ${period}`];
+  return [...limitOf(playSecondsPerDay, "day"), ...limitOf(playSecondsPerMonth, "month")].join(", ") || null;
 }
 
 function addListCommands(command: AddCommand, group: Command, environment: CliEnvironment): void {
@@ -67,8 +108,14 @@ function addListCommands(command: AddCommand, group: Command, environment: CliEn
         {
           name: "groups",
           page: toPage(rows, limit, ({ name }) => name),
-          headings: ["NAME", "MEMBERS", "GAMES", "CREATED"],
-          cellsOf: ({ name, members, games, createdAt }) => [name, members, games, createdAt],
+          headings: ["NAME", "MEMBERS", "GAMES", "PLAY TIME", "CREATED"],
+          cellsOf: (listed) => [
+            listed.name,
+            listed.members,
+            listed.games,
+            playTimeOf(listed),
+            listed.createdAt,
+          ],
         },
         options,
       );
@@ -86,6 +133,7 @@ function addListCommands(command: AddCommand, group: Command, environment: CliEn
           ["Created", found.createdAt],
           ["Members", `${found.members}${found.members === 0 ? "" : `: ${found.memberEmails.join(", ")}`}`],
           ["Games", found.gameSlugs.join(", ") || null],
+          ["Play time", playTimeOf(found) ?? "as on the whole site"],
         ],
         options,
       );

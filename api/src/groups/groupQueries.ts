@@ -5,6 +5,9 @@ export interface ListedGroup {
   name: string;
   members: number;
   games: number;
+  /** Limits of the members' play time; null for the site's. */
+  playSecondsPerDay: number | null;
+  playSecondsPerMonth: number | null;
   createdAt: Date;
 }
 
@@ -18,7 +21,8 @@ export interface GroupDetails extends ListedGroup {
 
 const counts = `
   (SELECT count(*)::int FROM player_group_members m WHERE m.group_id = p.id) AS members,
-  (SELECT count(*)::int FROM game_groups g WHERE g.group_id = p.id) AS games, p.created_at AS "createdAt"`;
+  (SELECT count(*)::int FROM game_groups g WHERE g.group_id = p.id) AS games,
+  p.play_seconds_per_day AS "playSecondsPerDay", p.play_seconds_per_month AS "playSecondsPerMonth", p.created_at AS "createdAt"`;
 
 /** Returns groups by name after the cursor, at most `limit`. */
 export async function listGroups(
@@ -53,6 +57,21 @@ export async function insertGroup(db: Queryable, name: string): Promise<string |
     values: [name],
   });
   return rows[0]?.id;
+}
+
+/** Sets the limits of the members' play time, in seconds; null for the site's, undefined for no change. */
+export async function updateGroupPlayLimits(
+  db: Queryable,
+  id: string,
+  { perDay, perMonth }: { perDay: number | null | undefined; perMonth: number | null | undefined },
+): Promise<void> {
+  await db.query({
+    text: `UPDATE player_groups SET
+        play_seconds_per_day = CASE WHEN $2 THEN $3::int ELSE play_seconds_per_day END,
+        play_seconds_per_month = CASE WHEN $4 THEN $5::int ELSE play_seconds_per_month END
+      WHERE id = $1`,
+    values: [id, perDay !== undefined, perDay ?? null, perMonth !== undefined, perMonth ?? null],
+  });
 }
 
 /** Deletes a group; its games stay restricted. */

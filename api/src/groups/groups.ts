@@ -1,4 +1,5 @@
 import { requiredName } from "#contracts/http/text.ts";
+import { limits } from "#contracts/limits.ts";
 import type { Audit } from "../audit/audit.ts";
 import { normalizeEmail } from "../auth/email.ts";
 import { DomainError, invalidRequest, notFound } from "../errors.ts";
@@ -14,6 +15,7 @@ import {
   insertGroupMembers,
   replaceGameGroups,
   updateGameRestricted,
+  updateGroupPlayLimits,
 } from "./groupQueries.ts";
 
 /** Dependencies of changes of groups. */
@@ -98,6 +100,46 @@ async function changeMembers(
   const changed = await change(postgres.pool, id, [...users.values()]);
   await record(audit, action, id, { players: changed });
   return { id, name, changed };
+}
+
+/** Hours for which the members of a group may play; null for the site's limit, undefined for no change. */
+export interface GroupPlayHours {
+  perDay: number | null | undefined;
+  perMonth: number | null | undefined;
+}
+
+/**
+ * Limits how long the members of a group may play, instead of the site's limits. Sessions that are launched
+ * afterwards follow it.
+ *
+ * @throws invalid_request, not_found
+ */
+export async function limitGroup(
+  { postgres, audit }: GroupDeps,
+  name: string,
+  { perDay, perMonth }: GroupPlayHours,
+): Promise<GroupDetails> {
+  if (perDay === undefined && perMonth === undefined)
+    throw invalidRequest("Set --hours-per-day, --hours-per-month, or both.");
+  const playSeconds = {
+    perDay: secondsOf(perDay, limits.gameSession.playHoursMax.perDay),
+    perMonth: secondsOf(perMonth, limits.gameSession.playHoursMax.perMonth),
+  };
+  const { id } = await requireGroup(postgres.pool, name);
+  await updateGroupPlayLimits(postgres.pool, id, playSeconds);
+  const limited = await requireGroup(postgres.pool, name);
+  await record(audit, "group.limited", id, {
+    secondsPerDay: limited.playSecondsPerDay ?? "site",
+    secondsPerMonth: limited.playSecondsPerMonth ?? "site",
+  });
+  return limited;
+}
+
+function secondsOf(hours: number | null | undefined, max: number): number | null | undefined {
+  if (hours === null || hours === undefined) return hours;
+  if (!(hours > 0 && hours <= max))
+    throw invalidRequest(`The hours must be more than 0 and at most ${max}, or none for the site's limit.`);
+  return Math.max(limits.gameSession.playSecondsMin, Math.round(hours * 3600));
 }
 
 /**

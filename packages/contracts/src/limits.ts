@@ -94,6 +94,8 @@ export const limits = {
     maxDurationSeconds: 8 * 3600,
     /** With less play time left, no game is launched. Also the shortest duration of a session. */
     playSecondsMin: 60,
+    /** Largest limits of the play time: no limit at all. */
+    playHoursMax: { perDay: 24, perMonth: 744 },
     ttlSecondsAfterFinished: 300,
     /** How long `POST stop` waits for the session to end before it responds. */
     stopWaitSeconds: 30,

@@ -2,9 +2,11 @@ import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import type { PlayLimitsResponse } from "#contracts/http/playLimits.ts";
 import { findPlayedTime } from "#api/gameSessions/playLimits/playLimitQueries.ts";
+import { addToGroup, createGroup } from "#api/groups/groups.ts";
 import { aGame, aGameSessionRow, aUser } from "#test/factories/catalog.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import { runJoypod } from "#test/support/processes/joypod.ts";
 
 const hourMs = 3_600_000;
 /** One in which today began at least ten hours ago, so that the hours played are in today's month. */
@@ -85,6 +87,51 @@ describe("limits of the play time", function () {
     const retryAfter = Number(refused.headers.get("retry-after"));
     expect(retryAfter).to.be.closeTo((monthEndsAt.getTime() - now.getTime()) / 1000, 30);
     expect(refused.json<{ message: string }>().message).to.contain("2.5 hours of play per month");
+  });
+
+  it("of a group override the site's, the most generous one of several groups", async () => {
+    const { api, user, player, game } = fixture;
+    const joypod = async (...args: string[]): Promise<string> => {
+      const env = { DATABASE_URL: api.database.url };
+      const { code, stdout, stderr } = await runJoypod(["group", ...args], { env });
+      expect(code, stderr).to.equal(0);
+      return stdout;
+    };
+    const limitSeconds = async (): Promise<number[]> => (await limitsOf()).map((each) => each.limitSeconds);
+    await play(2.49);
+    for (const name of ["Guests", "Members"]) {
+      await createGroup(api.deps, name);
+      await addToGroup(api.deps, name, [user.email]);
+    }
+    expect(await limitSeconds()).to.deep.equal([24 * 3600, 2.5 * 3600]);
+    await joypod("limit", "Guests", "--hours-per-day", "1");
+    expect(await limitSeconds()).to.deep.equal([3600, 2.5 * 3600]);
+    expectErrorResponse(
+      await player.post("/api/game/launch", { gameSlug: game.slug }),
+      429,
+      "play_limit_reached",
+    );
+    expect(await joypod("limit", "Members", "--hours-per-day", "3.5", "--hours-per-month", "40")).to.equal(
+      "Play time of Members: 3.5 h per day, 40 h per month.\n",
+    );
+    expect(await limitSeconds()).to.deep.equal([3.5 * 3600, 40 * 3600]);
+    const { spec } = await fixture.rowOf(await fixture.running());
+    // What is left of the day, or with the next day's time in its last hours.
+    expect((spec as { maxDurationSeconds: number }).maxDurationSeconds).to.be.within(3600, 5 * 3600);
+    await joypod("limit", "Members", "--hours-per-month", "none");
+    expect(await limitSeconds()).to.deep.equal([3.5 * 3600, 2.5 * 3600]);
+    expect(JSON.parse(await joypod("show", "Members", "--json"))).to.deep.include({
+      playSecondsPerDay: 3.5 * 3600,
+      playSecondsPerMonth: null,
+    });
+    expect(await joypod("list", "--search", "members")).to.match(
+      /PLAY TIME +CREATED\nMembers .* 3\.5 h per day /,
+    );
+    const env = { DATABASE_URL: api.database.url };
+    for (const hours of ["0", "25", "two"])
+      expect(
+        (await runJoypod(["group", "limit", "Members", "--hours-per-day", hours], { env })).code,
+      ).to.equal(2);
   });
 
   it("count from when a game can be played until it is asked to stop, in the site's time zone", async () => {

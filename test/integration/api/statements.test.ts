@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { launchGame } from "#api/gameSessions/launching/launchGame.ts";
+import { addToGroup, createGroup, limitGroup } from "#api/groups/groups.ts";
 import { aUser, type TestGame } from "#test/factories/catalog.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import type { ApiClient } from "#test/support/http/apiClient.ts";
@@ -63,6 +64,18 @@ describe("SQL statements per request", function () {
     await player.get("/api/auth/session");
     expect(await log.during(() => launch(key))).to.have.length(7);
     expect(await log.during(() => launch(key)), "the repeated request").to.have.length(2);
+  });
+
+  it("are five for a launch on a site whose groups have limits, and one more for their members", async () => {
+    const { deps } = replica;
+    const member = await aUser(deps);
+    await createGroup(deps, "Limited");
+    await limitGroup(deps, "Limited", { perDay: 2, perMonth: undefined });
+    await addToGroup(deps, "Limited", [member.email]);
+    expect(await log.during(launch)).to.have.length(5);
+    player = replica.as(member);
+    await player.get("/api/auth/session");
+    expect(await log.during(launch)).to.have.length(6);
   });
 
   it("are one each for keepalive, status and list of sessions", async () => {

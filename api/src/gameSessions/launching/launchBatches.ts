@@ -18,11 +18,15 @@ import {
   type NewGameSession,
 } from "./launchQueries.ts";
 import { launchPatienceMs, tooManyLaunches, waitingLaunchesMax } from "./launchQueue.ts";
+import { requirePlayTime } from "../playLimits/playAllowance.ts";
 import { isDatabaseUnavailable } from "../../stores/databaseFailure.ts";
 import { lockLaunches } from "../../saves/playerSlotQueries.ts";
 import type { Deps } from "../../deps.ts";
 
 type LaunchBatchesDeps = DecideLaunchDeps & Pick<Deps, "clock" | "postgres">;
+
+/** A launch that would be accepted now. */
+type CheckedLaunch = Pick<AskedLaunch, "playSeconds">;
 
 /** A launch to store as a session. */
 export interface LaunchToStore extends AskedLaunch {
@@ -44,7 +48,7 @@ class BatchConflict extends Error {}
  * launches at once the last ones would time out.
  */
 export class LaunchBatches {
-  readonly #checks: Batcher<AskedLaunch, NewGameSession>;
+  readonly #checks: Batcher<AskedLaunch, CheckedLaunch>;
   readonly #stores: Batcher<LaunchToStore, NewGameSession>;
 
   constructor(deps: LaunchBatchesDeps) {
@@ -68,12 +72,13 @@ export class LaunchBatches {
   }
 
   /**
-   * Checks the launch without taking the launch lock, which catches most refused launches.
+   * Checks the launch without taking the launch lock, which catches most refused launches, and returns for
+   * how long its player may play.
    *
    * @throws DomainError when the launch would be refused now.
    */
-  async check(asked: AskedLaunch): Promise<void> {
-    await this.#checks.process(asked);
+  check(asked: AskedLaunch): Promise<CheckedLaunch> {
+    return this.#checks.process(asked);
   }
 
   /**
@@ -88,12 +93,22 @@ export class LaunchBatches {
 
 type Decision = NewGameSession | Error;
 
-async function checkLaunches(deps: LaunchBatchesDeps, asked: readonly AskedLaunch[]): Promise<Decision[]> {
-  const { pool } = deps.postgres;
-  const contexts = await findLaunchContexts(pool, asked);
-  return Promise.all(
-    asked.map((each, index) => decideLaunch(deps, each, contexts[index], pool).catch(toError)),
-  );
+async function checkLaunches(
+  deps: LaunchBatchesDeps,
+  asked: readonly AskedLaunch[],
+): Promise<(CheckedLaunch | Error)[]> {
+  const contexts = await findLaunchContexts(deps.postgres.pool, asked);
+  return Promise.all(asked.map((each, index) => checkLaunch(deps, each, contexts[index]).catch(toError)));
+}
+
+async function checkLaunch(
+  deps: LaunchBatchesDeps,
+  asked: AskedLaunch,
+  context: LaunchContext | undefined,
+): Promise<CheckedLaunch> {
+  const playSeconds = context && (await requirePlayTime(deps, asked.userId, context.groupPlayLimits));
+  await decideLaunch(deps, { ...asked, playSeconds }, context, deps.postgres.pool);
+  return { playSeconds };
 }
 
 async function storeLaunches(deps: LaunchBatchesDeps, asked: readonly LaunchToStore[]): Promise<Decision[]> {

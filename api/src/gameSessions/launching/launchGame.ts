@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import { KubeError } from "#kube/api/errors.ts";
 import { refuseInMaintenance } from "../../maintenance/maintenanceWatch.ts";
 import { sessionActive, type Launch, noServers } from "./decideLaunch.ts";
-import { requirePlayTime } from "../playLimits/playAllowance.ts";
 import type { NewGameSession } from "./launchQueries.ts";
 import type { LaunchToStore } from "./launchBatches.ts";
 import { recordLaunchFailure } from "../recording/recordFailures.ts";
@@ -29,7 +28,7 @@ interface StoredLaunch extends LaunchedSession {
  * the two, the relay creates the object. A session that waits in the queue gets its object when its player
  * confirms the seat. `inTransaction` runs in the transaction that stores the session.
  *
- * @throws DomainError `maintenance`, `play_limit_reached`, `not_found`, `session_active`, `no_empty_slot`,
+ * @throws DomainError `maintenance`, `not_found`, `play_limit_reached`, `session_active`, `no_empty_slot`,
  *   `unreadable_save`, `newer_save`, `conflict` (including a game that needs internet access that the site
  *   does not allow) or `no_servers`, in this order of precedence, and `unavailable` when too many games are
  *   starting.
@@ -41,13 +40,12 @@ export async function launchGame(
   inTransaction?: LaunchToStore["inTransaction"],
 ): Promise<LaunchedSession> {
   refuseInMaintenance(deps.maintenance);
-  const playSeconds = await requirePlayTime(deps, userId);
   const { id, isQueued, created } = await deps.launchQueue.runAfterEarlier<StoredLaunch>(
     userId,
     async (earlier) => {
       // Repeated clicks on one page cost the database a single launch.
       if (earlier !== undefined && isDeepStrictEqual(earlier.launch, launch)) throw sessionActive(earlier.id);
-      await deps.launchBatches.check({ userId, launch, playSeconds });
+      const { playSeconds } = await deps.launchBatches.check({ userId, launch });
       return storeAndCreate(deps, { userId, launch, playSeconds, inTransaction });
     },
   );

@@ -1,6 +1,7 @@
 import type { SessionResources, GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { limits } from "#contracts/limits.ts";
 import type { Queryable } from "../../stores/queryable.ts";
+import { type GroupPlayLimits, groupPlayLimitsOf } from "../playLimits/playLimitQueries.ts";
 import { openChannelsOf } from "../../games/gameVisibility.ts";
 import type { DeclaredResources } from "../../games/siteResources.ts";
 
@@ -67,6 +68,8 @@ export interface LaunchContext extends GameNeeds {
   slots: Slot[];
   /** The quality kept with the player's account; null if they never chose one. */
   keptQuality: unknown;
+  /** The play limits of the player's groups. */
+  groupPlayLimits: GroupPlayLimits;
   /** The database's time, from which a session's expiry is computed. */
   now: Date;
 }
@@ -134,6 +137,7 @@ export async function findLaunchContexts(
           json_build_object('cpuMillicores', g.profile_cpu_millicores, 'peakMemoryMb', g.profile_peak_memory_mb,
             'highestMemoryMb', g.profile_highest_memory_mb, 'memoryFloorMb', g.profile_memory_floor_mb) AS "profile",
           (SELECT stream_quality FROM users WHERE id = a.user_id) AS "keptQuality",
+          ${groupPlayLimitsOf("a.user_id")} AS "groupPlayLimits",
           (SELECT id FROM game_sessions WHERE user_id = a.user_id AND status IN ('starting', 'running', 'stopping')) AS "activeSessionId",
           (SELECT coalesce(json_agg(json_build_object(
               'id', s.id, 'number', s.number, 'objectKey', s.object_key, 'sha256', s.sha256, 'generation', s.generation,

@@ -2,9 +2,14 @@ import type { PlayLimit } from "#contracts/http/playLimits.ts";
 import { limits } from "#contracts/limits.ts";
 import { DomainError } from "../../errors.ts";
 import type { Postgres } from "../../stores/postgres.ts";
-import { findPlayedTime, type PlayedTime } from "./playLimitQueries.ts";
+import {
+  findGroupPlayLimits,
+  findPlayedTime,
+  type GroupPlayLimits,
+  type PlayedTime,
+} from "./playLimitQueries.ts";
 
-/** How long every player may play; undefined for no limit. */
+/** How long players may play; undefined for no limit. */
 export interface PlayLimits {
   daySeconds: number | undefined;
   monthSeconds: number | undefined;
@@ -18,17 +23,29 @@ export interface PlayLimitDeps {
   postgres: Pick<Postgres, "pool">;
 }
 
-/** Returns whether this site limits how long players may play. */
-export function hasPlayLimits({ daySeconds, monthSeconds }: PlayLimits): boolean {
-  return daySeconds !== undefined || monthSeconds !== undefined;
+/** Returns the limits of a player: of their groups, and for a period that no group limits, the site's. */
+export function limitsFor(site: PlayLimits, groups: GroupPlayLimits): PlayLimits {
+  return {
+    daySeconds: groups.daySeconds ?? site.daySeconds,
+    monthSeconds: groups.monthSeconds ?? site.monthSeconds,
+    timeZone: site.timeZone,
+  };
 }
 
-/** Returns the limits of a player with what is left of each; without limits, empty and without a query. */
-export async function readPlayLimits(
-  { config: { playLimits }, postgres }: PlayLimitDeps,
+/** Returns the limits of a player with what is left of each. */
+export async function readPlayLimits(deps: PlayLimitDeps, userId: string): Promise<PlayLimit[]> {
+  const groups = await findGroupPlayLimits(deps.postgres.pool, userId);
+  return (await readRemaining(deps, userId, groups))?.limits ?? [];
+}
+
+/** Returns undefined without limits, which takes no query. */
+async function readRemaining(
+  { config, postgres }: PlayLimitDeps,
   userId: string,
-): Promise<{ limits: PlayLimit[]; now: Date | undefined }> {
-  if (!hasPlayLimits(playLimits)) return { limits: [], now: undefined };
+  groups: GroupPlayLimits,
+): Promise<{ limits: PlayLimit[]; now: Date } | undefined> {
+  const playLimits = limitsFor(config.playLimits, groups);
+  if (playLimits.daySeconds === undefined && playLimits.monthSeconds === undefined) return undefined;
   const played = await findPlayedTime(postgres.pool, userId, playLimits.timeZone);
   return { limits: presentPlayLimits(playLimits, played), now: played.now };
 }
@@ -63,9 +80,14 @@ export function presentPlayLimits({ daySeconds, monthSeconds }: PlayLimits, play
  *
  * @throws play_limit_reached when less than a minute is left
  */
-export async function requirePlayTime(deps: PlayLimitDeps, userId: string): Promise<number | undefined> {
-  const { limits: playLimits, now } = await readPlayLimits(deps, userId);
-  if (now === undefined) return undefined;
+export async function requirePlayTime(
+  deps: PlayLimitDeps,
+  userId: string,
+  groups: GroupPlayLimits,
+): Promise<number | undefined> {
+  const remaining = await readRemaining(deps, userId, groups);
+  if (remaining === undefined) return undefined;
+  const { limits: playLimits, now } = remaining;
   // Of two exhausted limits, the one that lasts longer tells when the player can play again.
   const exhausted = playLimits.findLast(
     ({ remainingSeconds }) => remainingSeconds < limits.gameSession.playSecondsMin,
@@ -86,7 +108,7 @@ export function allowanceOf({ limitSeconds, remainingSeconds, resetsAt }: PlayLi
 function playLimitReached({ period, limitSeconds, resetsAt }: PlayLimit, now: Date): DomainError {
   const hours = Number((limitSeconds / 3600).toFixed(2));
   return new DomainError("play_limit_reached", {
-    message: `This site allows ${hours} ${hours === 1 ? "hour" : "hours"} of play per ${period}, and yours are used up. You can play again at ${resetsAt}.`,
+    message: `You have ${hours} ${hours === 1 ? "hour" : "hours"} of play per ${period}, and they are used up. You can play again at ${resetsAt}.`,
     retryAfterSeconds: Math.max(1, Math.ceil((Date.parse(resetsAt) - now.getTime()) / 1000)),
   });
 }

@@ -10,6 +10,29 @@ export interface PlayedTime {
   monthSeconds: number;
 }
 
+/** The play limits of a player's groups, each null if none of them has one. */
+export interface GroupPlayLimits {
+  daySeconds: number | null;
+  monthSeconds: number | null;
+}
+
+/** Returns SQL for the most generous limits of the groups of a user, as a JSON object. */
+export function groupPlayLimitsOf(userId: string): string {
+  return `(SELECT json_build_object('daySeconds', max(pg.play_seconds_per_day), 'monthSeconds', max(pg.play_seconds_per_month))
+    FROM player_group_members pm JOIN player_groups pg ON pg.id = pm.group_id WHERE pm.user_id = ${userId})`;
+}
+
+/** Returns the most generous limits of the player's groups. */
+export async function findGroupPlayLimits(db: Queryable, userId: string): Promise<GroupPlayLimits> {
+  const { rows } = await db.query<{ limits: GroupPlayLimits }>({
+    name: "find-group-play-limits",
+    text: `SELECT ${groupPlayLimitsOf("$1")} AS limits`,
+    values: [userId],
+  });
+  if (rows[0] === undefined) throw new Error("The database returned no play limits.");
+  return rows[0].limits;
+}
+
 /**
  * Returns the time that the player has played since the beginning of the day and the month in this time zone.
  * It counts from the moment a session can be played until it is asked to stop.

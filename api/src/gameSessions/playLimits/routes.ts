@@ -15,8 +15,7 @@ const list = userRouteFor<Deps>()({
   responses: { 200: PlayLimitsResponse },
   errors: [],
   handle: async ({ ctx, deps, user }) => {
-    const { limits } = await readPlayLimits(deps, user.id);
-    ctx.body = { limits } satisfies PlayLimitsResponse;
+    ctx.body = { limits: await readPlayLimits(deps, user.id) } satisfies PlayLimitsResponse;
   },
 });
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { allowanceOf, presentPlayLimits } from "#api/gameSessions/playLimits/playAllowance.ts";
+import { allowanceOf, limitsFor, presentPlayLimits } from "#api/gameSessions/playLimits/playAllowance.ts";
 
 const hour = 3600;
 const now = new Date("2030-05-31T22:30:00Z");
@@ -35,6 +35,16 @@ describe("presentPlayLimits", () => {
         resetsAt: "2030-06-01T00:00:00.000Z",
       },
     ]);
+  });
+});
+
+describe("limitsFor", () => {
+  const site = { daySeconds: hour, monthSeconds: undefined, timeZone: "UTC" };
+
+  it("replaces the site's limit of each period by the groups'", () => {
+    expect(limitsFor(site, { daySeconds: null, monthSeconds: null })).to.deep.equal(site);
+    const groups = { daySeconds: 2 * hour, monthSeconds: 40 * hour };
+    expect(limitsFor(site, groups)).to.deep.equal({ ...site, ...groups });
   });
 });
 
