@@ -6,7 +6,7 @@ import { systemClock } from "#runtime/scheduling/clock.ts";
 import { compactHeap } from "#runtime/program/compactHeap.ts";
 import { silentLogger } from "#runtime/logger.ts";
 import { createTestConnection } from "#streamer/connectionTest/connection.ts";
-import { announceAddresses } from "#streamer/transport/sdp.ts";
+import { announceAddresses, buildTransportOffer, readLines } from "#streamer/transport/sdp.ts";
 import { reservePort } from "#streamer/transport/sharedPort.ts";
 import { createViewer } from "#streamer/transport/viewer.ts";
 import { eventually } from "../clocks/eventually.ts";
@@ -29,7 +29,7 @@ function createConnection(id: string, sdp: string, onClosed: () => void) {
   if (kind === "test") {
     const test = createTestConnection({
       id,
-      sdp,
+      sdp: buildTransportOffer(readLines(sdp)),
       udpPort,
       maxKbps: 1_000,
       logger: silentLogger,

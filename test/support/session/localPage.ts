@@ -1,4 +1,5 @@
 import nodeDataChannel from "node-datachannel";
+import { removeCandidates } from "#streamer/transport/sdp.ts";
 
 /** The H.264 that a local page offers. */
 export const offeredH264 = {
@@ -27,7 +28,9 @@ export function openLocalPage({ channels: labels, hasMedia }: LocalPageOptions) 
   const tracks = hasMedia ? [connection.addTrack(videoOffer()), connection.addTrack(audioOffer())] : [];
   connection.setLocalDescription("offer");
   return {
-    offer: connection.localDescription()?.sdp ?? "",
+    // Without candidates the streamer cannot connect first. libdatachannel passes an answer to ICE before it
+    // records the fingerprint in it, so a connection that opens in between fails its DTLS handshake.
+    offer: removeCandidates(connection.localDescription()?.sdp ?? "").join("\r\n") + "\r\n",
     take: (sdpAnswer: string) => connection.setRemoteDescription(sdpAnswer, "answer"),
     /** SSRCs of picture and sound. */
     tracks,

@@ -1,5 +1,5 @@
-import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
+import { forkProgram, type ForkedProgram } from "./forkedProgram.ts";
 
 /** First message of every peer process. */
 export interface PeerOffer {
@@ -15,9 +15,11 @@ export class PeerProcess<Command extends object, Event extends object> {
   /** SDP of its offer. */
   readonly offer: string;
   readonly #process: ChildProcess;
+  readonly #ended: Promise<string>;
 
-  private constructor(process: ChildProcess, offer: string) {
+  private constructor({ process, ended }: ForkedProgram, offer: string) {
     this.#process = process;
+    this.#ended = ended;
     this.offer = offer;
   }
 
@@ -30,17 +32,15 @@ export class PeerProcess<Command extends object, Event extends object> {
     program: URL,
     ...args: string[]
   ): Promise<PeerProcess<Command, Event>> {
-    const process = fork(program, args);
+    const forked = forkProgram(program, args);
     const offer = await new Promise<string>((resolve, reject) => {
-      process.once("message", ({ type, sdp }: PeerOffer | { type: string; sdp?: never }) => {
+      forked.process.once("message", ({ type, sdp }: PeerOffer | { type: string; sdp?: never }) => {
         if (sdp !== undefined) resolve(sdp);
         else reject(new Error(`The peer begins with ${type} instead of its offer.`));
       });
-      process.once("exit", (code) =>
-        reject(new Error(`The peer ended with ${code ?? "a signal"} before its offer.`)),
-      );
+      void forked.ended.then((how) => reject(new Error(`The peer made no offer and ${how}`)));
     });
-    return new PeerProcess(process, offer);
+    return new PeerProcess(forked, offer);
   }
 
   /** Calls the listener for each later message. */
@@ -59,8 +59,7 @@ export class PeerProcess<Command extends object, Event extends object> {
   /** Disconnects it and waits for its end. */
   async close(): Promise<void> {
     if (this.hasEnded) return;
-    const ended = once(this.#process, "exit");
     this.#process.disconnect();
-    await ended;
+    await this.#ended;
   }
 }
