@@ -67,7 +67,17 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   const { redis } = redisConnection;
   const objectStore = connectObjectStore(config.objectStore);
   const rateLimits = new RateLimits(redis, config);
-  const passwords = new Passwords({ pepper, cost: bcryptCost, workers: passwordWorkers });
+  const passwordRounds = metrics.counter(
+    "joypod_password_rounds_total",
+    "Rounds of bcrypt computed for passwords.",
+    [],
+  );
+  const passwords = new Passwords({
+    pepper,
+    cost: bcryptCost,
+    workers: passwordWorkers,
+    onRounds: (rounds) => passwordRounds.inc(rounds),
+  });
   metrics.gauge("joypod_password_queue", "Password checks waiting for a thread.", () => passwords.queued);
   metrics.gauge("joypod_database_connections", "Open database connections.", () => postgres.pool.totalCount);
   metrics.gauge(

@@ -11,6 +11,8 @@ interface PasswordsOptions {
   pepper: string;
   cost: number;
   workers: number;
+  /** Called with the rounds of bcrypt that a check or a new hash took. */
+  onRounds?: (rounds: number) => void;
 }
 
 /**
@@ -27,11 +29,13 @@ export class Passwords {
   readonly #pool: PasswordPool;
   readonly #pepper: string;
   readonly #cost: number;
+  readonly #onRounds: (rounds: number) => void;
   #dummyHash: Promise<string> | undefined;
 
-  constructor({ pepper, cost, workers }: PasswordsOptions) {
+  constructor({ pepper, cost, workers, onRounds = () => undefined }: PasswordsOptions) {
     this.#pepper = pepper;
     this.#cost = cost;
+    this.#onRounds = onRounds;
     this.#pool = new PasswordPool({ workers, queueMax: limits.auth.passwordQueue });
   }
 
@@ -46,7 +50,7 @@ export class Passwords {
    * @throws unavailable when too many tasks wait
    */
   async hash(password: string): Promise<string> {
-    const result = await this.#pool.run({ secret: this.#prepare(password), cost: this.#cost });
+    const result = await this.#run({ secret: this.#prepare(password), cost: this.#cost });
     if (!("hash" in result)) throw new Error("The password thread returned the result of another task.");
     return result.hash;
   }
@@ -60,7 +64,7 @@ export class Passwords {
   async check(password: string, storedHash: string | null): Promise<PasswordCheck> {
     const { hash, cost, isImported } = readStoredHash(storedHash ?? (await this.#dummy()));
     const secret = isImported ? password : this.#prepare(password);
-    const result = await this.#pool.run({ secret, hash, cost, likeCost: this.#cost });
+    const result = await this.#run({ secret, hash, cost, likeCost: this.#cost });
     if (!("isEqual" in result)) throw new Error("The password thread returned the result of another task.");
     const isEqual = result.isEqual && storedHash !== null && (!isImported || isReadWhole(password));
     return { isEqual, shouldRehash: isEqual && (isImported || cost !== this.#cost) };
@@ -74,6 +78,12 @@ export class Passwords {
   /** Ends the threads; waiting tasks fail with unavailable. */
   async close(): Promise<void> {
     await this.#pool.close();
+  }
+
+  async #run(task: WithoutId<PasswordTask>): Promise<Settlement> {
+    const result = await this.#pool.run(task);
+    this.#onRounds(result.rounds);
+    return result;
   }
 
   /**

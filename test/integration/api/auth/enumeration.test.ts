@@ -4,14 +4,12 @@ import { aUser } from "#test/factories/catalog.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { csrfToken } from "#test/support/http/authForms.ts";
-import { mannWhitneyZ, medianErrorOf, medianOf } from "#test/bench/mannWhitney.ts";
+import { StatementLog } from "#test/support/stores/statementLog.ts";
 
 const kinds = ["known", "unknown", "withoutPassword"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Per kind and round. Four failures are allowed for each address, and each try comes from another place. */
-const tries = 100;
-const roundsMax = 3;
+const bcryptCost = 5;
 
 describe("the existence of an account", function () {
   this.timeout(60_000);
@@ -21,9 +19,7 @@ describe("the existence of an account", function () {
   let place = 0;
 
   before(async () => {
-    // Slow enough that the check is most of the time, as it is in production, and quick enough to be made
-    // often.
-    api = await TestApi.start({ env: { TRUSTED_PROXIES: "1", BCRYPT_COST: "7" } });
+    api = await TestApi.start({ env: { TRUSTED_PROXIES: "1", BCRYPT_COST: String(bcryptCost) } });
     await api.deps.passwords.warmUp();
     browser = api.anonymous();
     token = await csrfToken(browser);
@@ -70,54 +66,23 @@ describe("the existence of an account", function () {
     for (const [failure, responses] of seen) expect([...responses], `failure ${failure}`).to.have.length(1);
   });
 
-  it("is not revealed by the response time", async () => {
-    const times: Record<Kind, number[]> = { known: [], unknown: [], withoutPassword: [] };
-    let report = "";
-    // A busy machine can make a few samples look uneven; more of them tell a leak from chance.
-    for (let round = 0; round < roundsMax; round += 1) {
-      await measure(times);
-      const against = (kind: Kind): { z: number; apart: number; mayBeApart: number } => ({
-        z: mannWhitneyZ(times.known, times[kind]),
-        apart: Math.abs(medianOf(times[kind]) / medianOf(times.known) - 1),
-        mayBeApart: Math.max(0.05, 3 * medianErrorOf(times.known)),
-      });
-      const results = [against("unknown"), against("withoutPassword")];
-      report = JSON.stringify(results);
-      if (results.every(({ z, apart, mayBeApart }) => Math.abs(z) < 4 && apart < mayBeApart)) return;
-    }
-    expect.fail(`Responses take their own time: ${report}`);
+  it("is not revealed by the work for a response: statements and rounds of bcrypt", async () => {
+    const log = new StatementLog(api.deps.postgres.pool);
+    const work = async (email: string, csrf = token) => {
+      const before = await roundsOfBcrypt();
+      const statements = await log.during(() => attempt(email, csrf));
+      return { statements, rounds: (await roundsOfBcrypt()) - before };
+    };
+    const known = await work(await addressOf("known"));
+    expect(known.statements).to.not.have.length(0);
+    expect(known.rounds).to.equal(2 ** bcryptCost);
+    for (const kind of kinds) expect(await work(await addressOf(kind)), kind).to.deep.equal(known);
+    const unchecked = await work(await addressOf("known"), "no token");
+    expect(unchecked.rounds, "without a check of the password").to.equal(0);
   });
 
-  it("would be revealed by the response time if no password were checked", async () => {
-    const [checked, unchecked]: [number[], number[]] = [[], []];
-    for (let index = 0; index < 20; index += 1) {
-      checked.push(await timed(await addressOf("unknown")));
-      unchecked.push(await timed(await addressOf("unknown"), "no token"));
-    }
-    expect(mannWhitneyZ(checked, unchecked)).to.be.greaterThan(4);
-  });
-
-  async function measure(times: Record<Kind, number[]>): Promise<void> {
-    let addresses: Record<Kind, string> | undefined;
-    for (let index = 0; index < tries; index += 1) {
-      if (addresses === undefined || index % 4 === 0) {
-        addresses = {
-          known: await addressOf("known"),
-          unknown: await addressOf("unknown"),
-          withoutPassword: await addressOf("withoutPassword"),
-        };
-      }
-      // Each kind is as often first as the others.
-      for (let offset = 0; offset < kinds.length; offset += 1) {
-        const kind = kinds[(index + offset) % kinds.length] ?? "known";
-        times[kind].push(await timed(addresses[kind]));
-      }
-    }
-  }
-
-  async function timed(email: string, csrf = token): Promise<number> {
-    const started = performance.now();
-    await attempt(email, csrf);
-    return performance.now() - started;
+  async function roundsOfBcrypt(): Promise<number> {
+    const { values } = await api.deps.metrics.registry.getSingleMetric("joypod_password_rounds_total")!.get();
+    return values[0]?.value ?? 0;
   }
 });
