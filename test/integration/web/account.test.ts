@@ -280,15 +280,29 @@ describe("the account page", () => {
     await openAccount();
     const quality = page.getByRole("group", { name: "Picture quality" });
     await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
+    const section = page.getByRole("region", { name: "Picture quality" });
     await tab.context.setOffline(true);
     // It may be taken back before anybody could see it checked.
     await quality.getByRole("radio", { name: "Sharp" }).click();
-    await page.getByRole("alert").getByText("Joypod did not answer.").first().waitFor();
+    await section.getByRole("alert").getByText("Joypod did not answer.").first().waitFor();
     await tab.context.setOffline(false);
-    await page.getByRole("button", { name: "Try again" }).click();
+    await section.getByRole("button", { name: "Try again" }).click();
     await quality.getByRole("radio", { name: "Auto", checked: true }).waitFor();
     await quality.getByRole("radio", { name: "Sharp" }).click();
     await page.getByRole("status").getByText("Saved for your next game.").waitFor();
+  });
+
+  it("repeats everything that could not be loaded with one click", async () => {
+    await page.route("**/api/account/**", (route) => route.abort());
+    await page.route("**/api/account", (route) => route.abort());
+    await openAccount();
+    const retry = page.getByRole("button", { name: "Try again" });
+    await retry.nth(2).waitFor();
+    await page.unrouteAll();
+    await retry.first().click();
+    await retry.first().waitFor({ state: "detached" });
+    await page.getByRole("group", { name: "Picture quality" }).waitFor();
+    await page.getByRole("list", { name: "Sign-ins" }).waitFor();
   });
 
   it("reports that the connection cannot be tested without WebRTC", async () => {

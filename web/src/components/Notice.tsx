@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { UseQueryResult } from "@tanstack/react-query";
+import { useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { describeError } from "../client/apiError.ts";
 import { Icon } from "./Icon.tsx";
 
@@ -79,16 +79,21 @@ export function Spinner({ label }: { label: string }) {
   );
 }
 
-/** Shows the first loading of a query, or why loading or refreshing it failed; nothing otherwise. */
+/**
+ * Shows the first loading of a query, or why loading or refreshing it failed; nothing otherwise. Its button
+ * repeats all failed queries of the page, because one outage usually stops several.
+ */
 export function ReadState({
-  query: { data, error, refetch },
+  query: { data, error },
   failureTitle,
 }: {
-  query: Pick<UseQueryResult, "data" | "error" | "refetch">;
+  query: Pick<UseQueryResult, "data" | "error">;
   failureTitle: string;
 }) {
   const { t } = useTranslation();
-  const retry = (): void => void refetch();
+  const client = useQueryClient();
+  const retry = (): void =>
+    void client.refetchQueries({ type: "active", predicate: ({ state }) => state.status === "error" });
   if (error !== null)
     return data === undefined ? (
       <LoadFailure title={failureTitle} error={error} onRetry={retry} />
