@@ -10,14 +10,6 @@ export async function findUserIdByEmail(prisma: PrismaClient, email: string): Pr
   return id;
 }
 
-/** Returns the id of the user with a normalised e-mail address; undefined if it is unknown. */
-export async function findUserId(db: Queryable, email: string): Promise<string | undefined> {
-  const {
-    rows: [user],
-  } = await db.query<{ id: string }>("SELECT id FROM users WHERE email = $1", [email]);
-  return user?.id;
-}
-
 /** Returns the user with that id or normalised e-mail address; undefined if unknown. */
 export async function findUserIdOf(
   prisma: PrismaClient,
@@ -29,6 +21,47 @@ export async function findUserIdOf(
       select: { id: true, email: true },
     })) ?? undefined
   );
+}
+
+/** A user that an admin has named. */
+export interface FoundUser {
+  id: string;
+  email: string;
+}
+
+/** Returns the users with that id, normalised address or name, in any case; at most ten. */
+export async function listUsersOf(
+  db: Queryable,
+  { id, email, name }: { id: string; email: string; name: string | undefined },
+): Promise<FoundUser[]> {
+  const { rows } = await db.query<FoundUser>({
+    text: `SELECT id, email FROM users WHERE id = $1 OR email = $2 OR lower(name) = lower($3)
+      ORDER BY id = $1 DESC, email = $2 DESC, email LIMIT 10`,
+    values: [id, email, name ?? null],
+  });
+  return rows;
+}
+
+/**
+ * Sets the user's address and returns the former one. The address counts as verified, and the account as
+ * confirmed.
+ *
+ * @throws a unique violation when another account has the address
+ */
+export async function updateUserAddress(
+  transaction: Queryable,
+  id: string,
+  email: string,
+): Promise<string | undefined> {
+  const {
+    rows: [row],
+  } = await transaction.query<{ former: string }>(
+    `WITH before AS (SELECT id, email FROM users WHERE id = $1 FOR UPDATE)
+     UPDATE users u SET email = $2, email_verified_at = now(), confirm_by = NULL, updated_at = now() FROM before
+     WHERE u.id = before.id RETURNING before.email AS former`,
+    [id, email],
+  );
+  return row?.former;
 }
 
 /**

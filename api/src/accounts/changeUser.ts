@@ -6,6 +6,9 @@ import { DomainError, notFound } from "../errors.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { Postgres } from "../stores/postgres.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import { requireUserOf } from "./findUser.ts";
+import { requireMailAddress } from "./links/accountLinks.ts";
+import { deleteAccountLinksOfUser } from "./links/accountLinkQueries.ts";
 import { requirePassword } from "./passwordRule.ts";
 import {
   deleteIdempotencyKeysOfUser,
@@ -13,6 +16,7 @@ import {
   findActiveGameSessionOfUser,
   updateActiveGameSessionStopping,
   lockUserByEmail,
+  updateUserAddress,
   updatePasswordHash,
   updateUserDisabled,
   updateUserEnabled,
@@ -51,6 +55,39 @@ export async function setPassword(
     await updatePasswordHash(transaction, id, passwordHash);
     return updateAuthSessionsRevoked(transaction, id);
   });
+}
+
+const uniqueViolation = "23505";
+
+/**
+ * Gives an account another address, with which the player signs in from then on. Links that were mailed to
+ * the former one stop working.
+ *
+ * @throws not_found, invalid_request, conflict when the address has an account
+ */
+export async function changeAddress(
+  { postgres, audit }: Pick<ChangeUserDeps, "postgres" | "audit">,
+  typed: string,
+  typedAddress: string,
+): Promise<{ id: string; email: string; former: string }> {
+  const email = requireMailAddress(typedAddress);
+  const { id } = await requireUserOf(postgres.pool, typed);
+  const former = await postgres
+    .transaction(async (transaction) => {
+      await deleteAccountLinksOfUser(transaction, id);
+      return updateUserAddress(transaction, id, email);
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof Error) || !("code" in error) || error.code !== uniqueViolation) throw error;
+      throw new DomainError("conflict", { message: `User ${email} already exists.`, extra: { email } });
+    });
+  if (former === undefined) throw notFound(`There is no user ${typed}.`);
+  await audit.record({
+    action: "user.emailChanged",
+    actor: { kind: "operator" },
+    subject: { kind: "user", id },
+  });
+  return { id, email, former };
 }
 
 /** A disabled account. */

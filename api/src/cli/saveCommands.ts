@@ -2,9 +2,8 @@ import { pipeline } from "node:stream/promises";
 import { InvalidArgumentError, type Command } from "commander";
 import { limits } from "#contracts/limits.ts";
 import type { SaveSlotHistory } from "#contracts/http/saves.ts";
-import { findUserId } from "../accounts/accountQueries.ts";
+import { requireUserOf } from "../accounts/findUser.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
-import { normalizeEmail } from "../auth/email.ts";
 import { notFound } from "../errors.ts";
 import { restoreSave } from "../saves/changeSlot.ts";
 import { downloadSave } from "../saves/readableVersion.ts";
@@ -20,7 +19,7 @@ import { createWriteStream } from "node:fs";
 import { realpath, rename, rm, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
-/** The player's address and the game's slug. */
+/** The player's address, id or name, and the game's slug. */
 interface SaveOptions extends Json {
   user: string;
   game: string;
@@ -33,7 +32,7 @@ export function addSaveCommands(command: AddCommand, program: Command, environme
   const save = program.command("save").description("players' saves; slots are numbered from 1");
   const about = (name: string, description: string): Command =>
     command(save, name, description)
-      .requiredOption("--user <address>", "the player's e-mail address")
+      .requiredOption("--user <player>", "the player's address, id or name")
       .requiredOption("--game <slug>");
   about("list", "list a player's saves of a game with their versions").action(
     async (options: SaveOptions) => {
@@ -148,9 +147,7 @@ async function resolveGame(
   { postgres }: CliSaves,
   { user, game: slug }: SaveOptions,
 ): Promise<PlayerGameRef> {
-  const email = normalizeEmail(user);
-  const userId = await findUserId(postgres.pool, email);
-  if (userId === undefined) throw notFound(`There is no user ${email}.`);
+  const { id: userId } = await requireUserOf(postgres.pool, user);
   return { userId, slug, includesHidden: true };
 }
 

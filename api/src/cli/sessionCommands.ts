@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { printableText } from "#runtime/printableText.ts";
-import { findUserIdOf } from "../accounts/accountQueries.ts";
-import { normalizeEmail } from "../auth/email.ts";
+import { requireUserOf } from "../accounts/findUser.ts";
 import { notFound } from "../errors.ts";
 import { listSessions } from "../gameSessions/sessions/sessionListQueries.ts";
 import { readRunOutput } from "../gameSessions/recording/runOutputs.ts";
@@ -19,11 +18,11 @@ export function addSessionCommands(command: AddCommand, program: Command, enviro
   const session = program.command("session").description("game sessions");
   withPaging(command(session, "list", "list active sessions, newest first"), "session")
     .option("--all", "also sessions that have ended")
-    .option("--user <address or id>", "only sessions of this player")
+    .option("--user <player>", "only sessions of the player with this address, id or name")
     .option("--game <slug>", "only sessions of this game")
     .action(async ({ all, user, game, after, limit, ...options }: ListSessionsOptions) => {
       const { pool } = environment.stores().postgres;
-      const userId = user === undefined ? undefined : await resolveUser(environment, user);
+      const userId = user === undefined ? undefined : (await requireUserOf(pool, user)).id;
       const filter = { userId, game, isActive: all !== true, after, limit: limit + 1 };
       printList(
         environment,
@@ -57,11 +56,4 @@ export function addSessionCommands(command: AddCommand, program: Command, enviro
       const log = printableText(output);
       environment.print({ log }, log.trimEnd(), options.json === true);
     });
-}
-
-async function resolveUser(environment: CliEnvironment, addressOrId: string): Promise<string> {
-  const { prisma } = environment.stores().postgres;
-  const user = await findUserIdOf(prisma, { id: addressOrId, email: normalizeEmail(addressOrId) });
-  if (user === undefined) throw notFound(`There is no user ${addressOrId}.`);
-  return user.id;
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import {
+  changeAddress,
   deleteUser,
   disableUser,
   enableUser,
@@ -7,9 +8,10 @@ import {
   type ChangedUser,
 } from "../accounts/changeUser.ts";
 import { createUser, importUsers } from "../accounts/createUser.ts";
+import { requireUserOf } from "../accounts/findUser.ts";
 import { findUserDetails, listUsers, type UserDetails } from "../accounts/userListQueries.ts";
 import { normalizeEmail } from "../auth/email.ts";
-import { notFound } from "../errors.ts";
+import { invalidRequest, notFound } from "../errors.ts";
 import { createResetLink, inviteUser, type PrintedLink } from "../accounts/links/printedLinks.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
@@ -35,12 +37,21 @@ export function addUserCommands(command: AddCommand, program: Command, environme
     );
   };
 
+  const about = (name: string, description: string): Command =>
+    command(user, name, description)
+      .argument("[player]", playerArgument)
+      .option("--email <address>", "the player's address, instead of the argument");
+  const emailOf = async (player: string | undefined, options: PlayerOptions): Promise<string> =>
+    (await requireUserOf(environment.stores().postgres.pool, onlyOf(player, options))).email;
+
   addViewCommands(command, user, environment);
   command(user, "create", "create a player; exit code 3 if the address exists")
-    .requiredOption("--email <address>")
+    .argument("[address]")
+    .option("--email <address>", "the address, instead of the argument")
     .requiredOption("--name <name>")
     .requiredOption("--password-stdin", "read the password from standard input")
-    .action(async ({ email, name, ...options }: Json & { email: string; name: string }) => {
+    .action(async (address: string | undefined, { name, ...options }: PlayerOptions & { name: string }) => {
+      const email = onlyOf(address, options);
       const password = await readPassword();
       const created = await createUser(
         { ...environment.stores(), passwords: environment.passwords() },
@@ -86,19 +97,16 @@ export function addUserCommands(command: AddCommand, program: Command, environme
     .action(async (email: string, options: Json) => {
       printLink(await inviteUser({ ...environment.links(), pepper: environment.pepper() }, email), options);
     });
-  command(
-    user,
+  about(
     "reset-link",
     "print a link with which a player chooses a new password, and mail it if possible",
-  )
-    .argument("<email>", "the player's address")
-    .action(async (email: string, options: Json) => {
-      printLink(await createResetLink(environment.links(), email), options);
-    });
-  command(user, "set-password", "set a player's password and end their sign-ins")
-    .requiredOption("--email <address>")
+  ).action(async (player: string | undefined, options: PlayerOptions) => {
+    printLink(await createResetLink(environment.links(), await emailOf(player, options)), options);
+  });
+  about("set-password", "set a player's password and end their sign-ins")
     .requiredOption("--password-stdin", "read the password from standard input")
-    .action(async ({ email, ...options }: Json & { email: string }) => {
+    .action(async (player: string | undefined, options: PlayerOptions) => {
+      const email = await emailOf(player, options);
       const password = await readPassword();
       const changed = await setPassword(
         { ...environment.stores(), announce, passwords: environment.passwords() },
@@ -106,30 +114,61 @@ export function addUserCommands(command: AddCommand, program: Command, environme
       );
       print(changed, `The player ${changed.email} has a new password.`, options);
     });
-  command(user, "disable", "disable a player, end their sign-ins and stop their session with its save")
-    .requiredOption("--email <address>")
-    .action(async ({ email, ...options }: Json & { email: string }) => {
+  command(user, "change-address", "give a player another address; exit code 3 if it has an account")
+    .argument("<player>", playerArgument)
+    .argument("<address>", "the new address, which counts as verified")
+    .action(async (player: string, address: string, options: Json) => {
+      const changed = await changeAddress(environment.stores(), player, address);
+      const { former, email } = changed;
+      environment.print(
+        { ...changed },
+        `The player ${former} has the address ${email} now, and signs in with it.`,
+        options.json === true,
+      );
+    });
+  about("disable", "disable a player, end their sign-ins and stop their session with its save").action(
+    async (player: string | undefined, options: PlayerOptions) => {
+      const email = await emailOf(player, options);
       const changed = await disableUser({ ...environment.stores(), announce }, email);
       const { stoppedSessionId } = changed;
       const stopped = stoppedSessionId === null ? "" : ` The session ${stoppedSessionId} is being stopped.`;
       print(changed, `The player ${changed.email} is disabled.${stopped}`, options);
-    });
-  command(user, "enable", "enable a disabled player")
-    .requiredOption("--email <address>")
-    .action(async ({ email, ...options }: Json & { email: string }) => {
+    },
+  );
+  about("enable", "enable a disabled player").action(
+    async (player: string | undefined, options: PlayerOptions) => {
+      const email = await emailOf(player, options);
       const changed = await enableUser({ ...environment.stores(), announce }, email);
       print(changed, `The player ${changed.email} is enabled.`, options);
-    });
-  command(
-    user,
+    },
+  );
+  about(
     "delete",
     "delete a player with favourites and saves; exit code 5 while they have an active session",
-  )
-    .requiredOption("--email <address>")
-    .action(async ({ email, ...options }: Json & { email: string }) => {
-      const changed = await deleteUser({ ...environment.stores(), announce }, email);
-      print(changed, `The player ${changed.email} is deleted.`, options);
-    });
+  ).action(async (player: string | undefined, options: PlayerOptions) => {
+    const email = await emailOf(player, options);
+    const changed = await deleteUser({ ...environment.stores(), announce }, email);
+    print(changed, `The player ${changed.email} is deleted.`, options);
+  });
+}
+
+const playerArgument = "the player's address or id, or their name if no other player has it";
+
+/** The player of a command, who may also be named by an option. */
+interface PlayerOptions extends Json {
+  email?: string;
+}
+
+/**
+ * Returns the argument or the option.
+ *
+ * @throws invalid_request unless there is exactly one of them
+ */
+function onlyOf(argument: string | undefined, { email }: PlayerOptions): string {
+  const given = argument ?? email;
+  if (given === undefined || (argument !== undefined && email !== undefined))
+    throw invalidRequest("Name the player once, as the argument or with --email.");
+  return given;
 }
 
 function addViewCommands(command: AddCommand, user: Command, environment: CliEnvironment): void {
@@ -163,11 +202,11 @@ function addViewCommands(command: AddCommand, user: Command, environment: CliEnv
       );
     });
   command(user, "show", "show a player: state, sign-ins, sessions and saves")
-    .argument("<address or id>")
-    .action(async (addressOrId: string, options: Json) => {
+    .argument("<player>", playerArgument)
+    .action(async (player: string, options: Json) => {
       const { pool } = environment.stores().postgres;
-      const found = await findUserDetails(pool, { id: addressOrId, email: normalizeEmail(addressOrId) });
-      if (found === undefined) throw notFound(`There is no user ${addressOrId}.`);
+      const found = await findUserDetails(pool, await requireUserOf(pool, player));
+      if (found === undefined) throw notFound(`There is no user ${player}.`);
       printDetails(
         environment,
         found,

@@ -266,6 +266,55 @@ describe("joypod", function () {
     ]);
   });
 
+  it("takes a player's address, id or unique name, with or without --email", async () => {
+    const [user, namesake] = [
+      await aUser(api.deps, { name: "Lovelace" }),
+      await aUser(api.deps, { name: "Hopper" }),
+    ];
+    await aUser(api.deps, { name: "hopper" });
+    const disabledAt = async (): Promise<Date | null> =>
+      (await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { id: user.id } })).disabledAt;
+    for (const args of [
+      ["disable", user.email.toUpperCase()],
+      ["enable", user.id],
+      ["disable", "lovelace"],
+      ["enable", "--email", user.email],
+    ]) {
+      expect((await joypod(["user", ...args])).code, args.join(" ")).to.equal(0);
+      expect((await disabledAt()) !== null, args.join(" ")).to.equal(args[0] === "disable");
+    }
+    const ambiguous = await joypod(["user", "delete", "Hopper"]);
+    expect(ambiguous.code).to.equal(2);
+    expect(ambiguous.stderr).to.contain(namesake.email);
+    for (const player of [[], [user.email, "--email", user.email]])
+      expect((await joypod(["user", "disable", ...player])).code, player.join(" ")).to.equal(2);
+  });
+
+  it("does not take a name that looks like an address for a player", async () => {
+    await aUser(api.deps, { name: "gone@example.test" });
+    expect((await joypod(["user", "delete", "gone@example.test"])).code).to.equal(4);
+  });
+
+  it("gives a player another address, with which they sign in", async () => {
+    const [user, other] = [await aUser(api.deps), await aUser(api.deps)];
+    const taken = await joypod(["user", "change-address", user.email, other.email.toUpperCase(), "--json"]);
+    expect(taken.code, taken.stderr).to.equal(3);
+    expect((await joypod(["user", "change-address", user.email, "no address"])).code).to.equal(2);
+    const email = "renamed@example.test";
+    expect((await joypod(["user", "change-address", user.id, " Renamed@Example.test"])).stdout).to.equal(
+      `The player ${user.email} has the address ${email} now, and signs in with it.\n`,
+    );
+    expectErrorResponse(await postSignIn(api.anonymous(), user), 401, "invalid_credentials");
+    expect((await postSignIn(api.anonymous(), { ...user, email })).status).to.equal(200);
+    const { emailVerifiedAt } = await api.deps.postgres.prisma.user.findUniqueOrThrow({ where: { email } });
+    expect(emailVerifiedAt).to.not.equal(null);
+    const trail = await api.deps.postgres.prisma.auditEvent.findMany({ where: { subjectId: user.id } });
+    expect(trail.map(({ action, actorKind }) => [action, actorKind])).to.deep.include([
+      "user.emailChanged",
+      "operator",
+    ]);
+  });
+
   it("deletes a player with all their data once they have no active session", async () => {
     const { prisma } = api.deps.postgres;
     const user = await aUser(api.deps);
