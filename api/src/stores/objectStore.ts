@@ -4,6 +4,8 @@ import { Client, S3Error } from "minio";
 import type { ObjectStoreAccess } from "#s3/objectStoreVariables.ts";
 import { WebIdentityProvider } from "#s3/webIdentityProvider.ts";
 import { unavailable } from "../errors.ts";
+import { backOffMs } from "#runtime/scheduling/backOff.ts";
+import { sleepUntilAborted, systemClock } from "#runtime/scheduling/clock.ts";
 import { withTimeout } from "#runtime/scheduling/deadline.ts";
 
 /** Address and settings of the object store. */
@@ -95,6 +97,43 @@ export async function callObjectStore<T>(request: Promise<T>, ms: number, what: 
     return await withTimeout(request, ms, what);
   } catch (cause) {
     throw unavailable("The archive store is temporarily unavailable. Try again in a moment.", cause);
+  }
+}
+
+/** Six attempts take up to 8 seconds: a lost connection, or the restart of a store, ends no upload. */
+const attemptsMax = 6;
+const retryBackOff = { baseMs: 250, maxMs: 4_000 };
+/** Responses of the object store that a repeated request would get again. */
+const finalCodes: ReadonlySet<string> = new Set([
+  "AccessDenied",
+  "InvalidAccessKeyId",
+  "NoSuchBucket",
+  "NoSuchKey",
+  "NoSuchUpload",
+  "SignatureDoesNotMatch",
+]);
+
+/**
+ * Returns the object store's response to an idempotent request, which is repeated after a failure.
+ *
+ * @throws unavailable when the last attempt fails, the attempts take longer than `ms`, or the signal aborts
+ *   the wait between them
+ */
+export async function retryObjectStore<T>(
+  { ms, what, signal }: { ms: number; what: string; signal: AbortSignal },
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const endMs = performance.now() + ms;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await withTimeout(attempt(), endMs - performance.now(), what);
+    } catch (cause) {
+      const waitMs = backOffMs(retryBackOff, failures, Math.random);
+      const isFinal = cause instanceof S3Error && cause.code !== undefined && finalCodes.has(cause.code);
+      const isLast = isFinal || failures === attemptsMax || performance.now() + waitMs >= endMs;
+      if (isLast || !(await sleepUntilAborted(systemClock, waitMs, signal)))
+        throw unavailable("The archive store is temporarily unavailable. Try again in a moment.", cause);
+    }
   }
 }
 

@@ -1,10 +1,13 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** A TCP relay in front of any server that can delay or drop what clients send. */
+/** A TCP relay in front of any server that can delay or drop what clients send, or reset a connection. */
 export class TcpRelay {
   /** Delay of a client's bytes on their way to the server. */
   delayMs = 0;
+  /** How many connections were reset. */
+  resets = 0;
+  #bytesUntilReset = Infinity;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -19,7 +22,12 @@ export class TcpRelay {
       client.on("close", () => upstream.destroy());
       upstream.pipe(client);
       client.on("data", (bytes) => {
-        if (this.delayMs === 0) upstream.write(bytes);
+        this.#bytesUntilReset -= bytes.length;
+        if (this.#bytesUntilReset <= 0) {
+          this.#bytesUntilReset = Infinity;
+          this.resets += 1;
+          client.resetAndDestroy();
+        } else if (this.delayMs === 0) upstream.write(bytes);
         else setTimeout(() => upstream.write(bytes), this.delayMs);
       });
     });
@@ -35,6 +43,11 @@ export class TcpRelay {
       socket.removeAllListeners("data");
       socket.pause();
     }
+  }
+
+  /** Resets the connection on which the clients send the last of so many bytes. Other connections work. */
+  resetAfter(bytes: number): void {
+    this.#bytesUntilReset = bytes;
   }
 
   /** Closes the existing connections. New connections work. */
