@@ -9,6 +9,7 @@ const packages = {
   archive: ["contracts"],
   s3: ["runtime"],
   kube: ["runtime"],
+  publish: ["contracts", "runtime", "archive"],
   api: ["contracts", "runtime", "archive", "s3", "kube"],
   operator: ["contracts", "runtime", "kube"],
   kubectl: ["contracts", "runtime", "kube"],
@@ -206,6 +207,21 @@ const rooms = {
     "addedMetadata.ts",
     "rbac.ts",
   ],
+  publish: [
+    // The program, and the order of its steps.
+    "main.ts",
+    "program.ts",
+    "output/publishedText.ts",
+    "publish.ts",
+    "waitForDistribution.ts",
+    // The steps.
+    "upload",
+    "server",
+    "pack",
+    "output",
+    "config.ts",
+    "publishError.ts",
+  ],
   kubectl: [
     // The program, and its commands.
     "main.ts",
@@ -274,7 +290,7 @@ const rooms = {
 /** The folder of each package that does not stand at the top level. */
 const folders = {
   ...Object.fromEntries(
-    ["contracts", "runtime", "archive", "s3", "kube"].map((name) => [name, `packages/${name}`]),
+    ["contracts", "runtime", "archive", "s3", "kube", "publish"].map((name) => [name, `packages/${name}`]),
   ),
   packer: "session/packer",
   streamer: "session/streamer",

@@ -7,6 +7,7 @@ const packages = [
   "packages/archive",
   "packages/s3",
   "packages/kube",
+  "packages/publish",
   "api",
   "operator",
   "kubectl",

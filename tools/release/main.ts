@@ -73,6 +73,8 @@ await packChart({
 });
 for (const command of commandTable) await packCommand(root, folder, command, version);
 await run(process.execPath, [join(root, "tools/bundle/kubectlJoypod.ts"), folder]);
+// The chart's archive is found as joypod-*.tgz at the root.
+await run(process.execPath, [join(root, "tools/bundle/publish.ts"), join(folder, "npm")]);
 await cp(join(root, "LICENSE"), join(folder, "LICENSE"));
 const { stdout: modules } = await run("go", ["env", "GOMODCACHE"]);
 const notices = await thirdPartyNotices([...components.values()], {

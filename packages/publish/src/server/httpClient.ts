@@ -1,0 +1,162 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { connectionFailureOf, connectionSentence } from "#runtime/network/connectionFailure.ts";
+import { messageOf } from "#runtime/errors.ts";
+import { PublishError } from "../publishError.ts";
+
+/** A request to the server. */
+export interface HttpRequest {
+  method: "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH";
+  /** Path and query below the server's address. */
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  /** A body to send as JSON. */
+  json?: object;
+  /** A body of this many bytes. */
+  body?: { open: () => Readable; bytes: number };
+}
+
+/** A response with its whole body. */
+export interface HttpResponse {
+  status: number;
+  /** Returns a header; undefined if it is absent. */
+  header(name: string): string | undefined;
+  text: string;
+}
+
+/** The server could not be reached, or the connection broke. */
+export class UnreachableError extends PublishError {
+  override readonly name = "UnreachableError";
+  /** False when only a person can fix it, such as an untrusted certificate. */
+  readonly isTemporary: boolean;
+
+  constructor(address: URL, cause: unknown) {
+    const failure = connectionFailureOf(cause);
+    const sentence =
+      failure === undefined
+        ? `${address.host} did not respond (${messageOf(cause) || "connection failed"}).`
+        : connectionSentence(failure, serverWords);
+    super("unreachable", sentence, { cause });
+    this.isTemporary = failure === undefined;
+  }
+}
+
+const serverWords = {
+  server: "The Joypod server",
+  address: "JOYPOD_URL",
+  authority: "the file that NODE_EXTRA_CA_CERTS names",
+};
+
+/** Without data for this long, a connection counts as broken. The server checks an archive after its end. */
+const silentMs = { request: 60_000, upload: 300_000 };
+const responseMaxBytes = 16 * 1024 * 1024;
+
+/** Sends requests with the partner's key to one server, and never to another address. */
+export class HttpClient {
+  readonly address: URL;
+  readonly #key: string;
+  readonly #signal: AbortSignal;
+
+  constructor(address: URL, key: string, signal: AbortSignal) {
+    this.address = address;
+    this.#key = key;
+    this.#signal = signal;
+  }
+
+  /**
+   * Sends a request and returns the response, whatever its status.
+   *
+   * @throws UnreachableError, or the signal's reason when it is aborted
+   */
+  async send(request: HttpRequest): Promise<HttpResponse> {
+    this.#signal.throwIfAborted();
+    try {
+      return await this.#exchange(request);
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      throw new UnreachableError(this.address, error);
+    }
+  }
+
+  async #exchange({ method, path, headers, json, body }: HttpRequest): Promise<HttpResponse> {
+    const text = json === undefined ? undefined : JSON.stringify(json);
+    const bytes = body?.bytes ?? (text === undefined ? undefined : Buffer.byteLength(text));
+    const send = this.address.protocol === "https:" ? httpsRequest : httpRequest;
+    const sending = send(this.#urlOf(path), {
+      method,
+      signal: this.#signal,
+      timeout: body === undefined ? silentMs.request : silentMs.upload,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        "user-agent": "joypod-publish",
+        accept: "application/json",
+        ...(text === undefined ? {} : { "content-type": "application/json" }),
+        ...(bytes === undefined ? {} : { "content-length": String(bytes) }),
+        ...headers,
+      },
+    });
+    sending.once("timeout", () => sending.destroy(new Error("no data arrived for too long")));
+    const response = responseTo(sending);
+    if (body === undefined) sending.end(text);
+    else await sendBody(sending, body.open(), response);
+    return response;
+  }
+
+  #urlOf(path: string): URL {
+    return new URL(`${this.address.pathname.replace(/\/$/, "")}${path}`, this.address.origin);
+  }
+}
+
+/** The server may respond before it has read the whole body, and then close the connection. */
+async function sendBody(
+  sending: ClientRequest,
+  body: Readable,
+  response: Promise<HttpResponse>,
+): Promise<void> {
+  const sent = pipeline(body, sending);
+  const outcome = await Promise.race([
+    sent.then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    ),
+    response.then(() => undefined),
+  ]);
+  body.destroy();
+  await sent.catch(() => undefined);
+  // An early response explains the broken connection.
+  if (outcome !== undefined) await response.catch(() => Promise.reject(toFailure(outcome.error)));
+}
+
+function toFailure(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+function responseTo(sending: ClientRequest): Promise<HttpResponse> {
+  const response = new Promise<HttpResponse>((resolve, reject) => {
+    sending.once("error", reject);
+    sending.once("response", (message) => void readResponse(message).then(resolve, reject));
+  });
+  // It is awaited only after the body was sent.
+  response.catch(() => undefined);
+  return response;
+}
+
+async function readResponse(message: IncomingMessage): Promise<HttpResponse> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > responseMaxBytes) throw new Error("the response is too large");
+    chunks.push(chunk);
+  }
+  return {
+    status: message.statusCode ?? 0,
+    header: (name) => {
+      const value = message.headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    },
+    text: Buffer.concat(chunks).toString("utf8"),
+  };
+}

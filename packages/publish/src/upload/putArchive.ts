@@ -1,0 +1,54 @@
+import { createReadStream } from "node:fs";
+import { UploadResponse } from "#contracts/http/gameVersions.ts";
+import type { PackedArchive } from "../pack/packArchive.ts";
+import { parseResponse, sendOnce, type PartnerApi } from "../server/partnerApi.ts";
+import { withRetries, type RetryContext } from "../server/retry.ts";
+
+/** What becomes of the uploaded version. */
+export interface UploadWish {
+  label?: string | undefined;
+  notes?: string | undefined;
+  channel?: string | undefined;
+  autoActivate?: boolean | undefined;
+}
+
+/** Each attempt sends the whole archive, and counts as an upload. */
+const attempts = 3;
+const chunkBytes = 1024 * 1024;
+
+/** Uploads the archive in one request. */
+export function putArchive(
+  api: PartnerApi,
+  archive: PackedArchive,
+  wish: UploadWish,
+  retry: RetryContext,
+  onProgress: (sentBytes: number) => void,
+): Promise<UploadResponse> {
+  return withRetries(retry, attempts, async () => {
+    let sent = 0;
+    onProgress(sent);
+    const open = () =>
+      createReadStream(archive.file, { highWaterMark: chunkBytes }).on("data", (chunk) => {
+        sent += chunk.length;
+        onProgress(sent);
+      });
+    const response = await sendOnce(api.http, {
+      method: "PUT",
+      path: `${api.path}/upload${queryOf(wish)}`,
+      headers: {
+        "content-type": "application/gzip",
+        "content-digest": `sha-256=:${Buffer.from(archive.sha256, "hex").toString("base64")}:`,
+      },
+      body: { open, bytes: archive.size },
+    });
+    return parseResponse(UploadResponse, response);
+  });
+}
+
+function queryOf(wish: UploadWish): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(wish) as [string, string | boolean | undefined][])
+    if (value !== undefined) query.set(name, String(value));
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
+}

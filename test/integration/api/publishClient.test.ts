@@ -1,0 +1,169 @@
+import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { GameVersion } from "#contracts/http/gameVersions.ts";
+import { eventually } from "#test/support/clocks/eventually.ts";
+import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
+import { PublishClient, type PublishOutcome } from "#test/support/fixtures/publishClient.ts";
+import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
+
+describe("npx joypod-publish", function () {
+  this.timeout(120_000);
+  let fixture: UploadFixture;
+  let client: PublishClient;
+  let proxy: FaultProxy;
+  let games = 0;
+  let slug: string;
+
+  before(async () => {
+    fixture = await UploadFixture.start({ PARTNER_UPLOADS_PER_HOUR: "1000" });
+    proxy = await startFaultProxy(fixture.api.url);
+    client = await PublishClient.install();
+  });
+  beforeEach(async () => {
+    await fixture.newGame();
+    proxy.fault = undefined;
+    slug = `published-${(games += 1)}`;
+    Object.assign(client.env, { JOYPOD_URL: proxy.endpoint, JOYPOD_API_KEY: fixture.partner.key });
+    client.write("joypod.json", "{}");
+    writeGame();
+  });
+  after(async () => {
+    client.remove();
+    await proxy.close();
+    await fixture.stop();
+  });
+
+  function writeGame(data: string | Buffer = randomBytes(2000)): void {
+    client.write("game/run.sh", "#!/bin/sh\nexec sleep 600\n");
+    client.write("game/engine/data.bin", data);
+  }
+
+  async function publish(...args: string[]): Promise<PublishOutcome> {
+    const registration = ["--title", "A Game", "--developer", "A Studio", "--no-wait"];
+    return client.run("game", "--game", slug, ...registration, ...args);
+  }
+
+  async function published(...args: string[]): Promise<{ versionId: string; isCurrent: boolean }> {
+    const { code, stdout, stderr } = await publish("--json", ...args);
+    expect(code, stdout + stderr).to.equal(0);
+    return JSON.parse(stdout) as { versionId: string; isCurrent: boolean };
+  }
+
+  async function versions(): Promise<GameVersion[]> {
+    const { code, stdout, stderr } = await client.run("versions", "--game", slug, "--json");
+    expect(code, stderr).to.equal(0);
+    return JSON.parse(stdout) as GameVersion[];
+  }
+
+  it("registers a game, publishes it, and waits until the game servers hold it", async () => {
+    client.write(
+      "joypod.json",
+      JSON.stringify({ slug, title: "A Game", developer: "A Studio", tags: ["new"] }),
+    );
+    const { child, ended } = client.start(["game", "--label", "1.0"]);
+    const cache = await eventually(() => fixture.operator.cache(slug), { what: "the game's cache" });
+    const node = { state: "Cached" as const, digest: cache.spec.source.sha256 };
+    const [name = ""] = fixture.api.deps.cluster.gameNodes.cache.list().map(({ metadata }) => metadata.name);
+    await fixture.operator.reportCache(slug, {
+      nodes: [{ nodeName: name, ...node, cachedAt: new Date().toISOString() }],
+    });
+    const { code, stdout, stderr } = await ended;
+    expect(code, stdout + stderr).to.equal(0);
+    expect(child.exitCode).to.equal(0);
+    expect(stderr)
+      .to.include("Registered")
+      .and.include("Uploading: 100 %")
+      .and.not.include(fixture.partner.key);
+    expect(stdout).to.include("1 game server holds it.").and.include(`/games/${slug}`);
+    const game = await fixture.client.get(`/api/partners/games/${slug}`);
+    expect(game.json()).to.deep.include({
+      status: "active",
+      tags: ["new"],
+      launcher: "run.sh",
+      engineDir: "engine",
+    });
+  });
+
+  it("lists versions and goes back to one", async () => {
+    const first = await published("--label", "1.0");
+    writeGame();
+    const second = await published("--channel", "beta");
+    expect([first.isCurrent, second.isCurrent]).to.deep.equal([true, false]);
+    writeGame();
+    const third = await published("--label", "1.1", "--notes", "More levels");
+    const listed = await versions();
+    expect(listed.map(({ id, label, channels }) => [id, label, channels])).to.deep.equal([
+      [third.versionId, "1.1", []],
+      [second.versionId, null, ["beta"]],
+      [first.versionId, "1.0", []],
+    ]);
+    const back = await client.run("activate", "1.0", "--game", slug);
+    expect(back.code, back.stderr).to.equal(0);
+    expect((await versions()).find(({ isCurrent }) => isCurrent)?.id).to.equal(first.versionId);
+    const channels = await client.run("channels", "--game", slug);
+    expect(channels.stdout).to.match(new RegExp(`default +${first.versionId}\nbeta +${second.versionId}`));
+    const unknown = await client.run("activate", "2.0", "--game", slug);
+    expect(unknown.code).to.equal(1);
+    expect(unknown.stderr).to.include("no version 2.0");
+  });
+
+  it("uploads the same folder as the same version", async () => {
+    const first = await published();
+    writeGame(randomBytes(10));
+    await published();
+    const [{ checksum }] = (await versions()) as [GameVersion];
+    const dryRun = await client.run("game", "--dry-run", "--json");
+    expect(JSON.parse(dryRun.stdout)).to.include({ checksum });
+    expect(await versions()).to.have.length(2);
+    expect((await published()).versionId).not.to.equal(first.versionId);
+    expect(await versions()).to.have.length(2);
+  });
+
+  it("retries a broken upload, and continues after it was killed, without packing again", async () => {
+    await published();
+    writeGame(randomBytes(3 * 2 ** 20));
+    proxy.fault = ({ method }) => (method === "PUT" ? { isCut: true } : undefined);
+    const { child, ended } = client.start(["game", "--game", slug, "--no-wait"]);
+    let output = "";
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    await eventually(() => Promise.resolve(output.includes("Trying again")), { what: "a retry" });
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await ended;
+    proxy.fault = undefined;
+    const { code, stderr } = await publish();
+    expect(code, stderr).to.equal(0);
+    expect(stderr).to.include("unchanged since the interrupted upload").and.not.include("Packing");
+    expect(await versions()).to.have.length(2);
+    expect(readdirSync(join(client.folder, "state/joypod-publish"))).to.deep.equal([]);
+  });
+
+  it("refuses before the upload what the server would refuse", async () => {
+    client.write("broken/engine/data.bin", "data");
+    client.write("broken/engine/DATA.bin", "differs by case");
+    const args = ["broken", "--game", slug, "--launcher", "start.sh", "--title", "A", "--developer", "A"];
+    const { code, stdout, stderr } = await client.run(...args, "--json");
+    expect(code).to.equal(1);
+    expect(stderr).to.include('"start.sh"').and.include("differs only by case");
+    expect(JSON.parse(stdout)).to.include({ error: "invalid_archive" });
+    expect((await fixture.client.get(`/api/partners/games/${slug}`)).status).to.equal(404);
+  });
+
+  it("says what is missing, and never shows the key", async () => {
+    const unregistered = await client.run("game", "--game", slug);
+    expect(unregistered.code).to.equal(2);
+    expect(unregistered.stderr).to.include("--title");
+    const key = "jp_0123456789_wrong";
+    Object.assign(client.env, { JOYPOD_API_KEY: key });
+    const refused = await client.run("versions", "--game", slug);
+    expect(refused.code).to.equal(1);
+    expect(refused.stderr).to.include("JOYPOD_API_KEY").and.not.include(key);
+    delete client.env["JOYPOD_API_KEY"];
+    const missing = await client.run("versions", "--game", slug);
+    expect(missing.code).to.equal(2);
+    expect(missing.stderr).to.include("JOYPOD_API_KEY");
+    const usage = await client.run("game", "--frobnicate");
+    expect(usage.code).to.equal(2);
+  });
+});
