@@ -123,11 +123,12 @@ const rooms = {
     "rbac.ts",
   ],
   streamer: [
-    // The programs, one for a session and one each for tests of connections and of nodes, and what the first
-    // says of itself.
+    // The programs, one for a session and one each for tests of connections, of nodes and of single machines,
+    // and what the first says of itself.
     "main.ts",
     "connectionTest",
     "nodeTest",
+    "machineTest",
     "streamer.ts",
     "status.ts",
     "streamPipeline.ts",

@@ -3,10 +3,19 @@
  *
  * - size WIDTH HEIGHT: sets the display's size with RandR
  * - gl [FRAMES]: draws with OpenGL, reads the picture back as the capture does, and times this many frames
+ * - egl [FRAMES]: the same with OpenGL ES on EGL
  * - vulkan [FRAMES]: the same with a Vulkan swapchain
+ * - play SECONDS: draws moving stripes with OpenGL at up to 60 frames per second, and prints how many they
+ * are
  * - manager: the name of the window manager; none if there is none
  * - output: the first output's mode, refresh rate in Hz, number of modes, and size in millimetres
  * - extensions: lists the extensions of the display's protocol, each with its number
+ *
+ * Without a display:
+ *
+ * - eglDevices: what EGL renders with on each of its devices
+ * - vulkanDevices: the devices of Vulkan
+ * - gbm NODE: GBM's back end for a render node, and what EGL renders with on it
  *
  * Exits with 0 when the command succeeded. A driver may also crash or hang it, so the caller sets a deadline.
  */
@@ -42,7 +51,7 @@ void printFinding(const char *name, const char *value) {
   fflush(stdout);
 }
 
-static double nowMs(void) {
+double nowMs(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
@@ -228,14 +237,32 @@ static void printExtensions(Display *display) {
   XFreeExtensionList(extensions);
 }
 
+/* Returns whether the command is one that needs no display. */
+static bool runsWithoutDisplay(const char *command, int argc, char **argv) {
+  if (strcmp(command, "eglDevices") == 0)
+    printEglDevices();
+  else if (strcmp(command, "vulkanDevices") == 0)
+    printVulkanDevices();
+  else if (strcmp(command, "gbm") == 0 && argc == 3)
+    printGbm(argv[2]);
+  else
+    return false;
+  return true;
+}
+
 int main(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : "";
+  if (runsWithoutDisplay(command, argc, argv)) return 0;
   Display *display = XOpenDisplay(NULL);
   if (!display) fail("the display takes no connection");
   if (strcmp(command, "size") == 0 && argc == 4)
     setSize(display, (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
   else if (strcmp(command, "gl") == 0)
     probeGl(display, argc > 2 ? atoi(argv[2]) : 0);
+  else if (strcmp(command, "egl") == 0)
+    probeEgl(display, argc > 2 ? atoi(argv[2]) : 0);
+  else if (strcmp(command, "play") == 0 && argc == 3)
+    playGl(display, atoi(argv[2]));
   else if (strcmp(command, "vulkan") == 0)
     probeVulkan(display, argc > 2 ? atoi(argv[2]) : 0);
   else if (strcmp(command, "manager") == 0)
@@ -245,7 +272,7 @@ int main(int argc, char **argv) {
   else if (strcmp(command, "extensions") == 0)
     printExtensions(display);
   else
-    fail("say size WIDTH HEIGHT, gl, vulkan, manager, output or extensions");
+    fail("the command is unknown; displayprobe.c lists all");
   XCloseDisplay(display);
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <vulkan/vulkan.h>
 
@@ -29,14 +30,14 @@ static void check(VkResult result, const char *what) {
   if (result != VK_SUCCESS && result != VK_SUBOPTIMAL_KHR) fail(what);
 }
 
-static void makeInstance(void) {
+static void makeInstance(bool hasDisplay) {
   const char *extensions[] = {VK_KHR_SURFACE_EXTENSION_NAME, VK_KHR_XLIB_SURFACE_EXTENSION_NAME};
   VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                    .apiVersion = VK_API_VERSION_1_0};
   VkInstanceCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
       .pApplicationInfo = &application,
-      .enabledExtensionCount = 2,
+      .enabledExtensionCount = hasDisplay ? 2 : 0,
       .ppEnabledExtensionNames = extensions,
   };
   check(vkCreateInstance(&info, NULL, &vk.instance), "there is no Vulkan");
@@ -71,12 +72,31 @@ static int rank(VkPhysicalDeviceType type) {
                                                           : 1;
 }
 
+static uint32_t listDevices(VkPhysicalDevice *devices) {
+  uint32_t count = MAX_DEVICES;
+  VkResult result = vkEnumeratePhysicalDevices(vk.instance, &count, devices);
+  return result == VK_SUCCESS || result == VK_INCOMPLETE ? count : 0;
+}
+
+/* Prints the devices of Vulkan, whether or not they can present on a display. */
+void printVulkanDevices(void) {
+  VkPhysicalDevice devices[MAX_DEVICES];
+  VkPhysicalDeviceProperties properties;
+  makeInstance(false);
+  uint32_t count = listDevices(devices);
+  for (uint32_t i = 0; i < count; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "vulkanDevice%u", i + 1);
+    vkGetPhysicalDeviceProperties(devices[i], &properties);
+    printFinding(name, properties.deviceName);
+  }
+}
+
 static void chooseDevice(void) {
   VkPhysicalDevice devices[MAX_DEVICES];
   VkPhysicalDeviceProperties properties;
-  uint32_t count = MAX_DEVICES;
+  uint32_t count = listDevices(devices);
   int best = -1;
-  vkEnumeratePhysicalDevices(vk.instance, &count, devices);
   for (uint32_t i = 0; i < count; i++) {
     vkGetPhysicalDeviceProperties(devices[i], &properties);
     if (rank(properties.deviceType) > best && canShow(devices[i])) {
@@ -225,7 +245,7 @@ void probeVulkan(Display *display, int timedFrames) {
   int count, width, height;
   XVisualInfo *visual = XGetVisualInfo(display, VisualScreenMask | VisualIDMask, &wanted, &count);
   if (!visual) fail("the display has no visual");
-  makeInstance();
+  makeInstance(true);
   makeSurface(display, openWindow(display, visual, &width, &height));
   chooseDevice();
   makeDevice();
@@ -234,4 +254,6 @@ void probeVulkan(Display *display, int timedFrames) {
   expectCaptured(display, "vulkanCapture", color, draw, NULL);
   timeFrames("vulkanFrameMs", timedFrames, draw, NULL);
   vkDeviceWaitIdle(vk.device);
+  /* Ends the driver's thread that presents. It would otherwise use the display's connection after its end. */
+  vkDestroySwapchainKHR(vk.device, vk.swapchain, NULL);
 }

@@ -2,7 +2,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { silentLogger, type Logger } from "#runtime/logger.ts";
-import { inSoftware, startDisplay, type StartedDisplay } from "#streamer/display/startDisplay.ts";
+import {
+  gamesOnXvfb,
+  inSoftware,
+  startDisplay,
+  type StartedDisplay,
+} from "#streamer/display/startDisplay.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { FakeClock } from "#test/support/clocks/fakeClock.ts";
 import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
@@ -36,17 +41,23 @@ describe("the choice of a session's display, with fake displays and drivers", fu
     started = undefined;
   });
 
-  /** Starts a display with these results of the probe's steps. Steps not named succeed on a GPU. */
-  async function start(steps: Partial<Record<"size" | "gl" | "vulkan", string>>): Promise<void> {
+  /**
+   * Starts a display with these results of the probe's steps. Steps not named succeed on a GPU. On Xvfb
+   * `renderers` says what draws in each way.
+   */
+  async function start(
+    steps: Partial<Record<"size" | "gl" | "vulkan", string>>,
+    renderers = { zink: "zink Vulkan 1.4(llvmpipe)", nvidia: "llvmpipe" },
+  ): Promise<void> {
     const cases = Object.entries(steps)
       .map(([step, script]) => `${step}) ${script} ;;`)
       .join("\n");
-    // With an OpenGL-on-Vulkan driver, which the probe requests on Xvfb.
-    const byVulkan =
-      'if [ -n "$GALLIUM_DRIVER" ]; then echo "renderer zink Vulkan 1.4(llvmpipe)"; exit 0; fi';
+    // Only the probes on Xvfb name a driver.
+    const onXvfb = `if [ -n "$GALLIUM_DRIVER" ]; then echo "renderer ${renderers.zink}"; exit 0; fi
+if [ "$__GLX_VENDOR_LIBRARY_NAME" = nvidia ]; then echo "renderer ${renderers.nvidia}"; exit 0; fi`;
     writeFileSync(
       join(folder, "displayprobe"),
-      `#!/bin/sh\n${byVulkan}\necho "renderer A GPU"\ncase $1 in\n${cases}\nesac\n`,
+      `#!/bin/sh\n${onXvfb}\necho "renderer A GPU"\ncase $1 in\n${cases}\nesac\n`,
       { mode: 0o755 },
     );
     const logger: Logger = { ...silentLogger, info: (fields) => void logged.push(fields) };
@@ -98,6 +109,18 @@ describe("the choice of a session's display, with fake displays and drivers", fu
         found: { renderer: "A GPU" },
         reason: "displayprobe did not end within 4000 ms",
       });
+    });
+  }
+
+  for (const [way, renderers] of Object.entries({
+    zink: { zink: "zink Vulkan 1.4(A GPU)", nvidia: "A GPU" },
+    nvidia: { zink: "zink Vulkan 1.4(llvmpipe)", nvidia: "A GPU" },
+  })) {
+    it(`is Xvfb, with games that draw on the GPU by ${way}, if the accelerated one fails`, async () => {
+      await start({ vulkan: "exit 1" }, renderers);
+      expect(started).to.include({ kind: "Xvfb", obstacle: undefined });
+      expect(started?.renderer).to.match(/A GPU/);
+      expect(started?.gameEnvironment).to.equal(gamesOnXvfb[way as keyof typeof gamesOnXvfb]);
     });
   }
 

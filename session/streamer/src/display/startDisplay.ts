@@ -29,6 +29,7 @@ interface DisplayOptions {
 
 /** The session's display and its renderer. */
 export interface StartedDisplay {
+  kind: "Xwayland" | "Xvfb";
   server: ServerProcess;
   /** OpenGL's renderer name, or `software` when no GPU was requested and nothing was probed. */
   renderer: string;
@@ -44,6 +45,13 @@ const zink = {
   LIBGL_KOPPER_DRI2: "1",
   ...pacedDrawing,
 };
+/**
+ * NVIDIA's own OpenGL, which copies its pictures to a display that knows nothing of GPUs. It paces no frames,
+ * and leaves EGL and Vulkan to Mesa, so it is the second choice.
+ */
+const nvidia = { ...pacedDrawing, __GLX_VENDOR_LIBRARY_NAME: "nvidia", LP_NUM_THREADS: "1" };
+/** Ways in which a GPU can draw on Xvfb, best first. */
+export const gamesOnXvfb = { zink, nvidia } as const satisfies Record<string, GameEnvironment>;
 /** A single thread, because more would take processor time from the encoder. */
 export const inSoftware = { LIBGL_ALWAYS_SOFTWARE: "1", LP_NUM_THREADS: "1", ...pacedDrawing };
 
@@ -71,20 +79,21 @@ export async function startDisplay(options: DisplayOptions): Promise<StartedDisp
   }
   const xvfb = await startXvfb(options);
   if (!xvfb || profile === "software") return xvfb;
-  const { values, failure } = await probeDisplay(["gl"], { ...options, env: { ...options.env, ...zink } });
-  const renderer = values.get("renderer");
-  if (failure === undefined && renderer !== undefined && !isSoftware(renderer))
-    return { ...xvfb, renderer, gameEnvironment: zink };
-  logger.warn(
-    { obstacle, renderer, reason: failure },
-    "The session renders in software although it should have a GPU.",
-  );
+  for (const [way, gameEnvironment] of Object.entries(gamesOnXvfb)) {
+    const env = { ...options.env, ...gameEnvironment };
+    const { values, failure } = await probeDisplay(["gl"], { ...options, env });
+    const renderer = values.get("renderer");
+    logger.info({ way, renderer, reason: failure }, "The GPU was tried on the software display.");
+    if (failure === undefined && renderer !== undefined && !isSoftware(renderer))
+      return { ...xvfb, renderer, gameEnvironment };
+  }
+  logger.warn({ obstacle }, "The session renders in software although it should have a GPU.");
   return { ...xvfb, obstacle, gameEnvironment: inSoftware };
 }
 
 async function startXvfb(options: DisplayOptions): Promise<StartedDisplay | undefined> {
   const server = await startXServer(options);
-  return server && { server, renderer: "software", obstacle: undefined, gameEnvironment: {} };
+  return server && { kind: "Xvfb", server, renderer: "software", obstacle: undefined, gameEnvironment: {} };
 }
 
 /** Returns the accelerated display, or why it cannot be used; none of its processes is left then. */
@@ -98,7 +107,7 @@ async function tryXwayland(options: DisplayOptions): Promise<StartedDisplay | Re
   const found = await probeXwayland(options);
   isChosen = true;
   if (found.obstacle === undefined)
-    return { server, renderer: found.renderer, obstacle: undefined, gameEnvironment: {} };
+    return { kind: "Xwayland", server, renderer: found.renderer, obstacle: undefined, gameEnvironment: {} };
   await server.stop();
   return found.obstacle;
 }

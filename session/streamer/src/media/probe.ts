@@ -34,6 +34,8 @@ export interface ProbeOptions {
   env: EncoderEnvironments;
   logger: Logger;
   clock: Pick<Clock, "setTimer">;
+  /** Called with the result of each trial. */
+  onTrial?: (trial: { encoder: string; works: boolean; reason: string }) => void;
 }
 
 /** Result of trying a pipeline. */
@@ -51,6 +53,7 @@ export async function probeEncoders({
   env,
   logger,
   clock,
+  onTrial,
 }: ProbeOptions): Promise<Map<VideoCodec, Encoder>> {
   const found = new Map<VideoCodec, Encoder>();
   const hung = new Set<Encoder["driver"]>();
@@ -81,6 +84,7 @@ export async function probeEncoders({
       probeDeadlineMs[kind],
     );
     logger.info({ encoder: name, works, reason: message || undefined }, "An encoder was tried.");
+    onTrial?.({ encoder: name, works, reason: message });
     if (hasHung && driver) hung.add(driver);
     if (works) found.set(codec, encoder);
   }
