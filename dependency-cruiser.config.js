@@ -230,6 +230,7 @@ const rooms = {
     "maintenanceCommands.ts",
     "adminCommand.ts",
     "playerCommands.ts",
+    "completion.ts",
     "arguments.ts",
     "environment.ts",
     "terminal.ts",

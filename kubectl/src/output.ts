@@ -1,3 +1,16 @@
+import { dumpYaml } from "@kubernetes/client-node";
+
+/** Formats for programs. */
+export const outputFormats = ["json", "yaml"] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+/** Returns the value as JSON or YAML for programs. */
+export function formatOutput(format: OutputFormat, value: unknown): string {
+  if (format === "json") return JSON.stringify(value, null, 2);
+  // Through JSON, because YAML has no undefined.
+  return dumpYaml(JSON.parse(JSON.stringify(value)), { noRefs: true, lineWidth: -1 }).trimEnd();
+}
+
 /**
  * Returns the time between two moments in kubectl's format for ages: `45s`, `12m`, `3h`, `2d`; undefined
  * without a start.

@@ -14,6 +14,8 @@ import { findInstallation, type Installation } from "./cluster/installation.ts";
 import { observe } from "./cluster/observe.ts";
 import type { Environment, WithInstallation } from "./environment.ts";
 import { cacheTable, gameTable, nodeTable } from "./tables.ts";
+import { addCompletionCommand } from "./completion.ts";
+import { formatOutput, outputFormats, type OutputFormat } from "./output.ts";
 import { addMaintenanceCommands } from "./maintenanceCommands.ts";
 import { addPlayerCommands } from "./playerCommands.ts";
 import { toDurationMs } from "./arguments.ts";
@@ -33,7 +35,7 @@ interface GlobalOptions {
 }
 
 interface OutputOptions {
-  output?: "json";
+  output?: OutputFormat;
 }
 
 /** Returns the commands of `kubectl joypod`. */
@@ -54,6 +56,7 @@ export function createProgram(environment: Environment): Command {
   addMaintenanceCommands(program, environment, withInstallation);
   addAdminCommand(program, environment, withInstallation);
   addPlayerCommands(program, environment, withInstallation);
+  addCompletionCommand(program, environment, withInstallation);
   program
     .command("support-bundle")
     .description(
@@ -92,14 +95,14 @@ function onInstallations({
   };
 }
 
-/** Adds `-o json` to a command. */
+/** Adds `-o json|yaml` to a command. */
 function withOutput(command: Command): Command {
-  return command.addOption(new Option("-o, --output <format>", "output format").choices(["json"]));
+  return command.addOption(new Option("-o, --output <format>", "output format").choices(outputFormats));
 }
 
 function addViewCommands(program: Command, { print }: Environment, withInstallation: WithInstallation): void {
-  const show = (isJson: boolean, value: unknown, text: () => string): void =>
-    print(isJson ? JSON.stringify(value, null, 2) : text());
+  const show = (format: OutputFormat | undefined, value: unknown, text: () => string): void =>
+    print(format === undefined ? text() : formatOutput(format, value));
   withOutput(
     program
       .command("status")
@@ -111,7 +114,7 @@ function addViewCommands(program: Command, { print }: Environment, withInstallat
       const observed = await observe(installation);
       const now = installation.now();
       const status = statusOf(installation, observed, now);
-      show(output === "json", status, () => presentStatus(status, now));
+      show(output, status, () => presentStatus(status, now));
     }),
   );
   withOutput(
@@ -124,7 +127,7 @@ function addViewCommands(program: Command, { print }: Environment, withInstallat
         new ResourceClient(transport, gameNodes).listAll({ labelSelector: gameNodeSelector }),
         new ResourceClient(transport, leases).listAll({ labelSelector: heartbeatSelector }),
       ]);
-      show(output === "json", items, () => nodeTable(items, heartbeats.items, now()));
+      show(output, items, () => nodeTable(items, heartbeats.items, now()));
     }),
   );
   withOutput(
@@ -137,7 +140,7 @@ function addViewCommands(program: Command, { print }: Environment, withInstallat
         inSessions(installation, gameCaches),
         inSessions(installation, gameSessions),
       ]);
-      show(output === "json", caches, () => gameTable(caches, sessions));
+      show(output, caches, () => gameTable(caches, sessions));
     }),
   );
   withOutput(
@@ -154,7 +157,7 @@ function addViewCommands(program: Command, { print }: Environment, withInstallat
         node: name,
         entries: status?.cache?.entries ?? [],
       }));
-      show(output === "json", held, () => cacheTable(items, caches, installation.now()));
+      show(output, held, () => cacheTable(items, caches, installation.now()));
     }),
   );
 }
@@ -171,15 +174,15 @@ function addSessionCommands(
     .option("-w, --watch", "print the list again after each change")
     .action(({ output, watch }: OutputOptions & { watch?: true }, command: Command) =>
       withInstallation(command, async (installation) => {
-        if (watch === true && output === "json")
+        if (watch === true && output !== undefined)
           throw new AdminError(
-            "--watch cannot be combined with --output json. Remove one of them.",
+            `--watch cannot be combined with --output ${output}. Remove one of them.`,
             exitCodes.usage,
           );
         if (watch === true) return watchSessions(installation, environment);
         const sessions = await inSessions(installation, gameSessions);
         print(
-          output === "json" ? JSON.stringify(sessions, null, 2) : sessionTable(sessions, installation.now()),
+          output === undefined ? sessionTable(sessions, installation.now()) : formatOutput(output, sessions),
         );
       }),
     );
@@ -197,18 +200,18 @@ function addSessionCommands(
         if (log === true) {
           const read = await readGameOutput(installation, toObjectName(name));
           if ("problem" in read) throw new AdminError(read.problem, exitCodes.notFound);
-          print(output === "json" ? JSON.stringify({ log: read.text }) : read.text.trimEnd());
+          print(output === undefined ? read.text.trimEnd() : formatOutput(output, { log: read.text }));
           return;
         }
         const evidence = await findEvidence(installation, name);
         const { session, events } = evidence;
         print(
-          output === "json"
-            ? JSON.stringify({ session, steps: launchSteps(evidence), events }, null, 2)
-            : presentSession(
+          output === undefined
+            ? presentSession(
                 evidence,
                 hasGameFailed(session) ? await readGameOutput(installation, name) : undefined,
-              ),
+              )
+            : formatOutput(output, { session, steps: launchSteps(evidence), events }),
         );
       }),
     );

@@ -1,12 +1,14 @@
 // Bundles `kubectl joypod` with its packages into one file, kubectl/dist/kubectl-joypod, which needs only
-// Node.js 24. kubectl runs it if it is in the PATH. An optional argument is another target folder.
-import { chmod, mkdtemp, rename, rm, mkdir } from "node:fs/promises";
+// Node.js 24. kubectl runs it if it is in the PATH, and kubectl_complete-joypod next to it for completion. An
+// optional argument is another target folder.
+import { chmod, copyFile, mkdtemp, rename, rm, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { build } from "vite";
 
 const root = join(import.meta.dirname, "../..");
 const folder = resolve(process.argv[2] ?? join(root, "kubectl/dist"));
 const name = "kubectl-joypod";
+const completion = "kubectl_complete-joypod";
 /** Runs before the bundled code, whose syntax an older Node.js may not support. */
 const banner = `#!/usr/bin/env node
 if (Number(process.versions.node.split(".")[0]) < 24) {
@@ -40,4 +42,5 @@ await build({
 });
 await chmod(join(parts, name), 0o755);
 await rename(join(parts, name), join(folder, name));
+await copyFile(join(root, "kubectl/bin", completion), join(folder, completion));
 await rm(parts, { recursive: true });

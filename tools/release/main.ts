@@ -1,6 +1,7 @@
 // main.ts: writes a release from built images to a folder. Called by tools/release/release.sh. Environment:
 // RELEASE_FOLDER, RELEASE_REPOSITORY (registry/path of the images), RELEASE_IMAGES (architecture=values file,
-// separated by spaces), RELEASE_PROGRAMS (program=path), ENGINE, HELM, CACHE.
+// separated by spaces), RELEASE_PROGRAMS (program=path), RELEASE_DOWNLOADS (optional: address of the
+// release's files), ENGINE, HELM, CACHE.
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,6 +16,7 @@ import { writeChecksums } from "./checksums.ts";
 import { commandTable, packCommand } from "./commands.ts";
 import { readImageTable, type ImageRow } from "./imageTable.ts";
 import { thirdPartyNotices } from "./notices.ts";
+import { packKubectlPlugin } from "./krew.ts";
 import { OciLayout, type Descriptor } from "./ociLayout.ts";
 import { SavedImages, type SavedImage } from "./savedImages.ts";
 import { projectVersion } from "./version.ts";
@@ -35,6 +37,7 @@ const env = z
     RELEASE_REPOSITORY: z.string().min(1),
     RELEASE_IMAGES: pairs,
     RELEASE_PROGRAMS: pairs,
+    RELEASE_DOWNLOADS: z.url().optional(),
     ENGINE: z.string().min(1),
     HELM: z.string().min(1),
     CACHE: z.string().min(1),
@@ -76,6 +79,7 @@ await run(process.execPath, [join(root, "tools/bundle/kubectlJoypod.ts"), folder
 // The chart's archive is found as joypod-*.tgz at the root.
 await run(process.execPath, [join(root, "tools/bundle/publish.ts"), join(folder, "npm")]);
 await cp(join(root, "LICENSE"), join(folder, "LICENSE"));
+await packKubectlPlugin(folder, { version, created, downloads: env.RELEASE_DOWNLOADS });
 const { stdout: modules } = await run("go", ["env", "GOMODCACHE"]);
 const notices = await thirdPartyNotices([...components.values()], {
   npm: [join(root, "node_modules")],

@@ -129,7 +129,7 @@ describe("the install guide, with a separate registry and cluster,", function ()
       ]).catch((reason: unknown) => reason);
       expect(error, command)
         .to.have.property("stderr")
-        .that.matches(/^(joypod|kubectl joypod) needs Node\.js 24 or later; this is 20\.20\.2\.\n$/);
+        .that.matches(/^(joypod|kubectl joypod) needs Node\.js 24 or later, but this is 20\.20\.2\.\n$/);
     }
     expect(
       [await registry.status(false), await registry.status(true)],

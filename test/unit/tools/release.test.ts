@@ -1,10 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
+import { parse } from "yaml";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { debianComponents } from "../../../tools/release/billOfMaterials.ts";
 import { pinImages } from "../../../tools/release/chart.ts";
+import { packKubectlPlugin } from "../../../tools/release/krew.ts";
 import { readImageTable } from "../../../tools/release/imageTable.ts";
 import { mediaTypes, namesIn, OciLayout } from "../../../tools/release/ociLayout.ts";
 import { disagreements, projectVersion, setVersion } from "../../../tools/release/version.ts";
@@ -43,6 +46,30 @@ describe("a release", () => {
       "charts/joypod/Chart.yaml has version 7.8.8, but package.json has 7.8.9-rc.1.",
     ]);
     expect(() => setVersion(folder, "latest")).to.throw('"latest" is not a semantic version');
+  });
+
+  it("has the kubectl plugin as an archive, with a manifest for Krew", async () => {
+    for (const name of ["kubectl-joypod", "kubectl_complete-joypod", "LICENSE"])
+      writeFileSync(join(folder, name), name);
+    const downloads = "https://forge.example.com/joypod/releases/download/v1.2.3";
+    await packKubectlPlugin(folder, { version: "1.2.3", created: "2026-01-02T03:04:05Z", downloads });
+    const archive = readFileSync(join(folder, "kubectl-joypod-1.2.3.tar.gz"));
+    const manifest = parse(readFileSync(join(folder, "krew-joypod.yaml"), "utf8")) as {
+      spec: { version: string; homepage: string; platforms: { uri: string; sha256: string; bin: string }[] };
+    };
+    expect(manifest.spec).to.include({ version: "v1.2.3", homepage: "https://forge.example.com/joypod" });
+    expect(manifest.spec.platforms[0]).to.include({
+      uri: `${downloads}/kubectl-joypod-1.2.3.tar.gz`,
+      sha256: createHash("sha256").update(archive).digest("hex"),
+      bin: "kubectl-joypod",
+    });
+    await packKubectlPlugin(folder, {
+      version: "1.2.3",
+      created: "2026-01-02T03:04:05Z",
+      downloads: undefined,
+    });
+    expect(readFileSync(join(folder, "kubectl-joypod-1.2.3.tar.gz")).equals(archive)).to.equal(true);
+    expect(existsSync(join(folder, "krew-joypod.yaml"))).to.equal(false);
   });
 
   it("pins every image of the chart by what the layout has, and lacks none", () => {

@@ -1,14 +1,21 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect } from "chai";
+import { parse } from "yaml";
 import { announcementConfigMap } from "#contracts/announcement.ts";
+import { gameNodes } from "#contracts/crd/gameNode.ts";
 import { gameSessions } from "#contracts/crd/gameSession.ts";
 import { configMaps, nodes } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { deployments } from "#kubectl/cluster/workloads.ts";
 import { createProgram } from "#kubectl/program.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
+import { aGameNode } from "#test/factories/gameNode.ts";
 import { aCondition, aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
+import { repositoryRoot } from "#test/support/processes/programs.ts";
 
 describe("kubectl joypod, for players", function () {
   this.timeout(60_000);
@@ -93,6 +100,30 @@ describe("kubectl joypod, for players", function () {
     expect(Date.parse(plannedEnd!.at) - Date.now()).to.be.closeTo(30 * 60_000, 30_000);
     expect(await printed("maintenance", "off")).to.match(/Games that can go on: \d+\./);
     expect(await specOf("gs-maintained")).to.not.have.property("plannedEnd");
+  });
+
+  it("completes commands, options, and the names of sessions and nodes", async () => {
+    await addSession("gs-complete", aRunningStatus({ nodeName }));
+    const client = new ResourceClient(server.admin, gameNodes);
+    await client.create({ metadata: { name: nodeName }, spec: aGameNode().spec });
+    cleanUps.push(() => client.delete({ name: nodeName }));
+    const completed = async (...words: string[]) => (await printed("__complete", "--", ...words)).split("\n");
+    expect(await completed("ses")).to.deep.equal(["sessions", "session", ":4"]);
+    expect(await completed("maintenance", "o")).to.deep.equal(["on", "off", ":4"]);
+    expect(await completed("stop", "--w")).to.deep.equal(["--wait", ":4"]);
+    expect(await completed("status", "--output", "")).to.deep.equal(["json", "yaml", ":4"]);
+    expect(await completed("session", "gs-comp")).to.deep.equal(["gs-complete", ":4"]);
+    expect(await completed("stop", "gs-complete", "gs-comp")).to.deep.equal([":4"]);
+    expect(await completed("drain", nodeName.slice(0, -1))).to.deep.equal([nodeName, ":4"]);
+    expect(await completed("--namespace", "nothing-here", "session", "")).to.deep.equal([":4"]);
+    const script = join(repositoryRoot, "kubectl/bin/kubectl_complete-joypod");
+    expect((await promisify(execFile)(script, ["anno"])).stdout).to.equal("announce\n:4\n");
+  });
+
+  it("prints YAML that says the same as JSON", async () => {
+    await addSession("gs-yaml", aRunningStatus({ nodeName }));
+    const [yaml, json] = [await printed("sessions", "-o", "yaml"), await printed("sessions", "-o", "json")];
+    expect(parse(yaml)).to.deep.equal(JSON.parse(json)).and.not.be.empty;
   });
 
   it("tells players before it stops their session", async () => {
