@@ -35,6 +35,7 @@ const rooms = {
     "streamTicket.ts",
     "spool.ts",
     "crd",
+    "observations.ts",
     // What these are made of, and what stands alone.
     "announcement.ts",
     "maintenance.ts",
@@ -131,6 +132,7 @@ const rooms = {
     "machineTest",
     "streamer.ts",
     "status.ts",
+    "verification",
     "streamPipeline.ts",
     "signalling",
     "termination",

@@ -13,6 +13,7 @@
 
 #include "descriptors.h"
 #include "next.h"
+#include "observations.h"
 #include "pad.h"
 #include "padPaths.h"
 
@@ -39,7 +40,8 @@ static bool takesMode(int flags) { return flags & (O_CREAT | (O_TMPFILE & ~O_DIR
     READ_MODE(flags)                                                                                         \
     char buffer[PAD_PATH_BYTES];                                                                             \
     const char *located = locatePath(path, buffer);                                                          \
-    return openedNode(NEXT(function)(located, flags, mode), AT_FDCWD, located, flags);                       \
+    int fd = openedNode(NEXT(function)(located, flags, mode), AT_FDCWD, located, flags);                     \
+    return observedOpen(fd, AT_FDCWD, path, flags);                                                          \
   }
 #define OPEN_AT(function)                                                                                    \
   OVERRIDES(function)                                                                                        \
@@ -47,21 +49,24 @@ static bool takesMode(int flags) { return flags & (O_CREAT | (O_TMPFILE & ~O_DIR
     READ_MODE(flags)                                                                                         \
     char buffer[PAD_PATH_BYTES];                                                                             \
     const char *located = locatePath(path, buffer);                                                          \
-    return openedNode(NEXT(function)(folder, located, flags, mode), folder, located, flags);                 \
+    int fd = openedNode(NEXT(function)(folder, located, flags, mode), folder, located, flags);               \
+    return observedOpen(fd, folder, path, flags);                                                            \
   }
 #define OPEN_CHECKED(function)                                                                               \
   OVERRIDES(function)                                                                                        \
   OVERRIDE int function(const char *path, int flags) {                                                       \
     char buffer[PAD_PATH_BYTES];                                                                             \
     const char *located = locatePath(path, buffer);                                                          \
-    return openedNode(NEXT(function)(located, flags), AT_FDCWD, located, flags);                             \
+    int fd = openedNode(NEXT(function)(located, flags), AT_FDCWD, located, flags);                           \
+    return observedOpen(fd, AT_FDCWD, path, flags);                                                          \
   }
 #define OPEN_AT_CHECKED(function)                                                                            \
   OVERRIDES(function)                                                                                        \
   OVERRIDE int function(int folder, const char *path, int flags) {                                           \
     char buffer[PAD_PATH_BYTES];                                                                             \
     const char *located = locatePath(path, buffer);                                                          \
-    return openedNode(NEXT(function)(folder, located, flags), folder, located, flags);                       \
+    int fd = openedNode(NEXT(function)(folder, located, flags), folder, located, flags);                     \
+    return observedOpen(fd, folder, path, flags);                                                            \
   }
 OPEN(open)
 OPEN(open64)

@@ -20,6 +20,7 @@
 #include "descriptors.h"
 #include "lock.h"
 #include "next.h"
+#include "observations.h"
 #include "padPaths.h"
 #include "padWatch.h"
 
@@ -91,6 +92,7 @@ static int findInstance(void) {
 }
 
 static int openEmulated(int flags) {
+  observe("watch", "inotify");
   int fd = openSilentSocket(flags);
   if (fd < 0) return -1;
   acquire(&lock);

@@ -123,7 +123,7 @@ int connectLoopback(int fd, struct loopback *socket, const struct sockaddr *addr
     return socket->type == SOCK_DGRAM ? originalConnect(fd, address, length) : 0;
   }
   if (!readEndpoint(address, length, socket->family, &peer)) return -1;
-  if (!isLocal(&peer)) return fail(ENETUNREACH);
+  if (!isLocal(&peer)) return refuseRemote(&peer);
   peer = asLoopback(&peer, isIPv4(&peer));
   if (bindIfUnbound(fd, socket, &peer) != 0) return -1;
   if (socket->type == SOCK_STREAM) {

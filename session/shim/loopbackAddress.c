@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "observations.h"
 #include "originals.h"
 
 enum {
@@ -78,6 +79,18 @@ static struct endpoint mapV4(struct in_addr address, uint16_t port) {
 struct endpoint wildcardAt(int family, uint16_t port) {
   if (family == AF_INET) return mapV4((struct in_addr){INADDR_ANY}, port);
   return (struct endpoint){.address = in6addr_any, .port = port};
+}
+
+int refuseRemote(const struct endpoint *endpoint) {
+  char address[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + 8];
+  if (isIPv4(endpoint))
+    inet_ntop(AF_INET, v4Bytes(endpoint), address, sizeof address);
+  else
+    inet_ntop(AF_INET6, &endpoint->address, address, sizeof address);
+  snprintf(text, sizeof text, isIPv4(endpoint) ? "%s:%u" : "[%s]:%u", address, endpoint->port);
+  observe("connect", text);
+  errno = ENETUNREACH;
+  return -1;
 }
 
 struct endpoint asLoopback(const struct endpoint *endpoint, bool isV4) {

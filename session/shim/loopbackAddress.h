@@ -41,6 +41,9 @@ bool isMulticast(const struct endpoint *endpoint);
 /* Returns whether an address is this machine's: loopback, a wildcard, or an interface's IPv4 address. */
 bool isLocal(const struct endpoint *endpoint);
 
+/* Notes that a program tried to reach this address, which is not local. Returns -1 with ENETUNREACH. */
+int refuseRemote(const struct endpoint *endpoint);
+
 /* Returns the loopback address with the endpoint's port, if it is a wildcard; otherwise the endpoint. */
 struct endpoint asLoopback(const struct endpoint *endpoint, bool isV4);
 

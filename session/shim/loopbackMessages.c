@@ -53,7 +53,7 @@ static bool isAbsent(int error) { return error == ENOENT || error == ECONNREFUSE
 static ssize_t sendTo(int fd, struct loopback *socket, struct msghdr message, int flags) {
   struct endpoint target, candidates[MAX_CANDIDATES];
   if (!readEndpoint(message.msg_name, message.msg_namelen, socket->family, &target)) return -1;
-  if (!isLocal(&target)) return fail(ENETUNREACH);
+  if (!isLocal(&target)) return refuseRemote(&target);
   int count = findCandidates(&target, candidates);
   for (int i = 0; i < count; i++) {
     struct sockaddr_un name = nameOf(&candidates[i], SOCK_DGRAM);

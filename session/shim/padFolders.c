@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "next.h"
+#include "observations.h"
 #include "padPaths.h"
 
 ssize_t __read_chk(int fd, void *to, size_t length, size_t room);
@@ -56,7 +57,10 @@ static int flagsOf(const char *mode) {
     char buffer[PAD_PATH_BYTES];                                                                             \
     const char *located = locatePath(path, buffer);                                                          \
     FILE *stream = NEXT(function)(located, mode);                                                            \
-    if (stream || located == path) return stream;                                                            \
+    if (stream || located == path) {                                                                         \
+      if (!stream) observedOpen(-1, AT_FDCWD, path, flagsOf(mode));                                          \
+      return stream;                                                                                         \
+    }                                                                                                        \
     int fd = openedNode(-1, AT_FDCWD, located, flagsOf(mode));                                               \
     return fd < 0 ? NULL : fdopen(fd, mode);                                                                 \
   }

@@ -18,6 +18,7 @@
 
 #include "loopbackAddress.h"
 #include "next.h"
+#include "observations.h"
 
 enum { MAX_NOTES = 4096, MAX_HEADERS = 32, NOTE_BYTES = 256, GO_NOTE_NAME = 12 };
 
@@ -54,6 +55,7 @@ static void addNote(const char *path) {
   mkdir(loopbackFolder(), 0700);
   int file = open(name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return;
+  observe("program", path);
   int length = snprintf(line, sizeof line, "%s\n", path);
   ssize_t size = pread(file, notes, MAX_NOTES, 0);
   notes[size > 0 ? size : 0] = '\0';

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include "deviceEvents.h"
 #include "loopback.h"
 #include "next.h"
+#include "observations.h"
 #include "originals.h"
 
 /* What programs call that were compiled with _FORTIFY_SOURCE. */
@@ -69,7 +71,13 @@ OVERRIDE int socket(int family, int type, int protocol) {
   int fd = NEXT(socket)(family, type, protocol);
   if (fd >= 0 || errno != EAFNOSUPPORT) return fd;
   if (isDeviceEventKind(family, protocol)) return openDeviceEvents(type);
-  if (isLoopbackKind(family, type, protocol)) return openLoopback(family, type);
+  if (isLoopbackKind(family, type, protocol)) {
+    observe("loopback", (type & SOCK_DGRAM) ? "UDP" : "TCP");
+    return openLoopback(family, type);
+  }
+  char kind[64];
+  snprintf(kind, sizeof kind, "family %d, type %d, protocol %d", family, type & 15, protocol);
+  observe("socket", kind);
   errno = EAFNOSUPPORT;
   return -1;
 }

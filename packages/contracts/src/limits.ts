@@ -289,6 +289,16 @@ export const limits = {
   },
   /** The end of a game's output, which is kept in the object store after its session. */
   run: { keptDays: 7, kept: 20_000 },
+  /** A session that verifies a version of a game. */
+  verification: {
+    /** How long it plays after it is ready. */
+    playSeconds: 60,
+    /** When pictures are taken, in seconds after the start of the game. */
+    pictureSeconds: [5, 15, 30],
+    /** What is kept of what the game was refused, and the length of each in characters. */
+    refusals: 200,
+    refusalLength: 512,
+  },
   node: {
     heartbeatSeconds: 10,
     /** A node whose agent has been silent for this long accepts no new sessions. */

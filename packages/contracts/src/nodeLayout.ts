@@ -41,6 +41,8 @@ export const spoolNames = {
   manifest: "packed/manifest.json",
   /** The end of the game's output, written when the game has ended. */
   output: "packed/output.log",
+  /** What a session that verifies a version has observed, written when the game has ended. */
+  observations: "packed/observations.json",
 } as const;
 
 /** Maximum number of bytes to read from an order, report or manifest. */
@@ -53,6 +55,16 @@ export const spoolFileBytes = 16 * 1024;
 export const gameOutputFile = "output.log";
 /** Maximum size of that file. The supervisor has the same number. */
 export const gameOutputBytes = 64 * 1024;
+
+/**
+ * Name of the file in the same directory to which the shim appends what the game was refused, in sessions
+ * that verify a version.
+ */
+export const gameObservationsFile = "observations.log";
+/** Maximum size of that file. The shim has the same number. */
+export const gameObservationsBytes = 64 * 1024;
+/** Maximum size of the observations of a session (observations.ts), with three pictures. */
+export const sessionObservationsBytes = 512 * 1024;
 
 /** Returns the file name of a pack in the packer's directory. */
 export function packedArchiveName({ attempt, sequence }: { attempt: number; sequence: number }): string {

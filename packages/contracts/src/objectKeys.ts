@@ -19,6 +19,11 @@ export function runOutputKey(gameSession: string): string {
   return `${runsPrefix}${gameSession}.log.gz`;
 }
 
+/** Returns the object-store key of what a session has observed (observations.ts), packed by gzip. */
+export function runObservationsKey(gameSession: string): string {
+  return `${runsPrefix}${gameSession}.observations.json.gz`;
+}
+
 /** The parts of a save's key. */
 export interface SaveName {
   generation: number;

@@ -12,6 +12,8 @@ export interface PackerConfig {
   uid: string;
   /** File with the end of the game's output. */
   output: string;
+  /** File with what the session has observed; only in sessions that verify a version of a game. */
+  observations: string | undefined;
   /** How soon a changed save of ordinary size is spooled, in milliseconds. */
   spoolMs: number;
 }
@@ -29,6 +31,7 @@ export function readConfig(environment: Environment): PackerConfig {
     spool: reader.path("SPOOL_DIR"),
     uid: reader.uid("SESSION_UID"),
     output: `${reader.path("GAME_REPORT_DIR", "/run/game")}/${gameOutputFile}`,
+    observations: reader.optionalPath("OBSERVATIONS_FILE"),
     spoolMs: 1000 * reader.seconds("SPOOL_SECONDS", limits.save.spoolSeconds),
   };
   reader.finish();
@@ -42,8 +45,11 @@ function createReader(environment: Environment) {
     if (!pattern.test(value)) problems.push(`${name} must be ${rule}`);
     return value;
   };
+  const path = (name: string, fallback?: string) =>
+    check(name, /^\/[^\0]*[^/\0]$/, "an absolute path", fallback);
   return {
-    path: (name: string, fallback?: string) => check(name, /^\/[^\0]*[^/\0]$/, "an absolute path", fallback),
+    path,
+    optionalPath: (name: string) => ((environment[name] ?? "") === "" ? undefined : path(name)),
     uid: (name: string) => check(name, /^[^\0]{1,64}$/, "a uid of at most 64 characters"),
     seconds: (name: string, fallback: number) =>
       Number(check(name, /^[1-9][0-9]{0,3}$/, "a whole number from 1 to 9999", String(fallback))),

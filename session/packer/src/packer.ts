@@ -39,7 +39,7 @@ export async function runPacker(options: PackerOptions): Promise<void> {
     readRequest: () => readSaveRequest(paths.spool, config.uid),
   });
   await packUntil(ended, packer, config.spoolMs);
-  keepOutput(config.output, config.spool, logger); // Before the last pack, after which the agent may finish.
+  keepOutput(config, logger); // Before the last pack, after which the agent may finish.
   await packer.finish();
 }
 

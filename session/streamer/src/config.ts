@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { socketNames } from "#contracts/nodeLayout.ts";
+import { gameObservationsFile, socketNames } from "#contracts/nodeLayout.ts";
 import { limits } from "#contracts/limits.ts";
 import { signalPort } from "#contracts/stream.ts";
 import { VideoCodec } from "#contracts/videoCodec.ts";
@@ -76,11 +76,14 @@ const Variables = PictureVariables.extend({
   SAVE_VOLUME: z.string().startsWith("/").optional(),
   SPOOL_DIR: z.string().startsWith("/").optional(),
   SESSION_UID: z.string().min(1).max(64).optional(),
+  VERIFICATION: z.literal("true").optional(),
   PACK_DEADLINE_SECONDS: z.coerce.number().int().min(1).max(3_600).default(90),
 });
 
 /** Temporary files of the streamer's child processes. In the pod, /tmp belongs to this container alone. */
 const workDir = "/tmp/joypod-streamer";
+/** What a session that verifies a version has observed, for the packer. */
+const observationsFile = `${workDir}/observations.json`;
 
 /** Validated configuration of a session's streamer. */
 export type Config = ReturnType<typeof readConfig>;
@@ -108,7 +111,14 @@ function readSaves(env: z.infer<typeof Variables>): SavesConfig | undefined {
   }
   return {
     paths: { saveVolume: SAVE_VOLUME, spool: SPOOL_DIR, uid: SESSION_UID },
-    environment: { SAVE_VOLUME, SPOOL_DIR, SESSION_UID, GAME_REPORT_DIR, NODE_COMPILE_CACHE },
+    environment: {
+      SAVE_VOLUME,
+      SPOOL_DIR,
+      SESSION_UID,
+      GAME_REPORT_DIR,
+      NODE_COMPILE_CACHE,
+      ...(env.VERIFICATION === undefined ? {} : { OBSERVATIONS_FILE: observationsFile }),
+    },
     packDeadlineMs: PACK_DEADLINE_SECONDS * 1_000,
   };
 }
@@ -231,5 +241,10 @@ export function readConfig(environment: Environment) {
     gamepadDirectory: env.GAMEPAD_DIR ?? `${env.RUN_DIR}/${socketNames.gamepads}`,
     /** Undefined when saves are not kept. */
     saves,
+    /** Files of a session that plays for a verification, without a viewer; undefined in all others. */
+    verification:
+      env.VERIFICATION === undefined
+        ? undefined
+        : { refusalsPath: `${env.GAME_REPORT_DIR}/${gameObservationsFile}`, file: observationsFile },
   };
 }

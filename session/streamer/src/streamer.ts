@@ -15,6 +15,7 @@ import { PipelineStartError, startStreamPipeline, type StreamPipeline } from "./
 import { createUsageReader, createTerminationLog } from "./termination/terminationReport.ts";
 import { watchGame, type GameWatcher } from "./termination/gameWatcher.ts";
 import { noTotals } from "./transport/viewers.ts";
+import { startVerification } from "./verification/verification.ts";
 
 const reportEveryMs = 2_000;
 /** How long an offer waits for a streamer that is starting. The API waits a little longer for the answer. */
@@ -84,6 +85,15 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     logger.info({ game: report }, "The game ended.");
     notifyEnd("game", report);
   });
+  const verification =
+    config.verification &&
+    startVerification({
+      config,
+      files: config.verification,
+      logger,
+      clock,
+      readGame: () => game.readReport(),
+    });
   const notifyEnd = (by: "game" | "streamer", report: GameTermination | undefined) => {
     pipeline?.viewers.notify(buildEndNotice(by, report));
     if (pipeline?.viewers.current()) endNoticeAt ??= clock.monotonicMs();
@@ -133,6 +143,7 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     const last = game.readReport();
     // A failed streamer restarts next to a game that keeps running, and its packer continues as well.
     const isSessionOver = reason === "stopped" || last?.state === "ended";
+    verification?.finish(); // Before the last pack, which keeps what it has written.
     const packed = isSessionOver ? packer?.finish() : undefined;
     pictures?.stop();
     game.stop();
@@ -178,6 +189,7 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
         return;
       }
       pipeline = running;
+      verification?.attach(running);
       if (packer !== undefined)
         pictures = takeMomentPictures({
           clock,

@@ -11,6 +11,7 @@ describe("the packer's configuration", () => {
       spool: "/spool",
       uid: "u",
       output: "/run/game/output.log",
+      observations: undefined,
       spoolMs: limits.save.spoolSeconds * 1000,
     });
     expect(readConfig({ ...enough, SPOOL_SECONDS: "3" }).spoolMs).to.equal(3000);

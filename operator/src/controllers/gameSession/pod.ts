@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { limits } from "#contracts/limits.ts";
-import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
+import { isVerification, memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
 import { fromStreamSpec, type StreamSpec } from "#contracts/crd/streamSpec.ts";
 import { finalizers, labels } from "#contracts/crd/names.ts";
 import {
   pacedDrawing,
   containerNames,
   contentDirectory,
+  gameObservationsFile,
   podPaths,
   podVolumes,
   sessionDirectory,
@@ -202,6 +203,7 @@ function streamerContainer(
         SESSION_UID: metadata.uid,
         PACK_DEADLINE_SECONDS: gracePeriodOf({ spec }, config) - reservedSeconds(spec),
         TERMINATION_LOG: "/dev/termination-log",
+        ...(isVerification(spec) ? { VERIFICATION: "true" } : {}),
         ...gpu.env,
       }),
     ],
@@ -273,6 +275,7 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
       ...(spec.profile === "Software" ? softwareRendering : {}),
       // Tells the supervisor to let the game open IP sockets.
       ...(spec.network === "Internet" ? { GAME_NETWORK: "internet" } : {}),
+      ...(isVerification(spec) ? { JOYPOD_OBSERVATIONS: observationsPath } : {}),
       ...gpu.env,
     }),
     securityContext: containerSecurity,
@@ -294,6 +297,9 @@ function gameContainer({ spec }: GameSession, { mediaPort }: PodPlace, config: S
     ],
   };
 }
+
+/** Where the shim notes what the game was refused. */
+const observationsPath = `${podPaths.gameReport}/${gameObservationsFile}`;
 
 /** Written by the supervisor. Everything there is the player's alone. */
 const runtimeFolder = "/tmp/runtime";

@@ -69,6 +69,11 @@ export const SessionResources = z
 
 export type SessionResources = z.infer<typeof SessionResources>;
 
+/** Returns whether the platform plays the session by itself. */
+export function isVerification({ purpose }: { purpose?: "Verification" | undefined }): boolean {
+  return purpose === "Verification";
+}
+
 /** Returns the memory limit of the session's game in bytes, without its save volume. */
 export function memoryLimitOf({ memoryBytes, memoryLimitBytes }: SessionResources): number {
   return memoryLimitBytes ?? memoryBytes;
@@ -99,6 +104,11 @@ export const GameSessionSpec = withRules(
         .max(63)
         .regex(/^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$/),
     ).describe("ID of the player that owns the session."),
+    purpose: immutable(z.enum(["Verification"]))
+      .optional()
+      .describe(
+        "Verification: the platform plays the version to observe it, without a player. Absent for players' sessions.",
+      ),
     gameCacheRef: immutable(
       z.strictObject({ name: objectName.describe("Name of the GameCache, which is the game's slug.") }),
     ).describe("GameCache of the game."),
@@ -189,6 +199,7 @@ export const GameSessionSpec = withRules(
       rule: "has(oldSelf.ticketPublicKey) == has(self.ticketPublicKey)",
       message: "ticketPublicKey cannot be added or removed",
     },
+    { rule: "has(oldSelf.purpose) == has(self.purpose)", message: "purpose cannot be added or removed" },
     { rule: "!has(oldSelf.expiresAt) || has(self.expiresAt)", message: "expiresAt cannot be removed" },
     {
       rule: "!has(oldSelf.saveRequestedAt) || has(self.saveRequestedAt)",

@@ -1,36 +1,46 @@
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, rmSync, writeSync } from "node:fs";
-import { gameOutputBytes, spoolNames } from "#contracts/nodeLayout.ts";
+import { gameOutputBytes, sessionObservationsBytes, spoolNames } from "#contracts/nodeLayout.ts";
 import { systemErrorCode } from "#runtime/errors.ts";
 import type { Logger } from "#runtime/logger.ts";
+import type { PackerConfig } from "../config.ts";
 import { createNew, moveDurably } from "./spoolFiles.ts";
 
 /**
- * Copies the end of the game's output into the spool, from where the node agent stores it. The game can write
- * to the source, so it may be anything; at most `gameOutputBytes` of a regular file are copied. An error is
- * only logged, because the save matters more.
+ * Copies the end of the game's output and what the session has observed into the spool, from where the node
+ * agent stores them. The game can write to the first source, so it may be anything; at most the maximum of a
+ * regular file is copied. An error is only logged, because the save matters more.
  */
-export function keepOutput(source: string, spool: string, logger: Logger): void {
+export function keepOutput(
+  { output, observations, spool }: Pick<PackerConfig, "output" | "observations" | "spool">,
+  logger: Logger,
+): void {
+  keepFile(output, `${spool}/${spoolNames.output}`, gameOutputBytes, logger);
+  if (observations !== undefined)
+    keepFile(observations, `${spool}/${spoolNames.observations}`, sessionObservationsBytes, logger);
+}
+
+function keepFile(source: string, target: string, bytesMax: number, logger: Logger): void {
   try {
-    const bytes = readOutput(source);
-    if (bytes.length > 0) writeOutput(`${spool}/${spoolNames.output}`, bytes);
+    const bytes = readStart(source, bytesMax);
+    if (bytes.length > 0) writeFile(target, bytes);
   } catch (error) {
     if (systemErrorCode(error) !== "ENOENT")
-      logger.warn({ err: error }, "The game's output could not be kept.");
+      logger.warn({ err: error, file: source }, "What is left of a session could not be kept.");
   }
 }
 
-function readOutput(path: string): Buffer {
+function readStart(path: string, bytesMax: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     if (!fstatSync(file).isFile()) return Buffer.alloc(0);
-    const bytes = Buffer.alloc(gameOutputBytes);
+    const bytes = Buffer.alloc(bytesMax);
     return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
   } finally {
     closeSync(file);
   }
 }
 
-function writeOutput(path: string, bytes: Buffer): void {
+function writeFile(path: string, bytes: Buffer): void {
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
   const file = openSync(draft, createNew, 0o600);

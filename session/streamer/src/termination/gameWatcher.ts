@@ -33,7 +33,7 @@ export function watchGame(path: string, onEnd: (report: GameTermination) => void
 
 function readTerminationReport(path: string): GameTermination | undefined {
   try {
-    const text = readSmallRegularFile(path);
+    const text = readSmallRegularFile(path, maxBytes);
     return text === undefined ? undefined : parseGameTermination(text);
   } catch {
     return undefined; // The game container has not started yet, or the file is not a report.
@@ -41,11 +41,12 @@ function readTerminationReport(path: string): GameTermination | undefined {
 }
 
 /**
- * Returns the text of a small regular file. Neither waits for a FIFO's writer nor follows links.
+ * Returns the text of a regular file of at most this size, or undefined. Neither waits for a FIFO's writer
+ * nor follows links.
  *
  * @throws Error when the file cannot be opened.
  */
-function readSmallRegularFile(path: string): string | undefined {
+export function readSmallRegularFile(path: string, maxBytes: number): string | undefined {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     if (!fstatSync(file).isFile()) return undefined;

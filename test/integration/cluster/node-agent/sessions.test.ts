@@ -24,7 +24,7 @@ import {
   sessionUserId,
   spoolNames,
 } from "#contracts/nodeLayout.ts";
-import { runOutputKey, savePictureKey } from "#contracts/objectKeys.ts";
+import { runObservationsKey, runOutputKey, savePictureKey } from "#contracts/objectKeys.ts";
 import { aSavePicture } from "#test/factories/pictures.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { systemClock } from "#runtime/scheduling/clock.ts";
@@ -59,6 +59,7 @@ describe("Node agent (sessions)", function () {
     const [long, linked] = [await aRunningSession(), await aRunningSession()];
     writeFileSync(`${fixture.folder(long)}/${spoolNames.output}`, "a line\n".repeat(100_000));
     symlinkSync("/etc/passwd", `${fixture.folder(linked)}/${spoolNames.output}`);
+    writeFileSync(`${fixture.folder(long)}/${spoolNames.observations}`, '{"version":1}');
     for (const name of [long, linked]) {
       await fixture.endGame(name);
       await fixture.finish(name);
@@ -66,6 +67,8 @@ describe("Node agent (sessions)", function () {
     }
     const stored = gunzipSync(await fixture.readObject(runOutputKey(long)));
     expect(stored.toString()).to.equal("a line\n".repeat(100_000).slice(0, gameOutputBytes));
+    const observed = gunzipSync(await fixture.readObject(runObservationsKey(long)));
+    expect(observed.toString()).to.equal('{"version":1}');
     const missing = await fixture.readObject(runOutputKey(linked)).catch(messageOf);
     expect(missing).to.match(/does not exist|not found/i);
   });

@@ -105,6 +105,14 @@ describe("the packer packing saves", () => {
     });
   }
 
+  it("keeps what a session that verifies a version has observed", async () => {
+    open({ spoolSeconds: 1000 });
+    const run = await fixture.play();
+    writeFileSync(fixture.observations, '{"version":1}');
+    expect(await run.finish()).to.equal(0);
+    expect(readFileSync(fixture.spooled(spoolNames.observations), "utf8")).to.equal('{"version":1}');
+  });
+
   it("packs the last writes before the end, and does so at SIGTERM too", async () => {
     open({ spoolSeconds: 1000 });
     const run = await fixture.play();

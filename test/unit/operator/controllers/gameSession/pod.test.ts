@@ -230,6 +230,15 @@ describe("buildPod", () => {
     expect(open.spec).to.deep.include({ dnsPolicy: "None", dnsConfig: { nameservers: ["192.0.2.53"] } });
   });
 
+  it("lets streamer and game observe only in sessions that verify a version", () => {
+    const played = podOf();
+    expect(environmentOf(played.streamer)).to.not.have.property("VERIFICATION");
+    expect(environmentOf(played.game)).to.not.have.property("JOYPOD_OBSERVATIONS");
+    const verified = podOf(aGameSession({ spec: { purpose: "Verification" } }));
+    expect(environmentOf(verified.streamer)).to.include({ VERIFICATION: "true" });
+    expect(environmentOf(verified.game)).to.include({ JOYPOD_OBSERVATIONS: "/run/game/observations.log" });
+  });
+
   it("mounts the game read-only and the session's folder only in the streamer, from existing directories", () => {
     const { spec, game, streamer } = podOf();
     expect(spec.volumes?.filter(({ hostPath }) => hostPath)).to.deep.equal([
