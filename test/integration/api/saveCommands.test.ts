@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SavesResponse } from "#contracts/http/saves.ts";
-import { aGameSessionRow } from "#test/factories/catalog.ts";
 import { aSave, SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 import { joypodProgram } from "#test/support/processes/controlPlaneProgram.ts";
 
@@ -145,9 +144,9 @@ describe("joypod save", function () {
     expect(unreadable.code).to.equal(1);
     expect(unreadable.stdout).to.have.length(0);
     expect(unreadable.stderr).to.contain("missing or damaged");
-    await aGameSessionRow(fixture.api.deps, { user: fixture.user, game: fixture.game }, { slotId });
+    await fixture.launches.launched({ saveSlotId: await fixture.aSlot(2) });
     expect(
-      await codes(["import", ["--slot", "1"], aSave("x")], ["restore", ["--slot", "1", "--version", id]]),
+      await codes(["import", ["--slot", "2"], aSave("x")], ["restore", ["--slot", "1", "--version", id]]),
     ).to.deep.equal([5, 1]);
   });
 });

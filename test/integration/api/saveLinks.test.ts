@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ReceivedSave, SaveLinkResponse, SharedSave } from "#contracts/http/saveLinks.ts";
 import { limits } from "#contracts/limits.ts";
-import { aGameSessionRow, aSaveSlot, aUser, type TestUser } from "#test/factories/catalog.ts";
+import { aSaveSlot, aUser, type TestUser } from "#test/factories/catalog.ts";
 import { aSavePicture } from "#test/factories/pictures.ts";
 import { SavesFixture } from "#test/support/fixtures/savesFixture.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
@@ -177,7 +177,7 @@ describe("links to saves", function () {
     expectErrorResponse(await show("x".repeat(43), anonymous), 401, "unauthorized");
     expectErrorResponse(await show("short"), 400, "invalid_request");
     expectErrorResponse(await show("x".repeat(43)), 404, "not_found");
-    await aGameSessionRow(fixture.api.deps, { user: fixture.user, game: fixture.game }, { slotId });
+    await fixture.launches.launched({ saveSlotId: slotId });
     expectErrorResponse(await fixture.player.post(links()), 409, "slot_in_use");
   });
 

@@ -187,7 +187,7 @@ describe("pictures and play times of saves", function () {
     const other = fixture.api.as(await aUser(fixture.api.deps));
     expectErrorResponse(await other.post(`${path}/${id}/copy`), 404, "not_found");
     expectErrorResponse(await fixture.api.anonymous().post(`${path}/${id}/copy`), 401, "unauthorized");
-    await aGameSessionRow(fixture.api.deps, { user: fixture.user, game: fixture.game }, { slotId });
+    await fixture.launches.launched({ saveSlotId: slotId });
     expectErrorResponse(await fixture.player.post(`${path}/${id}/copy`), 409, "slot_in_use");
   });
 });

@@ -21,10 +21,15 @@ describe("a player's saves", function () {
 
   /** As a session that plays the slot, or one whose last save has not come. */
   async function own(status: "running" | "stopped"): Promise<string> {
+    if (status === "running") {
+      const session = await fixture.launches.launched({ saveSlotId: slotId });
+      await fixture.launches.makeReady(session);
+      return session;
+    }
     const { id } = await aGameSessionRow(
       fixture.api.deps,
       { user: fixture.user, game: fixture.game },
-      { slotId, status, ...(status === "stopped" && { endedAt: new Date() }) },
+      { slotId, status, endedAt: new Date() },
     );
     return id;
   }
