@@ -12,14 +12,9 @@ import {
 } from "#test/factories/catalog.ts";
 import { aCondition, aGameSessionSpec } from "#test/factories/gameSession.ts";
 import { launchGame } from "#api/gameSessions/launching/launchGame.ts";
-import { listUnrecordedGameSessions } from "#api/gameSessions/recording/lifecycleQueries.ts";
-import { Recorder } from "#api/gameSessions/recording/recorder.ts";
 import { relayGameSessions } from "#api/gameSessions/recording/relay.ts";
-import { connectPostgres } from "#api/stores/postgres.ts";
 import { recordGameSession } from "#api/gameSessions/recording/recordGameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
-import { settle } from "#test/support/clocks/fakeClock.ts";
-import { StatementLog } from "#test/support/stores/statementLog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 import type { FakeOperator } from "#test/support/cluster/fakeOperator.ts";
@@ -103,49 +98,6 @@ describe("recorder, relay and sweeper", function () {
     await recordGameSession(api.deps, id);
     expect((await fixture.rowOf(id)).status).to.equal("running");
     expect((await operator.session(id)).spec.desiredState).to.equal("Running");
-  });
-
-  it("send no query for a session that agrees with its row, and reconcile one that does not", async () => {
-    const id = await running();
-    const postgres = connectPostgres({ ...api.deps.config.postgres, logger: api.deps.logger });
-    const log = new StatementLog(postgres.pool);
-    const recorder = new Recorder({ ...api.deps, postgres }, api.deps.config.cluster.sessionsNamespace);
-    const pass = async (): Promise<void> => {
-      recorder.enqueueUnsettled(
-        (await listUnrecordedGameSessions(api.deps.postgres.pool)).filter((row) => row.id === id),
-      );
-      await settle();
-    };
-    const expectQuiet = (what: string) =>
-      eventually(async () => {
-        const statements = await log.during(async () => {
-          for (let count = 0; count < 20; count++) await pass();
-        });
-        return expect(statements, what).to.be.empty;
-      });
-    try {
-      await recorder.start(new AbortController().signal);
-      await expectQuiet("once it is recorded");
-      await operator.makeReady(id, { podIp: "10.1.2.3" });
-      await eventually(() => api.deps.cluster.gameSession(id)?.status?.podIp === "10.1.2.3", {
-        what: "the change to come",
-      });
-      await expectQuiet("once the change is recorded");
-      await api.deps.postgres.pool.query(
-        "UPDATE game_sessions SET status = 'stopping', stop_reason = 'UserRequested' WHERE id = $1",
-        [id],
-      );
-      const statements = await log.during(async () => {
-        await pass();
-        await eventually(async () => (await operator.session(id)).spec.desiredState === "Stopped", {
-          what: "the stop that the row wants",
-        });
-      });
-      expect(statements).to.not.be.empty;
-    } finally {
-      await recorder.stop();
-      await postgres.close();
-    }
   });
 
   it("cap a slot's play time reported by a node at now", async () => {
