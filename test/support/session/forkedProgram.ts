@@ -14,13 +14,15 @@ export interface ForkedProgram {
 /** Forks a program that reports by messages. What it writes to standard error also appears on this one's. */
 export function forkProgram(program: URL, args: readonly string[]): ForkedProgram {
   const child = fork(program, args, { stdio: ["ignore", "inherit", "pipe", "ipc"] });
+  const { stderr } = child;
+  if (stderr === null) throw new Error("The program has no standard error.");
   let tail = "";
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+  stderr.setEncoding("utf8").on("data", (text: string) => {
     process.stderr.write(text);
     tail = (tail + text).slice(-tailLength);
   });
-  // Unlike "exit", "close" comes after the last byte of standard error.
-  const ended = once(child, "close").then(([code, signal]: (number | string | null)[]) => {
+  // The event "close" of the process would say both, but never comes after a disconnect.
+  const ended = Promise.all([once(child, "exit"), once(stderr, "end")]).then(([[code, signal]]) => {
     const how = code === null ? `was ended by ${String(signal)}` : `exited with ${String(code)}`;
     return tail.trim() === "" ? how : `${how}:\n${tail.trim()}`;
   });
