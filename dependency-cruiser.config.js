@@ -79,6 +79,7 @@ const rooms = {
     "games/upload",
     "saves",
     "games/gameVisibility.ts",
+    "webhooks",
     "partners",
     "accounts",
     "auth/oauth/routes.ts",

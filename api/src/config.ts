@@ -190,6 +190,14 @@ export function readConfig(environment: Environment) {
         minBytesPerWindow: (env.UPLOAD_MIN_BYTES_PER_SECOND * env.UPLOAD_WINDOW_MS) / 1000,
       },
     },
+    /** Where events of partners' games may be sent. */
+    webhooks: {
+      isEnabled: env.WEBHOOKS,
+      isHttpAllowed: env.WEBHOOK_ALLOW_HTTP,
+      allowed: env.WEBHOOK_ALLOWED_NETWORKS,
+      denied: env.WEBHOOK_DENIED_NETWORKS,
+      nameservers: env.WEBHOOK_NAMESERVERS,
+    },
     http: {
       connections: env.MAX_CONNECTIONS,
       headersTimeoutMs: env.HEADERS_TIMEOUT_MS,

@@ -38,6 +38,9 @@ import { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
 import { DatabaseOutages } from "./stores/databaseFailure.ts";
 import { createGameCacheQueue } from "./games/syncGameCaches.ts";
 import { KnownPartnerKeys } from "./partners/requirePartner.ts";
+import { findOldestDueSeconds } from "./webhooks/deliveryQueries.ts";
+import { WebhookDestinations } from "./webhooks/destinations.ts";
+import { WebhookSecrets } from "./webhooks/webhookSecrets.ts";
 import { SaveUploads } from "./saves/uploadSave.ts";
 import { createSaveReadQueue } from "./saves/readableVersion.ts";
 
@@ -120,6 +123,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
   });
   const queueState = createQueueStateReader({ postgres, clock });
   metrics.queueState(queueState);
+  metrics.webhookOldestDue(() => findOldestDueSeconds(postgres.pool));
   return {
     config,
     logger,
@@ -154,6 +158,8 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     queueState,
     knownPartnerKeys: new KnownPartnerKeys(),
     catalogCounts: new CatalogCounts(),
+    webhookSecrets: new WebhookSecrets(signingKeys),
+    webhookDestinations: new WebhookDestinations(config.webhooks),
     gameUploads: new GameUploads(),
     saveUploads: new SaveUploads(8),
     saveReads: createSaveReadQueue(),

@@ -36,6 +36,8 @@ import type { SignInFailures } from "./auth/signInFailures.ts";
 import type { SignInTurns } from "./auth/signInTurns.ts";
 import type { DatabaseOutages } from "./stores/databaseFailure.ts";
 import type { KnownPartnerKeys } from "./partners/requirePartner.ts";
+import type { WebhookDestinations } from "./webhooks/destinations.ts";
+import type { WebhookSecrets } from "./webhooks/webhookSecrets.ts";
 import type { SaveUploads } from "./saves/uploadSave.ts";
 
 /**
@@ -61,6 +63,8 @@ export interface Deps {
   tokens: Tokens;
   csrfTokens: CsrfTokens;
   catalogCounts: CatalogCounts;
+  webhookSecrets: WebhookSecrets;
+  webhookDestinations: WebhookDestinations;
   /** Limits concurrent uploads of game archives. */
   gameUploads: GameUploads;
   /** Limits concurrent uploads of saves. */

@@ -21,6 +21,10 @@ const queueDepartures = ["seated", "left", "silent", "unconfirmed", "unavailable
 /** Why a launch left the queue. */
 export type QueueDeparture = (typeof queueDepartures)[number];
 
+const attemptResults = ["succeeded", "failed", "exhausted"] as const;
+/** Result of an attempt to send a webhook: `exhausted` if it was the last one. */
+export type WebhookAttemptResult = (typeof attemptResults)[number];
+
 /** The API's Prometheus metrics. */
 export class Metrics {
   readonly registry = new Registry();
@@ -34,6 +38,7 @@ export class Metrics {
   readonly #unreadableSaves: Gauge;
   readonly #refusedSaves: Counter;
   readonly #queueDepartures: Counter<"reason">;
+  readonly #webhookAttempts: Counter<"result">;
   readonly #uploads: Counter<"kind" | "outcome">;
   readonly #uploadSizes: Histogram<"kind">;
 
@@ -87,6 +92,13 @@ export class Metrics {
       registers,
     });
     for (const reason of queueDepartures) this.#queueDepartures.inc({ reason }, 0);
+    this.#webhookAttempts = new Counter({
+      name: "joypod_webhook_attempts_total",
+      help: "Attempts to send webhooks, by result: succeeded, failed, or exhausted (the last one failed).",
+      labelNames: ["result"],
+      registers,
+    });
+    for (const result of attemptResults) this.#webhookAttempts.inc({ result }, 0);
     this.#uploads = new Counter({
       name: "joypod_uploads_total",
       help: "Finished uploads, by outcome: stored, refused (client error) or failed (platform error).",
@@ -168,6 +180,26 @@ export class Metrics {
       registers: [this.registry],
       async collect() {
         this.set((await readOrNothing()).oldestWaitSeconds);
+      },
+    });
+  }
+
+  /** Counts an attempt to send a webhook. */
+  webhookAttempted(result: WebhookAttemptResult): void {
+    this.#webhookAttempts.inc({ result });
+  }
+
+  /**
+   * Registers for how long the oldest due webhook has been due, which is read on each scrape; NaN if that
+   * fails.
+   */
+  webhookOldestDue(read: () => Promise<number>): void {
+    new Gauge({
+      name: "joypod_webhook_oldest_due_seconds",
+      help: "How long the oldest webhook that is due has been due, in seconds; 0 if none is.",
+      registers: [this.registry],
+      async collect() {
+        this.set(await read().catch(() => Number.NaN));
       },
     });
   }

@@ -22,6 +22,7 @@ import { channelRoutes } from "./games/channels/routes.ts";
 import { versionRoutes } from "./games/versions/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
+import { webhookRoutes } from "./webhooks/routes.ts";
 
 /** All routes for players and partners. */
 const routes: readonly Route<Deps>[] = [
@@ -50,6 +51,10 @@ const routes: readonly Route<Deps>[] = [
 
 /** Returns the routes that this configuration serves. */
 export function createRoutes(config: Config): readonly Route<Deps>[] {
-  const served: readonly Route<Deps>[] = [...(config.serves.health ? healthRoutes : []), ...routes];
+  const served: readonly Route<Deps>[] = [
+    ...(config.serves.health ? healthRoutes : []),
+    ...routes,
+    ...(config.webhooks.isEnabled ? webhookRoutes : []),
+  ];
   return config.serves.document ? withDocument(served, config) : served;
 }

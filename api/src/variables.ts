@@ -1,3 +1,4 @@
+import { Resolver } from "node:dns";
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { installationName } from "#contracts/crd/installation.ts";
@@ -12,6 +13,7 @@ import { StreamCodec } from "#contracts/crd/streamSpec.ts";
 import { siteResourceVariables } from "./games/siteResources.ts";
 import { providersFile } from "./auth/oauth/providerConfig.ts";
 import { isSender } from "./mail/mailSettings.ts";
+import { parseNetwork } from "./webhooks/addresses.ts";
 
 /** Accepts a number in the range; 0 means unset. */
 const orUnset = ({ min, max }: { min: number; max: number }) =>
@@ -22,10 +24,12 @@ const orUnset = ({ min, max }: { min: number; max: number }) =>
     .refine((value) => value === 0 || (value >= min && value <= max), `must be 0, or ${min} to ${max}`);
 /** Accepts hours; 0 means no limit. */
 const playHours = (max: number) => z.coerce.number().min(0).max(max).default(0);
-const isOn = z
-  .enum(["on", "off"])
-  .default("on")
-  .transform((word) => word === "on");
+const onOrOff = (fallback: "on" | "off") =>
+  z
+    .enum(["on", "off"])
+    .default(fallback)
+    .transform((word) => word === "on");
+const isOn = onOrOff("on");
 const origin = z
   .url({ protocol: /^https?$/, error: "must be an http or https address", abort: true })
   .refine(
@@ -59,6 +63,16 @@ const relaySecretMin = 16;
  */
 function isPlaceholder(secret: string): boolean {
   return new Set(secret).size < 8 || /change.?me|replace.?me|placeholder/i.test(secret);
+}
+
+/** Returns whether a resolver accepts the addresses of nameservers. */
+function areNameservers(servers: readonly string[]): boolean {
+  try {
+    new Resolver().setServers(servers);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns whether the runtime knows the time zone, as Postgres does. */
@@ -151,6 +165,19 @@ const streamCodecs = z
     (codecs) => softwareCodecs.some((codec) => codecs.includes(codecEncodingNames[codec])),
     "must include H264 or VP8, which every node encodes and every browser decodes",
   );
+
+/** Ranges of addresses, or addresses. */
+const networkList = z
+  .string()
+  .default("")
+  .transform((text, context) => {
+    try {
+      return listed(text).map(parseNetwork);
+    } catch {
+      context.addIssue("must be addresses or ranges, such as 10.0.0.0/8");
+      return z.NEVER;
+    }
+  });
 
 /** Variables of the database. */
 export const databaseVariables = {
@@ -257,6 +284,15 @@ export const Variables = z
     PARTNER_REQUESTS_PER_MINUTE: whole(limits.partner.requestsPerMinute, 1, 100_000),
     PARTNER_UPLOADS_PER_HOUR: whole(limits.partner.uploadsPerHour, 1, 100_000),
     GAME_VERSIONS_KEPT: whole(limits.partner.versionsKept.default, 1, limits.partner.versionsKept.max),
+    WEBHOOKS: isOn,
+    WEBHOOK_ALLOW_HTTP: onOrOff("off"),
+    WEBHOOK_ALLOWED_NETWORKS: networkList,
+    WEBHOOK_DENIED_NETWORKS: networkList,
+    WEBHOOK_NAMESERVERS: z
+      .string()
+      .default("")
+      .transform(listed)
+      .refine(areNameservers, "must be addresses, such as 192.0.2.53 or 192.0.2.53:5353"),
     UPLOAD_IDLE_MS: whole(30_000, 100, 600_000),
     UPLOAD_WINDOW_MS: whole(60_000, 100, 600_000),
     UPLOAD_MIN_BYTES_PER_SECOND: whole(16 * 1024, 1, 2 ** 30),

@@ -194,7 +194,10 @@ export function authSessionIdOf(sid: string): string {
 }
 
 /** Returns a key for a single purpose, so that no token can be used as another. */
-export function deriveKey(key: Buffer, purpose: "session" | "csrf" | "oauth" | "audit" | "stream"): Buffer {
+export function deriveKey(
+  key: Buffer,
+  purpose: "session" | "csrf" | "oauth" | "audit" | "stream" | "webhook",
+): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `joypod ${purpose}`, 32));
 }
 

@@ -3,6 +3,7 @@ import { type BackgroundJob, RepeatedJob } from "#runtime/scheduling/backgroundJ
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import { createPopularityRefresher } from "../catalog/popularity.ts";
 import { LeaderWork } from "./leaderWork.ts";
+import { WebhookSender } from "../webhooks/sender.ts";
 import type { Readiness } from "../http/health.ts";
 import type { Deps } from "../deps.ts";
 
@@ -25,6 +26,7 @@ export function createBackground(deps: Deps): Background {
     deps.maintenance,
     deps.announcements,
     leaderWork,
+    ...(deps.config.webhooks.isEnabled ? [new WebhookSender(deps)] : []),
   ];
   return {
     get isLeader() {

@@ -9,6 +9,7 @@ import { sweepRunOutputs } from "../gameSessions/recording/runOutputs.ts";
 import { relayGameSessions } from "../gameSessions/recording/relay.ts";
 import { sweepIdle, sweepOverlong } from "../gameSessions/sessions/stopIdleSessions.ts";
 import { sweepVersions } from "../games/sweepVersions.ts";
+import { DistributionAnnouncer } from "../games/versions/announceDistribution.ts";
 import { syncGameCaches, LostGameCaches } from "../games/syncGameCaches.ts";
 import { scrubSaves, reportUnreadableSaves } from "../saves/scrubSaves.ts";
 import { sweepSaves } from "../saves/sweepSaves.ts";
@@ -18,6 +19,7 @@ import { sweepIdempotencyKeys } from "../http/idempotencyQueries.ts";
 import { sweepAuthSessions } from "../auth/authSessions.ts";
 import { sweepAccountLinks } from "../accounts/links/accountLinks.ts";
 import { sweepDeletions } from "../accounts/profile/changeProfile.ts";
+import { resealWebhookSecrets, sweepDeliveries } from "../webhooks/sweepWebhooks.ts";
 import { RefusedRows } from "../stores/sweepRows.ts";
 import type { Deps } from "../deps.ts";
 
@@ -97,6 +99,7 @@ export class LeaderWork implements BackgroundJob {
     const deps = this.#deps;
     const recorder = new Recorder(deps, deps.config.cluster.sessionsNamespace);
     const lostGameCaches = new LostGameCaches(deps);
+    const distributions = new DistributionAnnouncer(deps);
     const [refused, refusedSlots] = [
       new RefusedRows(deps.clock),
       new RefusedRows(deps.clock, refusedSlotMaxMs),
@@ -111,6 +114,7 @@ export class LeaderWork implements BackgroundJob {
         repeated("relay", relay, () => relayGameSessions(deps)),
         repeated("lost caches", relay, () => lostGameCaches.pass()),
         repeated("caches", relay, () => syncGameCaches(deps)),
+        repeated("distributions", relay, () => distributions.pass()),
         repeated("queue", queue, () => serveQueue(deps)),
         repeated("idle", idle, async () => recorder.enqueue(await sweepIdle(deps))),
         repeated("overlong", remains, async () => recorder.enqueue(await sweepOverlong(deps))),
@@ -130,11 +134,14 @@ export class LeaderWork implements BackgroundJob {
         repeated("sign-ins", remains, () => sweepAuthSessions(deps)),
         repeated("deleted accounts", remains, () => sweepDeletions(deps)),
         repeated("account links", remains, () => sweepAccountLinks(deps)),
+        repeated("webhook deliveries", remains, () => sweepDeliveries(deps)),
+        repeated("webhook secrets", remains, () => resealWebhookSecrets(deps)),
       ]);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
       lostGameCaches.stop();
+      distributions.stop();
       // The next leader reports it.
       deps.metrics.setUnreadableSaves(0);
       await recorder.stop();

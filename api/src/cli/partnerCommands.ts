@@ -9,6 +9,7 @@ import {
 import { hidePartnerGames, unhidePartnerGames } from "../games/hideGames.ts";
 import { findPartnerDetails, listPartners } from "../partners/partnerListQueries.ts";
 import { notFound } from "../errors.ts";
+import { listEndpoints, type EndpointRow } from "../webhooks/endpointQueries.ts";
 import type { AddCommand, CliEnvironment, Json } from "./environment.ts";
 import { type ListOptions, printDetails, printList, timeOf, toPage, withPaging } from "./paging.ts";
 
@@ -105,16 +106,17 @@ function addViewCommands(command: AddCommand, partner: Command, environment: Cli
         options,
       );
     });
-  command(partner, "show", "show a partner: state, games, sessions and keys")
+  command(partner, "show", "show a partner: state, games, sessions, keys and webhooks")
     .argument("<name or id>")
     .action(async (nameOrId: string, options: Json) => {
       const stores = environment.stores();
       const found = await findPartnerDetails(stores.postgres.pool, nameOrId);
       if (found === undefined) throw notFound(`There is no partner ${nameOrId}.`);
       const keys = await listPartnerKeys(stores, found.id);
+      const webhooks = (await listEndpoints(stores.postgres.pool, found.id)).map(toListedWebhook);
       printDetails(
         environment,
-        { ...found, keys },
+        { ...found, keys, webhooks },
         [
           ["Name", found.name],
           ["Id", found.id],
@@ -126,6 +128,7 @@ function addViewCommands(command: AddCommand, partner: Command, environment: Cli
           ],
           ["Sessions", `${found.activeSessions} active`],
           ...keys.map((key) => ["Key", describeKey(key)] as const),
+          ...webhooks.map((webhook) => ["Webhook", describeWebhook(webhook)] as const),
         ],
         options,
       );
@@ -181,6 +184,29 @@ function describeKey({ keyId, createdAt, expiresAt, revokedAt, lastUsedAt }: Lis
         ? `expires ${expiresAt}`
         : "does not expire";
   return `${keyId}: created ${createdAt}, last used ${lastUsedAt ?? "never"}, ${end}.`;
+}
+
+/** A webhook in an admin's view. Some services put secrets into the path, so only the host is shown. */
+function toListedWebhook({ url, partnerId: _, ...webhook }: EndpointRow) {
+  return { host: new URL(url).host, ...webhook };
+}
+
+function describeWebhook({
+  id,
+  host,
+  disabledAt,
+  disabledReason,
+  failingSince,
+  lastSuccessAt,
+  waiting,
+}: ReturnType<typeof toListedWebhook>): string {
+  const state =
+    disabledAt !== null
+      ? `disabled since ${timeOf(disabledAt)}${disabledReason === null ? "" : ` (${disabledReason})`}`
+      : failingSince !== null
+        ? `failing since ${timeOf(failingSince)}`
+        : `last success ${lastSuccessAt === null ? "never" : timeOf(lastSuccessAt)}`;
+  return `${id}: ${host}, ${state}, waiting: ${waiting}`;
 }
 
 function toDays(text: string): number {

@@ -10,13 +10,13 @@ import {
   insertVersion,
   lockCheckedGame,
   lockVersion,
-  updateCurrentVersion,
   updateVersionTexts,
   type VersionTexts,
 } from "./gameVersionQueries.ts";
 import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
-import { setChannelVersion } from "./setChannelVersion.ts";
+import { setChannelVersion, setCurrentVersion } from "./setChannelVersion.ts";
 import { noSuchGame } from "./updateGame.ts";
+import { recordUploaded } from "./versionEvents.ts";
 import { lostUploadLease } from "./upload/uploadLease.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 
@@ -85,10 +85,11 @@ export async function commitUpload(
     const isCurrent = versionId === currentVersionId;
     const isReplacing = currentVersionId !== null && lost === currentVersionId;
     const shouldActivate = !isCurrent && (isReplacing || isForPlayers(wish, autoActivate));
-    if (shouldActivate) await updateCurrentVersion(transaction, game.id, versionId);
+    const committed = { versionId, isCurrent: isCurrent || shouldActivate };
+    await recordUploaded(transaction, game.id, committed);
+    if (shouldActivate) await setCurrentVersion(transaction, game.id, versionId);
     if (wish.channel !== undefined && wish.channel !== defaultChannel)
       await setChannelVersion(transaction, game.id, wish.channel, versionId);
-    const committed = { versionId, isCurrent: isCurrent || shouldActivate };
     await record?.(transaction, committed);
     return committed;
   });

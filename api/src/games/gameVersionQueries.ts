@@ -90,6 +90,25 @@ export async function lockVersion(
   return rows[0];
 }
 
+/** The archive of a version. */
+interface VersionArchive {
+  sha256: string;
+  sizeBytes: number;
+}
+
+/** Returns digest and size of a version's archive; undefined if the version is unknown. */
+export async function findVersionArchive(
+  db: Queryable,
+  versionId: string,
+): Promise<VersionArchive | undefined> {
+  const { rows } = await db.query<VersionArchive>({
+    name: "find-version-archive",
+    text: 'SELECT sha256, size_bytes::float8 AS "sizeBytes" FROM game_versions WHERE id = $1',
+    values: [versionId],
+  });
+  return rows[0];
+}
+
 /** What the partner says about a version. */
 export interface VersionTexts {
   label?: string | null | undefined;
@@ -151,7 +170,7 @@ export async function updateVersionTexts(
 
 /**
  * Makes a (locked) version the current one of its (locked) game, with the launcher that it was checked with.
- * Sessions keep the version they started with.
+ * Sessions keep the version they started with. Its distribution is told anew.
  */
 export async function updateCurrentVersion(
   transaction: Queryable,
@@ -160,7 +179,8 @@ export async function updateCurrentVersion(
 ): Promise<void> {
   await transaction.query({
     name: "switch-version",
-    text: `UPDATE games g SET current_version_id = v.id, status = 'active', launcher = coalesce(v.launcher, g.launcher),
+    text: `WITH untold AS (UPDATE game_versions SET distributed_at = NULL, distribution_failed_at = NULL WHERE id = $2)
+      UPDATE games g SET current_version_id = v.id, status = 'active', launcher = coalesce(v.launcher, g.launcher),
         engine_dir = coalesce(v.engine_dir, g.engine_dir), cache_revision = cache_revision + 1, updated_at = now()
       FROM game_versions v WHERE g.id = $1 AND v.id = $2`,
     values: [gameId, versionId],

@@ -10,6 +10,7 @@ import { syncGameCache, type SyncGameCachesDeps } from "./syncGameCaches.ts";
 import type { PartnerGame } from "./partnerGameQueries.ts";
 import { commitUpload, type CommittedVersion, type UploadTarget, type UploadWish } from "./commitUpload.ts";
 import { findKeptVersion } from "./gameVersionQueries.ts";
+import { recordRefused } from "./versionEvents.ts";
 import type { GameUploads } from "./upload/gameUploads.ts";
 import type { UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
@@ -111,7 +112,9 @@ async function storeArchive(
       .catch((cause: unknown) =>
         deps.logger.warn({ err: cause, upload: lease.id }, "The API could not abort a refused upload."),
       );
-    throw toReceptionError(error, deps.config.partner.uploadMaxBytes);
+    const refusal = toReceptionError(error, deps.config.partner.uploadMaxBytes);
+    await recordRefused(deps, game, refusal);
+    throw refusal;
   });
   const kept = await findKeptVersion(deps.postgres.pool, game.id, received.sha256.toString("hex"));
   // Partners are told to upload a lost archive again, so the same content becomes a new version.

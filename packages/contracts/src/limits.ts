@@ -220,6 +220,26 @@ export const limits = {
     playLinkHoursMax: 2160,
     playLinkPlayers: 1000,
   },
+  webhook: {
+    endpoints: 10,
+    urlMaxLength: 2048,
+    descriptionMaxLength: 200,
+    /** Deliveries of an endpoint that wait. Later events are counted, but not sent. */
+    queue: 1000,
+    /** Time from the connection to the end of the response. */
+    attemptSeconds: 10,
+    /** How long a delivery is retried, with delays that double from `baseSeconds` to `maxSeconds`. */
+    retrySeconds: 24 * 3600,
+    backOff: { baseSeconds: 5, maxSeconds: 4 * 3600 },
+    /** An endpoint without any success for this long is disabled. */
+    failingDays: 5,
+    /** How long a rotated secret still signs. */
+    rotationSeconds: 24 * 3600,
+    keptDays: 30,
+    responseBytes: 1024,
+    pageSizeDefault: 20,
+    pageSizeMax: 50,
+  },
   /** A game's picture: its size in bytes, and the length of a side in pixels. */
   picture: { bytes: 2 * 2 ** 20, sideMin: 64, sideMax: 4096, readsPerIpPerMinute: 1200 },
   archive: {

@@ -192,6 +192,10 @@ const defaults = {
   LOG_LEVEL: "debug",
   // With the default timeout, a busy machine could fall back to counting limits in memory.
   REDIS_TIMEOUT_MS: "5000",
+  // Receivers of webhooks are on loopback, and names resolve only if a test serves them.
+  WEBHOOK_ALLOW_HTTP: "on",
+  WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8",
+  WEBHOOK_NAMESERVERS: "127.0.0.1:1",
   // Disables caching, so that a test's changes to stores are visible immediately.
   READY_KEPT_MS: "0",
 };

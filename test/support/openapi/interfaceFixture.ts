@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { authSessionIdOf } from "#api/auth/tokens.ts";
+import { createWebhookSecret } from "#api/webhooks/webhookSecrets.ts";
 import { pictureIdOf } from "#api/saves/savePictures.ts";
 import {
   aGame,
@@ -39,6 +40,10 @@ export const unknownNames: KnownValues = {
   testerId: "no-such-tester",
   linkId: "no-such-link",
   linkToken: "no-such-token",
+  webhookId: "no-such-webhook",
+  deliveryId: "no-such-delivery",
+  // Receivers of webhooks are on loopback; nothing listens there.
+  url: "http://127.0.0.1:9/webhook",
   pictureId: "0".repeat(32),
   signInId: "0".repeat(64),
   avatarId: "00000000-0000-0000-0000-000000000000",
@@ -93,6 +98,25 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
     },
   });
   await prisma.playLinkPlayer.create({ data: { linkId, userId: user.id } });
+  const webhookId = randomUUID();
+  const deliveryId = `msg_${webhookId}`;
+  await prisma.webhookEndpoint.create({
+    data: {
+      id: webhookId,
+      partnerId: partner.id,
+      url: unknownNames["url"] ?? "",
+      secret: deps.webhookSecrets.seal(webhookId, createWebhookSecret()),
+      deliveries: {
+        create: {
+          id: deliveryId,
+          type: "webhook.test",
+          data: { webhookId },
+          nextAttemptAt: new Date(Date.now() + 3_600_000),
+          expiresAt: new Date(Date.now() + 86_400_000),
+        },
+      },
+    },
+  });
   const { sid } = await deps.authSessions.create(user.id);
   const [provider = unknownNames["provider"] ?? ""] = deps.oauthProviders.keys();
   return {
@@ -115,6 +139,8 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       testerId,
       linkId,
       linkToken,
+      webhookId,
+      deliveryId,
       email: user.email,
       password: user.password,
       signInId: authSessionIdOf(sid),

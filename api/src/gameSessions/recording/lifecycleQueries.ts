@@ -292,6 +292,26 @@ export async function updateGameSessionEnded(
   return rowCount === 1;
 }
 
+/** An ended session as its game's partner may see it: without its player. */
+interface EndedRun {
+  gameVersionId: string | null;
+  startedAt: Date;
+  readyAt: Date | null;
+  endedAt: Date;
+  playSeconds: number;
+}
+
+/** Returns an ended session; undefined if it has not ended. */
+export async function findEndedRun(db: Queryable, id: string): Promise<EndedRun | undefined> {
+  const { rows } = await db.query<EndedRun>({
+    name: "find-ended-run",
+    text: `SELECT version_id AS "gameVersionId", started_at AS "startedAt", ready_at AS "readyAt", coalesce(ended_at, now()) AS "endedAt",
+        coalesce(duration_seconds, 0) AS "playSeconds" FROM game_sessions WHERE id = $1 AND recorded_at IS NOT NULL`,
+    values: [id],
+  });
+  return rows[0];
+}
+
 /** Stores the message about the last save. */
 export async function updateSaveNotice(db: Queryable, id: string, notice: string): Promise<void> {
   await db.query({

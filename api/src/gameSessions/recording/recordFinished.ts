@@ -1,12 +1,14 @@
 import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
 import { limits, mebibyte } from "#contracts/limits.ts";
-import { stopReasons, failureReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { stopReasons, failureReasons, gameFaults } from "#contracts/crd/gameSessionReasons.ts";
+import { recordWebhookEvent } from "../../webhooks/eventQueries.ts";
 import { publicStatusOf, conditionStatus } from "#contracts/crd/sessionState.ts";
 import { memoryLimitOf, type StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { isSaveSuspect } from "./saveNotice.ts";
 import { deleteUnusedSlot, updateSlotPlayed } from "./slotQueries.ts";
 import {
   raiseGameMemory,
+  findEndedRun,
   updateResourceProfile,
   type ResourceUse,
   updateGameSessionEnded,
@@ -14,6 +16,7 @@ import {
   type RecordedGameSession,
 } from "./lifecycleQueries.ts";
 import type { Deps } from "../../deps.ts";
+import type { Queryable } from "../../stores/queryable.ts";
 
 /**
  * Stores a finished session's result, its slot's state and its usage in the game's profile, in one
@@ -36,6 +39,7 @@ export async function recordFinished(
     if (usage !== undefined)
       await updateResourceProfile(transaction, gameId, usage, limits.resources.newestWeight);
     await raiseGameMemory(transaction, gameId, memoryNeedOf(gameSession));
+    await recordCrash(transaction, gameId, id, gameSession);
     return true;
   });
   if (isRecorded) {
@@ -49,6 +53,30 @@ export async function recordFinished(
       "A game session has ended.",
     );
   }
+}
+
+/** Records the event of a session that ended because its game failed. */
+async function recordCrash(
+  transaction: Queryable,
+  gameId: string,
+  id: string,
+  { status }: GameSession,
+): Promise<void> {
+  const { failure, exit } = status ?? {};
+  const reason = gameFaults.find((fault) => fault === failure?.reason);
+  const row = reason && (await findEndedRun(transaction, id));
+  if (failure === undefined || reason === undefined || row === undefined) return;
+  const { gameVersionId, startedAt, readyAt, endedAt, playSeconds } = row;
+  const run = {
+    id,
+    startedAt: startedAt.toISOString(),
+    readyAt: readyAt?.toISOString() ?? null,
+    endedAt: endedAt.toISOString(),
+    playSeconds: Math.round(playSeconds * 10) / 10,
+    failure: { reason, message: failure.message },
+    exit: exit === undefined ? null : { code: exit.code, signal: exit.signal ?? null },
+  };
+  await recordWebhookEvent(transaction, gameId, { type: "run.crashed", data: { gameVersionId, run } });
 }
 
 function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSessionEnd, "isSlotReleased"> {

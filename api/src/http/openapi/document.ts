@@ -1,5 +1,7 @@
-import { createDocument, type CreateDocumentOptions } from "zod-openapi";
+import { z } from "zod";
+import { createDocument, type CreateDocumentOptions, type ZodOpenApiObject } from "zod-openapi";
 import { apiVersion } from "#contracts/http/service.ts";
+import { webhookPayloads } from "#contracts/http/webhooks.ts";
 import { type RateLimitConfig, policiesOf, type RateLimitName } from "../rateLimits.ts";
 import type { BodySizeConfig, Method, Route } from "../route.ts";
 import { headerComponents } from "./headers.ts";
@@ -44,6 +46,7 @@ export function buildDocument(routes: readonly Route[], config: DocumentConfig):
         license: { name: "Apache 2.0", identifier: "Apache-2.0" },
       },
       servers: [{ url: config.baseUrl }],
+      ...webhooksOf(routes),
       tags: tags.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
       paths,
       components: {
@@ -71,6 +74,40 @@ export function buildDocument(routes: readonly Route[], config: DocumentConfig):
     },
     options,
   );
+}
+
+/** Returns the requests that the site sends to partners' webhooks, if the routes for webhooks are served. */
+function webhooksOf(routes: readonly Route[]): Pick<ZodOpenApiObject, "webhooks"> {
+  if (!routes.some(({ name }) => name === "createWebhook")) return {};
+  return {
+    webhooks: Object.fromEntries(
+      [...webhookPayloads].map(([type, schema]) => [
+        type,
+        {
+          post: {
+            operationId: `receive ${type}`.replaceAll(/[ .](\w)/g, (_, letter: string) =>
+              letter.toUpperCase(),
+            ),
+            summary: type,
+            description: schema.meta()?.description ?? "",
+            tags: ["Partners"],
+            security: [],
+            requestParams: {
+              header: z.object({
+                "webhook-id": z.string().meta({ description: "The same in every attempt." }),
+                "webhook-timestamp": z.string().meta({ description: "Seconds since the epoch." }),
+                "webhook-signature": z.string().meta({
+                  description: "`v1,` and a base64 HMAC-SHA256 for each valid secret, separated by spaces.",
+                }),
+              }),
+            },
+            requestBody: { content: { "application/json": { schema } }, required: true },
+            responses: { "2XX": { description: "The event was received." } },
+          },
+        },
+      ]),
+    ),
+  };
 }
 
 /** Returns the path in OpenAPI's notation: `/api/games/{slug}`. */

@@ -295,7 +295,8 @@ export const tags = [
   {
     name: "Partners",
     prefix: "/api/partners/",
-    description: "A partner's games, their archives and the distribution to game servers.",
+    description:
+      "A partner's games, their archives and the distribution to game servers, and webhooks about them.",
   },
   { name: "Service", prefix: "/", description: "For operators of the service." },
 ] as const;

@@ -289,6 +289,14 @@ export const failureReasons = {
   saveNotStored: "SaveNotStored",
 } as const;
 
+/** Failures of the game itself, not of the platform. */
+export const gameFaults = [
+  failureReasons.gameCrashed,
+  failureReasons.outOfMemory,
+  failureReasons.launcherExited,
+  failureReasons.gameEndedEarly,
+] as const;
+
 /** Failures that only exist in the database, because there is no GameSession. Set by the API. */
 export const recordedFailureReasons = {
   /** The GameSession was never created. */

@@ -12,7 +12,7 @@ import { sampleRequest, type KnownValues } from "#test/support/openapi/sampleReq
 /** Names of things that belong to somebody: for anybody else they do not exist. */
 const ownNames: Record<"user" | "partner", readonly string[]> = {
   user: ["sessionId", "saveSlotId", "slotId", "signInId"],
-  partner: ["slug"],
+  partner: ["slug", "webhookId"],
 };
 
 describe("access to routes:", function () {
