@@ -42,9 +42,9 @@ export function secretPlans({
         (password) => `postgresql://joypod:${password}@${host("postgres")}:5432/joypod`,
       ),
       databasePlan(`${release}-redis`, "redis", (password) => `redis://:${password}@${host("redis")}:6379/0`),
-      storeKeyPlan(minioSecret, "minio", endpoint, "joypod"),
-      storeKeyPlan(`${release}-api-store`, "api", endpoint, "joypod-api"),
-      storeKeyPlan(`${release}-node-agent-store`, "node-agent", endpoint, "joypod-node-agent"),
+      storeKeyPlan(minioSecret, "minio", endpoint),
+      storeKeyPlan(`${release}-api-store`, "api", endpoint),
+      storeKeyPlan(`${release}-node-agent-store`, "node-agent", endpoint),
     );
   }
   return plans;
@@ -105,11 +105,22 @@ function databasePlan(name: string, component: string, urlOf: (password: string)
   };
 }
 
-function storeKeyPlan(name: string, component: string, endpoint: string, accessKey: string): SecretPlan {
+/**
+ * A key of the bundled MinIO. Its name is as secret as the key itself, because some versions of MinIO let in
+ * whoever knows the name. Releases that were installed with a well-known name keep it (docs/stores.md).
+ */
+function storeKeyPlan(name: string, component: string, endpoint: string): SecretPlan {
   return {
     name,
     component,
-    complete: (kept) => ({ endpoint, region, bucket, accessKey, secretKey: randomPassword(30), ...kept }),
+    complete: (kept) => ({
+      endpoint,
+      region,
+      bucket,
+      accessKey: randomBytes(10).toString("hex"),
+      secretKey: randomPassword(30),
+      ...kept,
+    }),
   };
 }
 

@@ -55,7 +55,7 @@ try {
     const { admin, users } = config.minio;
     await whenAvailable(() => createStoreUsers(new MinioAdmin(admin), users), minioWaitMs);
     logger.info(
-      { users: users.map(({ accessKey }) => accessKey) },
+      { programs: users.map(({ program }) => program) },
       "The programs' users in MinIO are up to date.",
     );
   }

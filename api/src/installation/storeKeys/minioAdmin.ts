@@ -45,6 +45,15 @@ export class MinioAdmin {
     await this.#put("make a user", "add-user", { accessKey }, body);
   }
 
+  /** Removes the user if it exists. */
+  async removeUser(accessKey: string): Promise<void> {
+    try {
+      await this.#send("DELETE", "remove a user", "remove-user", { accessKey }, Buffer.alloc(0));
+    } catch (error) {
+      if (!(error instanceof MinioRefused && error.status === 404)) throw error;
+    }
+  }
+
   /** Creates or replaces the policy. */
   async putPolicy(name: string, policy: string): Promise<void> {
     await this.#put("make a policy", "add-canned-policy", { name }, Buffer.from(policy));
@@ -60,7 +69,17 @@ export class MinioAdmin {
     );
   }
 
-  async #put(what: string, operation: string, query: Record<string, string>, body: Buffer): Promise<void> {
+  #put(what: string, operation: string, query: Record<string, string>, body: Buffer): Promise<void> {
+    return this.#send("PUT", what, operation, query, body);
+  }
+
+  async #send(
+    method: string,
+    what: string,
+    operation: string,
+    query: Record<string, string>,
+    body: Buffer,
+  ): Promise<void> {
     const { endpoint, region, accessKey, secretKey } = this.#options;
     const url = new URL(`/minio/admin/v3/${operation}?${new URLSearchParams(query).toString()}`, endpoint);
     const at = new Date();
@@ -72,7 +91,7 @@ export class MinioAdmin {
     };
     const path = `${url.pathname}${url.search}`;
     headers["authorization"] = signV4(
-      { method: "PUT", path, protocol: url.protocol, headers },
+      { method, path, protocol: url.protocol, headers },
       accessKey,
       secretKey,
       region,
@@ -80,7 +99,7 @@ export class MinioAdmin {
       sha256,
     );
     const response = await fetch(url, {
-      method: "PUT",
+      method,
       headers,
       body,
       signal: AbortSignal.timeout(timeoutMs),
@@ -98,13 +117,21 @@ export interface StoreUser extends StoreKey {
   policy: string;
 }
 
-/** Creates or updates each program's user with its policy in MinIO. */
+/** Names of the users that earlier releases created, the same in every installation. */
+const formerUsers = ["joypod-api", "joypod-node-agent"];
+
+/**
+ * Creates or updates each program's user with its policy in MinIO. Removes users with well-known names that
+ * no program uses any more.
+ */
 export async function createStoreUsers(admin: MinioAdmin, users: readonly StoreUser[]): Promise<void> {
   for (const { program, policy, accessKey, secretKey } of users) {
     await admin.putPolicy(program, policy);
     await admin.putUser({ accessKey, secretKey });
     await admin.setPolicy(accessKey, program);
   }
+  for (const former of formerUsers)
+    if (users.every(({ accessKey }) => accessKey !== former)) await admin.removeUser(former);
 }
 
 /** MinIO's identifier of the algorithm: PBKDF2 with SHA-256, then AES-256-GCM. */

@@ -63,6 +63,13 @@ describe("the release's secrets", function () {
         accessKey: "joypod",
         secretKey: "p3",
       },
+      "joypod-api-store": {
+        endpoint: "http://joypod-minio:9000",
+        region: "us-east-1",
+        bucket: "joypod",
+        accessKey: "joypod-api",
+        secretKey: "p4",
+      },
     };
     const folder = await formerChart(former);
     await release.upgrade(folder);
@@ -121,11 +128,14 @@ describe("the release's secrets", function () {
       expect(value, `${name} ${key}`).to.not.equal(others);
     }
     const keys = await Promise.all(
-      ["s3", "api-store", "node-agent-store"].map(
-        async (name) => (await one.valuesOf(`joypod-${name}`))["secretKey"],
+      ["s3", "api-store", "node-agent-store"].flatMap((name) =>
+        [one, other].map(async (release) => release.valuesOf(`joypod-${name}`)),
       ),
     );
-    expect(new Set(keys).size, "keys of the object store").to.equal(3);
+    expect(new Set(keys.map(({ secretKey }) => secretKey)).size, "keys of the object store").to.equal(6);
+    const names = keys.map(({ accessKey }) => accessKey);
+    expect(new Set(names).size, "names of the keys").to.equal(6);
+    for (const name of names) expect(name).to.match(/^[0-9a-f]{20}$/);
     const versions = async (): Promise<unknown[]> =>
       Promise.all(made.map(async (name) => (await one.secret(name)).metadata.resourceVersion));
     const first = await versions();

@@ -124,6 +124,25 @@ describe("the object store's users, created like by the chart,", function () {
     await createUsers();
   });
 
+  it("lose their former names, which are the same in every installation, once the programs have others", async () => {
+    const renamed = {
+      api: { accessKey: "5f1c0a9b7e6d4c3b2a19", secretKey: "a new secret of the API" },
+      agent: { accessKey: "0b7a9c8d6e5f4a3b2c1d", secretKey: "a new secret of the agent" },
+    };
+    const save = "saves/slot/1-gs-a-1.1.tar.gz";
+    await createUsers({ api: renamed.api, agent });
+    expect(await allowedOf(agent, save), "a program that keeps its name").to.include("put");
+    await createUsers(renamed);
+    for (const key of [renamed.api, renamed.agent]) expect(await allowedOf(key, save)).to.include("put");
+    for (const key of [api, agent]) {
+      const error: unknown = await clientOf(key)
+        .getObject("joypod", save)
+        .catch((thrown: unknown) => thrown);
+      expect(error).to.have.property("code", "InvalidAccessKeyId");
+    }
+    await createUsers();
+  });
+
   it("cannot be created by others than the administrator, with MinIO's reason", async () => {
     const error: unknown = await createStoreUsers(new MinioAdmin({ ...minio, ...agent }), [
       { program: "joypod-api", ...api, policy: policyOf("api", "*") },
