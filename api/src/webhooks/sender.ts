@@ -43,6 +43,10 @@ export class WebhookSender implements BackgroundJob {
   /** Attempts in progress, by endpoint. */
   readonly #attempts = new Map<string, Promise<void>>();
   #running: Promise<void> | undefined;
+  /** Claims in progress: one at a time, because each needs to know the endpoints of the others. */
+  #claiming: Promise<void> | undefined;
+  /** Whether something may be due that the claims in progress have not seen. */
+  #mayBeDue = false;
 
   constructor(deps: WebhookSenderDeps) {
     this.#deps = deps;
@@ -72,26 +76,37 @@ export class WebhookSender implements BackgroundJob {
     }
   }
 
-  /** Claims due deliveries while there is room for attempts. */
-  async #startDue(): Promise<void> {
-    while (this.#attempts.size < concurrency && !this.#stopping.signal.aborted) {
+  /** Starts attempts of due deliveries while there is room. */
+  #startDue(): Promise<void> {
+    this.#mayBeDue = true;
+    this.#claiming ??= this.#claimDue().finally(() => {
+      this.#claiming = undefined;
+    });
+    return this.#claiming;
+  }
+
+  async #claimDue(): Promise<void> {
+    while (this.#mayBeDue && this.#attempts.size < concurrency && !this.#stopping.signal.aborted) {
+      this.#mayBeDue = false;
       const delivery = await claimDelivery(this.#deps.postgres.pool, [...this.#attempts.keys()]);
-      if (delivery === undefined) return;
-      this.#attempts.set(delivery.endpointId, this.#finish(delivery));
+      if (delivery === undefined) continue;
+      this.#mayBeDue = true;
+      this.#attempts.set(delivery.endpointId, this.#run(delivery));
     }
   }
 
-  /** Attempts a delivery, and then the next ones that are due. */
-  async #finish(delivery: ClaimedDelivery): Promise<void> {
-    const { logger } = this.#deps;
+  /** Attempts a delivery, and then starts the next ones that are due. */
+  async #run(delivery: ClaimedDelivery): Promise<void> {
     const { id, endpointId } = delivery;
     try {
-      await this.#attempt(delivery);
+      await this.#attempt(delivery).finally(() => this.#attempts.delete(endpointId));
+      await this.#startDue();
     } catch (error) {
       // The delivery is due again when its lease ends.
-      logger.warn({ err: error, webhook: endpointId, delivery: id }, "A webhook could not be sent.");
-    } finally {
-      this.#attempts.delete(endpointId);
+      this.#deps.logger.warn(
+        { err: error, webhook: endpointId, delivery: id },
+        "A webhook could not be sent.",
+      );
     }
   }
 

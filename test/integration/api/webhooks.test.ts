@@ -1,8 +1,3 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect } from "chai";
 import {
   WebhookDeliveriesResponse,
@@ -16,9 +11,6 @@ import { recordWebhookEvent } from "#api/webhooks/eventQueries.ts";
 import { resealWebhookSecrets, sweepDeliveries } from "#api/webhooks/sweepWebhooks.ts";
 import { WebhookSecrets } from "#api/webhooks/webhookSecrets.ts";
 import { aGame, aPartner, aUser, type TestGame, type TestPartner } from "#test/factories/catalog.ts";
-import { eventually } from "#test/support/clocks/eventually.ts";
-import { freePort } from "#test/support/processes/childProgram.ts";
-import { repositoryRoot } from "#test/support/processes/programs.ts";
 import { TestApi } from "#test/support/http/api.ts";
 import { expectErrorResponse, type ApiClient, type ApiResponse } from "#test/support/http/apiClient.ts";
 import { verified, WebhookReceiver } from "#test/support/http/webhookReceiver.ts";
@@ -26,7 +18,6 @@ import { runJoypod } from "#test/support/processes/joypod.ts";
 import { everythingStored } from "#test/support/openapi/storedState.ts";
 import { Nameserver } from "#test/support/network/nameserver.ts";
 
-const run = promisify(execFile);
 const path = "/api/partners/webhooks";
 
 describe("webhooks of a partner", function () {
@@ -346,49 +337,6 @@ describe("webhooks of a partner", function () {
       status: "pending",
       error: "The signing secret is no longer readable. Rotate it.",
     });
-  });
-
-  it("work as docs/http.md says, with its receiver", async () => {
-    const guide = readFileSync(join(repositoryRoot, "docs/http.md"), "utf8");
-    const [, commands = ""] = /^```sh webhook\n(.*?)^```$/ms.exec(guide) ?? [];
-    const [, program = ""] = /^```js receiver\n(.*?)^```$/ms.exec(guide) ?? [];
-    const [settings, create, ...rest] = commands
-      .trim()
-      .replaceAll(/ +#.*$/gm, "")
-      .split(/\n(?=partner )/);
-    expect(rest).to.have.length(3);
-    const env: Record<string, string | undefined> = {
-      PATH: process.env["PATH"],
-      JOYPOD_URL: api.url,
-      JOYPOD_KEY: partner.key,
-    };
-    const script = async (...lines: (string | undefined)[]): Promise<Record<string, unknown>[]> =>
-      (await run("bash", ["-euo", "pipefail", "-c", lines.join("\n")], { env })).stdout
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const port = await freePort();
-    const [webhook] = await script(settings, create!.replace("$RECEIVER_URL", `http://127.0.0.1:${port}`));
-    env["WEBHOOK"] = String(webhook!["id"]);
-    const own = spawn(process.execPath, ["--input-type=module", "--eval", program], {
-      cwd: repositoryRoot,
-      env: { WEBHOOK_SECRET: String(webhook!["secret"]), PORT: String(port) },
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    try {
-      await eventually(() => fetch(`http://127.0.0.1:${port}`), { what: "the receiver" });
-      const [test, list] = await script(settings, rest[0], rest[1]);
-      env["DELIVERY"] = String(test!["id"]);
-      expect(list!["deliveries"]).to.have.length(1);
-      await sender.pass();
-      expect((await deliveriesOf(env["WEBHOOK"])).deliveries[0]).to.include({ status: "succeeded" });
-      await script(settings, rest[2]);
-      await sender.pass();
-      expect((await deliveriesOf(env["WEBHOOK"])).deliveries[0]).to.include({ status: "succeeded" });
-    } finally {
-      own.kill();
-      await once(own, "close");
-    }
   });
 
   it("are shown with their health by joypod partner show", async () => {

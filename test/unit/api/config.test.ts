@@ -52,6 +52,28 @@ describe("readConfig", () => {
     expect(mail).to.deep.include({ port: 587, security: "starttls", from: "Joypod <no-reply@play.test>" });
   });
 
+  it("reads where webhooks may go, and refuses what is no range or nameserver", () => {
+    expect(readConfig(environment).webhooks).to.deep.equal({
+      isEnabled: true,
+      isHttpAllowed: false,
+      allowed: [],
+      denied: [],
+      nameservers: [],
+    });
+    const { webhooks } = readConfig({
+      ...environment,
+      WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/8, fd00::1",
+      WEBHOOK_NAMESERVERS: "192.0.2.53:5353",
+    });
+    expect(webhooks.allowed.map(([address, prefix]) => `${address.toString()}/${prefix}`)).to.deep.equal([
+      "10.0.0.0/8",
+      "fd00::1/128",
+    ]);
+    expect(webhooks.nameservers).to.deep.equal(["192.0.2.53:5353"]);
+    for (const name of ["WEBHOOK_ALLOWED_NETWORKS", "WEBHOOK_DENIED_NETWORKS", "WEBHOOK_NAMESERVERS"])
+      expect(() => readConfig({ ...environment, [name]: "example.com" }), name).to.throw(name);
+  });
+
   it("reads the limits per network address", () => {
     const limitsWith = (variables: Record<string, string>): number[] => {
       const { authReads, authPosts, signInFailures } = policiesOf(

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect } from "chai";
 import { buildDocument, documentPath } from "#api/http/openapi/document.ts";
+import { webhookEventTypes } from "#contracts/http/webhooks.ts";
 import { registerRoutes } from "#api/http/router.ts";
 import { createRoutes } from "#api/routes.ts";
 import { configWith, wholeInterface } from "#test/support/openapi/interfaceDocument.ts";
@@ -146,6 +147,14 @@ describe("the OpenAPI document", () => {
       "/healthz",
       "/readyz",
     ]);
+  });
+
+  it("describes the events of webhooks, if partners can have any", () => {
+    expect(Object.keys(wholeInterface().document.webhooks ?? {})).to.have.members([...webhookEventTypes]);
+    const config = configWith({ WEBHOOKS: "off" });
+    const routes = createRoutes(config);
+    expect(routes.filter(({ path }) => path.includes("/webhooks"))).to.be.empty;
+    expect(buildDocument(routes, config).webhooks).to.equal(undefined);
   });
 
   it("has patterns for all dialects of regular expressions", () => {
