@@ -10,11 +10,12 @@ import {
   insertVersion,
   lockCheckedGame,
   lockVersion,
+  updateCurrentVersion,
   updateVersionTexts,
   type VersionTexts,
 } from "./gameVersionQueries.ts";
 import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
-import { setChannelVersion, setCurrentVersion } from "./setChannelVersion.ts";
+import { setChannelVersion } from "./setChannelVersion.ts";
 import { noSuchGame } from "./updateGame.ts";
 import { recordUploaded } from "./versionEvents.ts";
 import { lostUploadLease } from "./upload/uploadLease.ts";
@@ -87,7 +88,7 @@ export async function commitUpload(
     const shouldActivate = !isCurrent && (isReplacing || isForPlayers(wish, autoActivate));
     const committed = { versionId, isCurrent: isCurrent || shouldActivate };
     await recordUploaded(transaction, game.id, committed);
-    if (shouldActivate) await setCurrentVersion(transaction, game.id, versionId);
+    if (shouldActivate) await updateCurrentVersion(transaction, game.id, versionId);
     if (wish.channel !== undefined && wish.channel !== defaultChannel)
       await setChannelVersion(transaction, game.id, wish.channel, versionId);
     await record?.(transaction, committed);

@@ -1,4 +1,6 @@
+import { defaultChannel } from "#contracts/http/gameChannels.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import { recordWebhookEvent } from "../webhooks/eventQueries.ts";
 
 /** SQL condition: an active session plays the version `v`. */
 export const isVersionPlayed =
@@ -170,7 +172,8 @@ export async function updateVersionTexts(
 
 /**
  * Makes a (locked) version the current one of its (locked) game, with the launcher that it was checked with.
- * Sessions keep the version they started with. Its distribution is told anew.
+ * Sessions keep the version they started with. Records the event for webhooks, which are told of its
+ * distribution anew.
  */
 export async function updateCurrentVersion(
   transaction: Queryable,
@@ -186,6 +189,10 @@ export async function updateCurrentVersion(
     values: [gameId, versionId],
   });
   await updateVersionsInUse(transaction, gameId);
+  await recordWebhookEvent(transaction, gameId, {
+    type: "version.activated",
+    data: { gameVersionId: versionId, channel: defaultChannel },
+  });
 }
 
 /**

@@ -22,17 +22,6 @@ export async function recordUploaded(
   await recordWebhookEvent(transaction, gameId, { type: "version.uploaded", data });
 }
 
-/** Records the event of a channel that leads to another version, in the transaction that changes it. */
-export async function recordActivated(
-  transaction: Queryable,
-  gameId: string,
-  channel: string,
-  gameVersionId: string,
-): Promise<void> {
-  const data = { gameVersionId, channel };
-  await recordWebhookEvent(transaction, gameId, { type: "version.activated", data });
-}
-
 /** Records the event of an archive that breaks the rules. Best effort: the response says it too. */
 export async function recordRefused(
   { postgres, logger }: { postgres: Postgres; logger: Logger },

@@ -3,10 +3,9 @@ import { DomainError, notFound } from "../../errors.ts";
 import type { PartnerPrincipal } from "../../partners/requirePartner.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import type { GamePrecondition } from "../gameEtag.ts";
-import { lockVersion, type LockedVersion } from "../gameVersionQueries.ts";
+import { lockVersion, updateCurrentVersion, type LockedVersion } from "../gameVersionQueries.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { lockGameOfAll, lockPartnerGame, type LockedPartnerGame } from "../partnerGameQueries.ts";
-import { setCurrentVersion } from "../setChannelVersion.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "../syncGameCaches.ts";
 import { gameAuditEvent, noSuchGame } from "../updateGame.ts";
 
@@ -84,7 +83,7 @@ async function switchVersion(
 ): Promise<boolean> {
   if (game.currentVersionId === versionId) return false;
   await lockUsableVersion(transaction, game, versionId);
-  await setCurrentVersion(transaction, game.id, versionId);
+  await updateCurrentVersion(transaction, game.id, versionId);
   return true;
 }
 
