@@ -64,6 +64,7 @@ const rooms = {
     "stream",
     "connectionTests",
     "gameSessions/history",
+    "gameSessions/runs",
     "gameSessions/sessions/routes.ts",
     "gameSessions/sessions",
     "gameSessions/queue",

@@ -11,6 +11,7 @@ import { catalogRoutes } from "./catalog/routes.ts";
 import { connectionTestRoutes } from "./connectionTests/routes.ts";
 import { historyRoutes } from "./gameSessions/history/routes.ts";
 import { playLimitRoutes } from "./gameSessions/playLimits/routes.ts";
+import { runRoutes } from "./gameSessions/runs/routes.ts";
 import { gameSessionRoutes } from "./gameSessions/sessions/routes.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withDocument } from "./http/openapi/route.ts";
@@ -43,6 +44,7 @@ const routes: readonly Route<Deps>[] = [
   ...partnerRoutes,
   ...versionRoutes,
   ...channelRoutes,
+  ...runRoutes,
   ...pictureRoutes,
   ...connectionTestRoutes,
   ...streamRoutes,

@@ -3,7 +3,7 @@ import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { TestCard } from "#test/support/browser/testCard.ts";
-import { publishTestCard } from "./support/games.ts";
+import { endedRun, publishTestCard } from "./support/games.ts";
 import type { GamePage } from "./support/gamePage.ts";
 import { platform, sessionsNamespace } from "./support/platform.ts";
 import { Players, playersOfSuite } from "./support/players.ts";
@@ -18,11 +18,12 @@ describe("the end of a session", () => {
   const players = playersOfSuite();
   /** Whose session outlasts the other tests. */
   const outlasting = new Players();
+  let slug: string;
   let title: string;
   let left: Played;
 
   before(async () => {
-    ({ title } = await publishTestCard());
+    ({ slug, title } = await publishTestCard());
     // Becomes idle while the other sessions are played.
     left = await playing(2, outlasting);
     await left.game.page.goto("about:blank");
@@ -84,6 +85,11 @@ describe("the end of a session", () => {
     const { status } = await finished(userId);
     expect(status?.failure?.message).to.contain("exited with code 3");
     expect(status?.exit).to.deep.equal({ code: 3 });
+    const run = await endedRun(slug, game.sessionId());
+    expect(run).to.deep.include({ crashed: true, exit: { code: 3, signal: null }, endedBy: "itself" });
+    expect(run.usage?.peakMemoryMb).to.be.greaterThan(1);
+    expect(run.stream?.firstPictureSeconds).to.be.greaterThan(0);
+    expect(run.stream?.averageFps).to.be.greaterThan(1);
   });
 
   it("follows when keepalives stop, and the save is stored", async () => {

@@ -5,6 +5,7 @@ import {
   SyncResponse,
   type RegisterGameRequest,
 } from "#contracts/http/partners.ts";
+import { GameRun } from "#contracts/http/gameRuns.ts";
 import { UploadResponse } from "#contracts/http/gameVersions.ts";
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
@@ -75,6 +76,11 @@ export class PartnerClient {
 
   async sync(slug: string): Promise<SyncResponse> {
     return SyncResponse.parse(await this.#json(await this.#send("GET", `/games/${slug}/sync`), 200));
+  }
+
+  /** Returns one session of the game as its partner sees it. */
+  async run(slug: string, id: string): Promise<GameRun> {
+    return GameRun.parse(await this.#json(await this.#send("GET", `/games/${slug}/runs/${id}`), 200));
   }
 
   #send(

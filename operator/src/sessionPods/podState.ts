@@ -1,11 +1,11 @@
 import { constants } from "node:os";
-import type { GameExit } from "#contracts/crd/gameSession.ts";
+import type { GameEnd, GameExit } from "#contracts/crd/gameSession.ts";
 import { labels } from "#contracts/crd/names.ts";
-import type { GameEnd } from "#contracts/crd/gameSession.ts";
 import {
   parseGameTermination,
   parseStreamerTermination,
   type GameTermination,
+  type StreamMeasurement,
 } from "#contracts/termination.ts";
 import { type Pod, isTerminal } from "#kube/api/builtin.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
@@ -123,6 +123,16 @@ export function gameTerminationReport(pod: Pod): GameTermination | undefined {
   for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
     const report = parseStreamerTermination(ended?.message ?? "")?.game;
     if (report) return report;
+  }
+  return undefined;
+}
+
+/** Returns what the streamer measured, which is untrusted. Undefined if it does not say. */
+export function streamMeasurementOf(pod: Pod): StreamMeasurement | undefined {
+  const streamer = streamerStatus(pod);
+  for (const ended of [streamer?.state?.terminated, streamer?.lastState?.terminated]) {
+    const measured = parseStreamerTermination(ended?.message ?? "")?.stream;
+    if (measured) return measured;
   }
   return undefined;
 }

@@ -307,8 +307,18 @@ export const limits = {
       readsPerMinute: 600,
     },
   },
-  /** The end of a game's output, which is kept in the object store after its session. */
-  run: { keptDays: 7, kept: 20_000 },
+  run: {
+    /** The end of a game's output, which is kept in the object store after its session. */
+    keptDays: 7,
+    kept: 20_000,
+    /** Runs of a game that its partner gets in one response. */
+    pageSizeDefault: 20,
+    pageSizeMax: 100,
+    /** Days that totals cover, and their entries in one response. */
+    totalsDaysDefault: 30,
+    totalsDaysMax: 92,
+    totalsRowsMax: 2000,
+  },
   /** A session that verifies a version of a game. */
   verification: {
     /** How long it plays after it is ready. */

@@ -92,6 +92,20 @@ const streamerEndReasons = [
   "failed",
 ] as const;
 
+/** The stream while a browser was connected. */
+export const StreamMeasurement = z.object({
+  /** When the first picture was sent; null before. */
+  firstPictureAt: z.iso.datetime().nullable(),
+  viewedSeconds: seconds,
+  averageFps: z.number().min(0).max(1_000),
+  averageKbps: z.number().min(0).max(10_000_000),
+  averageLoss: z.number().min(0).max(1),
+  /** Size of the last picture. */
+  width: z.int().min(1).max(8_192),
+  height: z.int().min(1).max(8_192),
+});
+export type StreamMeasurement = z.infer<typeof StreamMeasurement>;
+
 /** The streamer container's report. */
 export const StreamerTermination = z.object({
   state: z.enum(["running", "ended"]),
@@ -100,6 +114,8 @@ export const StreamerTermination = z.object({
   connections: z.int().min(0),
   /** The game's last report that the streamer read. It survives a game container that is killed. */
   game: GameTermination.nullable(),
+  /** Absent until the stream was viewed. Streamers of earlier releases do not report it. */
+  stream: StreamMeasurement.optional().catch(undefined),
   ...usage,
 });
 export type StreamerTermination = z.infer<typeof StreamerTermination>;

@@ -14,10 +14,12 @@ import { renderMetrics, collectMetrics, presentStatus, createThroughputMeter } f
 import { PipelineStartError, startStreamPipeline, type StreamPipeline } from "./streamPipeline.ts";
 import { createUsageReader, createTerminationLog } from "./termination/terminationReport.ts";
 import { watchGame, type GameWatcher } from "./termination/gameWatcher.ts";
+import { StreamMeter, type StreamReading } from "./termination/streamMeter.ts";
 import { noTotals } from "./transport/viewers.ts";
 import { startVerification } from "./verification/verification.ts";
 
 const reportEveryMs = 2_000;
+const measureEveryMs = 1_000;
 /** How long an offer waits for a streamer that is starting. The API waits a little longer for the answer. */
 const pendingOfferMs = 8_000;
 /**
@@ -98,11 +100,17 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     pipeline?.viewers.notify(buildEndNotice(by, report));
     if (pipeline?.viewers.current()) endNoticeAt ??= clock.monotonicMs();
   };
+  const meter = new StreamMeter(clock);
+  const measure = () => {
+    if (pipeline) meter.sample(readStream(pipeline));
+  };
+  const measureTimer = setInterval(measure, measureEveryMs);
   const terminationReport = (reason: EndReason | null): StreamerTermination => ({
     state: reason === null ? "running" : "ended",
     reason,
     connections: totals().connections,
     game: game.readReport() ?? null,
+    stream: meter.measurement(),
     ...readUsage(),
     wallSeconds: Math.round(clock.monotonicMs() - startedAt) / 1_000,
   });
@@ -149,6 +157,8 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     game.stop();
     throughput.stop();
     clearInterval(reportTimer);
+    clearInterval(measureTimer);
+    measure();
     // A game does not outlive its display. Otherwise the viewer of a failed streamer gets no notice and
     // reconnects, because the session may continue.
     const isGameOver = isSessionOver || reason === "display-failed";
@@ -212,6 +222,21 @@ export function startStreamer({ config, logger, clock, onStopped }: StreamerOpti
     },
   );
   return { stop };
+}
+
+function readStream({ viewers, media }: StreamPipeline): StreamReading {
+  const viewer = viewers.current();
+  const { frames, videoBytes, firstFrameMs } = viewers.totals();
+  const { width, height } = media.shape();
+  return {
+    isViewed: viewer?.isPresent() === true && firstFrameMs !== undefined,
+    frames,
+    videoBytes,
+    loss: viewer?.rate.state().loss ?? 0,
+    width,
+    height,
+    firstPictureMs: firstFrameMs,
+  };
 }
 
 function buildEndNotice(by: "game" | "streamer", report: GameTermination | undefined): StreamNotice {

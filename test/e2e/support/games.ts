@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { GameRun } from "#contracts/http/gameRuns.ts";
 import { RegisterGameRequest } from "#contracts/http/partners.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { repositoryRoot } from "#test/support/processes/programs.ts";
@@ -82,6 +83,18 @@ export async function publishGame(
       return pendingSync === 0 && totalServers;
     },
     { timeoutMs: 120_000, intervalMs: 500, what: `${slug} to be cached on every node` },
+  );
+}
+
+/** Returns a session of a published game as its partner sees it, once it has ended. */
+export async function endedRun(slug: string, sessionId: string): Promise<GameRun> {
+  const partner = await partnerOf(await platform());
+  return eventually(
+    async () => {
+      const seen = await partner.run(slug, sessionId);
+      return seen.endedAt === null ? undefined : seen;
+    },
+    { timeoutMs: 60_000, intervalMs: 500, what: `the run ${sessionId} to have ended` },
   );
 }
 

@@ -327,6 +327,7 @@ describe("the API withholds internal details", function () {
       "restoreSave",
       "copySaveVersion",
       "getSavePicture",
+      "getGameRunLog",
       "isReady",
     ];
     expect(changed(responses)).to.have.members(unavailable);

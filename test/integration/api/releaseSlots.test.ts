@@ -56,7 +56,9 @@ describe("releaseSlots", function () {
     const row = await prisma.gameSession.findUniqueOrThrow({ where: { id: first } });
     const ids = Array.from({ length: 999 }, (_, index) => `gs-waiting-${index}`);
     // All of one moment, as after the loss of a zone.
-    await prisma.gameSession.createMany({ data: ids.map((id) => ({ ...row, id, crName: id, spec: {} })) });
+    await prisma.gameSession.createMany({
+      data: ids.map((id) => ({ ...row, id, crName: id, spec: {}, streamSummary: {} })),
+    });
     const { id: last } = await aGameSessionRow(api.deps, { user, game }, { ...over, endedAt: hoursAgo(1) });
     const refused = new RefusedRows(new FakeClock());
     for (const id of [first, ...ids])

@@ -88,6 +88,7 @@ describe("the end of a session", () => {
   });
 
   it("stops the game first, notifies the player and leaves both termination reports", async () => {
+    const startedMs = Date.now();
     const pair = await start();
     const viewer = await play(pair);
     await new TestCard(viewer).shows(layout.keyBlock, "red");
@@ -109,6 +110,10 @@ describe("the end of a session", () => {
     const streamer = await pair.streamerMessage();
     expect(streamer).to.include({ state: "ended", reason: "stopped", connections: 1 });
     expect(streamer?.game).to.deep.equal(game);
+    expect(streamer?.stream).to.include({ width: 1280, height: 720 });
+    expect(streamer?.stream?.averageFps).to.be.greaterThan(1);
+    expect(streamer?.stream?.averageKbps).to.be.greaterThan(1);
+    expect(Date.parse(streamer?.stream?.firstPictureAt ?? "")).to.be.within(startedMs, Date.now());
   });
 
   it("notifies the player when the streamer is stopped while the game runs", async () => {

@@ -1,8 +1,16 @@
 import { createServer, type Server } from "node:http";
-import { savePictureKey } from "#contracts/objectKeys.ts";
+import { gzipSync } from "node:zlib";
+import { runOutputKey, savePictureKey } from "#contracts/objectKeys.ts";
 import { pictureIdOf } from "#api/saves/savePictures.ts";
 import { connectionTest, type TestSdpAnswer } from "#contracts/connectionTest.ts";
-import { aGame, aPartner, aSaveSlot, aUser, type TestUser } from "#test/factories/catalog.ts";
+import {
+  aGame,
+  aGameSessionRow,
+  aPartner,
+  aSaveSlot,
+  aUser,
+  type TestUser,
+} from "#test/factories/catalog.ts";
 import { aPng, aSavePicture } from "#test/factories/pictures.ts";
 import { TestApi } from "../http/api.ts";
 import type { ApiClient } from "../http/apiClient.ts";
@@ -41,6 +49,7 @@ const platformRoutes = [
   "getSavePicture",
   "readSaveLink",
   "receiveSave",
+  "getGameRunLog",
 ] as const;
 type PlatformRoute = (typeof platformRoutes)[number];
 
@@ -142,6 +151,20 @@ export class FakePlatform {
         return {
           client: () => Promise.resolve(this.#api.anonymous()),
           known: { pictureId: picture.slice(picture.lastIndexOf("/") + 1) },
+        };
+      }
+      case "getGameRunLog": {
+        const [partner, user] = await Promise.all([aPartner(deps), aUser(deps)]);
+        const game = await aGame(deps, { partnerId: partner.id });
+        const { id } = await aGameSessionRow(deps, { user, game });
+        await this.#api.minio?.client.putObject(
+          this.#api.minio.bucket,
+          runOutputKey(id),
+          gzipSync("loading\n"),
+        );
+        return {
+          client: () => Promise.resolve(this.#api.asPartner(partner)),
+          known: { slug: game.slug, runId: id },
         };
       }
       case "uploadNewSave":

@@ -1,3 +1,4 @@
+import type { GameExit, StreamSummary } from "#contracts/crd/gameSession.ts";
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { StopReason, GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
@@ -247,6 +248,10 @@ export interface GameSessionEnd {
   isSaveSuspect?: boolean;
   /** Folders of the game that were full at some time, by their names in the GameSession kind. */
   fullFolders?: readonly string[];
+  exit?: GameExit | undefined;
+  /** What ended the game's last process, by its name in the GameSession kind. */
+  endedBy?: string | undefined;
+  streamSummary?: StreamSummary | undefined;
   /** Whether no further save can arrive, so the session releases its slot. */
   isSlotReleased: boolean;
 }
@@ -270,7 +275,7 @@ export async function updateGameSessionEnded(
         ready_at = COALESCE(ready_at, ${withinSession("$9")}),
         stopping_at = COALESCE(stopping_at, now()), ended_at = COALESCE(ended_at, ${withinSession("$10")}, now()), recorded_at = now(), node = COALESCE($11, node),
         slot_released_at = CASE WHEN $12 THEN COALESCE(slot_released_at, now()) ELSE slot_released_at END,
-        is_save_suspect = $13, full_folders = $14
+        is_save_suspect = $13, full_folders = $14, exit_code = $15, exit_signal = $16, ended_by = $17, stream_summary = $18
       WHERE id = $1 AND recorded_at IS NULL`,
     values: [
       id,
@@ -287,6 +292,10 @@ export async function updateGameSessionEnded(
       end.isSlotReleased,
       end.isSaveSuspect ?? false,
       end.fullFolders ?? [],
+      end.exit?.code ?? null,
+      end.exit?.signal ?? null,
+      end.endedBy ?? null,
+      end.streamSummary === undefined ? null : JSON.stringify(end.streamSummary),
     ],
   });
   return rowCount === 1;

@@ -80,8 +80,7 @@ async function recordCrash(
 }
 
 function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSessionEnd, "isSlotReleased"> {
-  const usage = gameSession.status?.usage;
-  const failure = gameSession.status?.failure;
+  const { usage, failure, exit, gameEnd, streamSummary } = gameSession.status ?? {};
   return {
     // A launch that the player cancelled has not failed, even if something broke at the same time.
     status: publicStatusOf(gameSession) === "error" && !isUserRequested ? "error" : "stopped",
@@ -91,7 +90,10 @@ function endOf(gameSession: GameSession, isUserRequested: boolean): Omit<GameSes
     cpuSeconds: usage?.cpuSeconds ?? 0,
     peakMemoryMb: (usage?.peakMemoryBytes ?? 0) / mebibyte,
     isSaveSuspect: isSaveSuspect(gameSession),
-    fullFolders: gameSession.status?.gameEnd?.fullFolders ?? [],
+    fullFolders: gameEnd?.fullFolders ?? [],
+    exit,
+    endedBy: gameEnd?.endedBy,
+    streamSummary,
   };
 }
 

@@ -119,6 +119,23 @@ export const SessionStream = z
   .describe("Renderer, encoder and format of the stream when the session became ready.");
 export type SessionStream = z.infer<typeof SessionStream>;
 
+export const StreamSummary = z
+  .strictObject({
+    firstPictureSeconds: z
+      .number()
+      .min(0)
+      .optional()
+      .describe("Seconds from the launch to the first picture."),
+    viewedSeconds: z.number().min(0).describe("Seconds with a connected browser."),
+    averageFps: z.number().min(0).max(1000).describe("Average frames per second."),
+    averageKbps: z.number().min(0).max(10_000_000).describe("Average bitrate in kbit/s."),
+    averageLoss: z.number().min(0).max(1).describe("Average share of lost packets, from 0 to 1."),
+    width: z.int().min(1).max(8192).describe("Width of the last picture."),
+    height: z.int().min(1).max(8192).describe("Height of the last picture."),
+  })
+  .describe("The stream while it was viewed, as its streamer reports.");
+export type StreamSummary = z.infer<typeof StreamSummary>;
+
 export const GameExit = z
   .strictObject({
     code: z.int().min(0).max(255).describe("Exit code of the game's launcher; 128 + N after signal N."),
@@ -180,6 +197,7 @@ export const GameSessionStatus = z
     gameEnd: GameEnd.optional(),
     usage: SessionUsage.optional().describe("Resource usage of the session, set when it has ended."),
     exit: GameExit.optional(),
+    streamSummary: StreamSummary.optional(),
     save: StoredSave.optional().describe("Latest stored save of the session."),
     failure: z
       .strictObject({

@@ -56,6 +56,8 @@ export interface ViewersTotals {
   frames: number;
   keyFrameRequests: number;
   nacks: number;
+  /** Monotonic time of the first frame; undefined before. */
+  firstFrameMs?: number;
 }
 
 /** Initial counts. */
@@ -94,7 +96,7 @@ export interface Viewers {
 
 export function createViewers(options: ViewersOptions): Viewers {
   const { media, input, codecs, logger } = options;
-  const totals = { ...noTotals };
+  const totals: ViewersTotals = { ...noTotals };
   let current: Viewer | undefined;
   let idleTimer: Timer | undefined;
   const releasePort = reservePort(options.udpPort);
@@ -144,6 +146,7 @@ export function createViewers(options: ViewersOptions): Viewers {
     media.play(viewer.codec.codec, viewer.rate.state().targetKbps, {
       onVideo(packets) {
         totals.frames++;
+        totals.firstFrameMs ??= options.clock.monotonicMs();
         for (const packet of packets) {
           totals.videoPackets++;
           totals.videoBytes += packet.length;

@@ -198,7 +198,7 @@ describe("GameSession controller at a session's end", function () {
       const finished = await fixture.session(name, isFinished, "finished session");
       expect(finished.status?.stopReason).to.equal(stopReason);
       expect(finished.status?.failure?.reason).to.equal(failure);
-      expect(finished.status?.exit?.code).to.equal(failure && exitCode);
+      expect(finished.status?.exit?.code).to.equal(exitCode);
       expect(publicStatusOf(finished)).to.equal("stopped");
       expect(finished.status?.save?.final, "the save is stored").to.equal(true);
       await eventually(async () => (await fixture.pods.find({ name, namespace })) === undefined, {

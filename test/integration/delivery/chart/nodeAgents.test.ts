@@ -51,6 +51,7 @@ const othersOfSession = {
   usage: { durationSeconds: 1, cpuSeconds: 1, peakMemoryBytes: 1 },
   gameEnd: { endedBy: "Itself" },
   exit: { code: 139, signal: "SIGSEGV" },
+  streamSummary: { viewedSeconds: 1, averageFps: 1, averageKbps: 1, averageLoss: 0, width: 1, height: 1 },
   failure: { reason: "NodeLost", message: "lost" },
 } satisfies Required<Omit<GameSessionStatus, "conditions" | "save">>;
 

@@ -1,4 +1,4 @@
-import type { GameSession, SessionUsage } from "#contracts/crd/gameSession.ts";
+import type { GameSession, SessionUsage, StreamSummary } from "#contracts/crd/gameSession.ts";
 import { memoryLimitOf } from "#contracts/crd/gameSessionSpec.ts";
 import { measuredLaunchStepOf } from "#contracts/crd/launchStep.ts";
 import { finalizers } from "#contracts/crd/names.ts";
@@ -23,6 +23,7 @@ import {
   hasGameRun,
   isGameOver,
   isGameReportPending,
+  streamMeasurementOf,
 } from "../../../sessionPods/podState.ts";
 import { deadlinesOf, isPast, stoppingSinceOf } from "../deadlines.ts";
 import { needsStoppingNote } from "../decide.ts";
@@ -156,6 +157,8 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   if (usage) status.usage = usage;
   noteGameEnd(draft, pod);
   noteExit(status, pod);
+  const streamSummary = streamSummaryOf(session, pod, now);
+  if (streamSummary) status.streamSummary = streamSummary;
   const reason = status.failure?.reason ?? status.stopReason;
   const message = status.failure?.message ?? "The session ended normally.";
   for (const type of ["PodReady", "StreamReady"] as const)
@@ -171,10 +174,35 @@ export const finish: Step = ({ world, draft, deps, cause }) => {
   return "wait";
 };
 
-/** Records how the game of a failed session ended, if that is known. */
+/** Records how a game ended that was not asked to, if that is known. */
 function noteExit(status: StepContext["draft"]["status"], pod: Pod | undefined): void {
   const exit = pod && gameExitOf(pod);
-  if (exit && status.failure) status.exit = exit;
+  if (exit && (status.failure || status.stopReason === stopReasons.gameExited)) status.exit = exit;
+}
+
+/**
+ * Returns how the session was streamed, from its streamer's report. The streamer's clock is its node's, and
+ * its container is next to the game's, so times are limited to the session's.
+ */
+export function streamSummaryOf(
+  { status }: GameSession,
+  pod: Pod | undefined,
+  endedAt: Date,
+): StreamSummary | undefined {
+  const measured = pod && streamMeasurementOf(pod);
+  if (measured === undefined) return undefined;
+  const { firstPictureAt, viewedSeconds, ...stream } = measured;
+  const startedMs = Date.parse(status?.startedAt ?? "");
+  const sessionSeconds = Math.max(0, endedAt.getTime() - startedMs) / 1_000;
+  if (Number.isNaN(sessionSeconds)) return undefined;
+  const within = (seconds: number): number => Math.min(sessionSeconds, Math.max(0, seconds));
+  return {
+    ...(firstPictureAt !== null && {
+      firstPictureSeconds: within((Date.parse(firstPictureAt) - startedMs) / 1_000),
+    }),
+    viewedSeconds: within(viewedSeconds),
+    ...stream,
+  };
 }
 
 const folderPaths = { Home: "HOME", Tmp: "/tmp", Shm: "/dev/shm" } as const;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Node } from "#kube/api/builtin.ts";
 import { aGameSession, after, aPlacedStatus, aRunningStatus } from "#test/factories/gameSession.ts";
 import { aTerminationReport, aSessionPod, containerStatus, ended } from "#test/factories/sessionPod.ts";
-import { usageOf } from "#operator/controllers/gameSession/steps/stop.ts";
+import { streamSummaryOf, usageOf } from "#operator/controllers/gameSession/steps/stop.ts";
 
 const running = aGameSession({ status: aRunningStatus() });
 const game = JSON.parse(aTerminationReport()) as unknown;
@@ -179,5 +179,42 @@ describe("usageOf", () => {
         usageOf(running, { pod: aSessionPod(running, { status }), node }, after(300))?.cpuSeconds,
       ).to.equal(0);
     });
+  });
+});
+
+describe("streamSummaryOf", () => {
+  const measured = {
+    firstPictureAt: "2030-01-01T10:00:08.500Z",
+    viewedSeconds: 50,
+    averageFps: 59.5,
+    averageKbps: 8000,
+    averageLoss: 0.01,
+    width: 1280,
+    height: 720,
+  };
+  const session = aGameSession({ status: { ...aRunningStatus(), startedAt: "2030-01-01T10:00:00Z" } });
+  const endedAt = new Date("2030-01-01T10:01:00Z");
+  const summaryOf = (stream: unknown) => {
+    const message = JSON.stringify({ ...(JSON.parse(streamerAccount) as object), stream });
+    const initContainerStatuses = [containerStatus("streamer", { terminated: { exitCode: 0, message } })];
+    const pod = aSessionPod(session, { status: { ...ended(), initContainerStatuses } });
+    return streamSummaryOf(session, pod, endedAt);
+  };
+
+  it("returns what the streamer measured, with the first picture relative to the launch", () => {
+    const { firstPictureAt: _, ...stream } = measured;
+    expect(summaryOf(measured)).to.deep.equal({ ...stream, firstPictureSeconds: 8.5 });
+  });
+
+  it("limits times to the session's", () => {
+    const late = { ...measured, firstPictureAt: "2030-01-01T12:00:00.000Z", viewedSeconds: 1e9 };
+    expect(summaryOf(late)).to.include({ firstPictureSeconds: 60, viewedSeconds: 60 });
+    const early = { ...measured, firstPictureAt: "2030-01-01T09:00:00.000Z" };
+    expect(summaryOf(early)).to.include({ firstPictureSeconds: 0 });
+  });
+
+  it("returns undefined without a valid measurement", () => {
+    for (const stream of [undefined, null, { ...measured, averageFps: -1 }, "owned"])
+      expect(summaryOf(stream)).to.equal(undefined);
   });
 });
