@@ -1,15 +1,14 @@
 import type { Game } from "../generated/client.ts";
-import type { GameCache } from "#contracts/crd/gameCache.ts";
 import type {
   PartnerGameDetail,
   PartnerGameListItem,
   PartnerGamesResponse,
   RegisterGameResponse,
-  SyncResponse,
 } from "#contracts/http/partners.ts";
 import type { UploadResponse } from "#contracts/http/gameVersions.ts";
 import type { UploadedArchive } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
+import { presentSync } from "./presentSync.ts";
 import { presentResources } from "./siteResources.ts";
 import type { InsertedGame, ListedGame, PartnerGame } from "./partnerGameQueries.ts";
 
@@ -73,29 +72,6 @@ export function presentPartnerGame(
   };
 }
 
-/**
- * Returns every game server, `cached` once it has reported the current archive. Reports of other versions do
- * not count, so a new upload is `pending` everywhere as soon as it is accepted.
- */
-export function presentSync({ slug, currentVersion }: PartnerGame, cluster: ClusterView): SyncResponse {
-  const digest = currentVersion?.sha256;
-  const states = new Map(nodesOf(cluster.gameCache(slug)).map((node) => [node.nodeName, node]));
-  const servers = cluster.gameNodes.cache
-    .list()
-    .map(({ metadata: { name } }) => {
-      const node = states.get(name);
-      const isCached = node?.state === "Cached" && node.digest === digest;
-      return {
-        id: name,
-        status: isCached ? ("cached" as const) : ("pending" as const),
-        cachedAt: isCached ? isoOf(node.cachedAt) : null,
-      };
-    })
-    .sort((left, right) => (left.id < right.id ? -1 : 1));
-  const cachedOn = servers.filter(({ status }) => status === "cached").length;
-  return { slug, totalServers: servers.length, cachedOn, pendingSync: servers.length - cachedOn, servers };
-}
-
 /** Returns the response to an upload. */
 export function presentUpload(
   slug: string,
@@ -134,14 +110,6 @@ function presentVisibility({
     status: currentVersionId === null ? "pending_upload" : "active",
     hidden: { since: hiddenAt.toISOString(), reason: hiddenReason },
   };
-}
-
-function nodesOf(gameCache: GameCache | undefined): NonNullable<NonNullable<GameCache["status"]>["nodes"]> {
-  return gameCache?.status?.nodes ?? [];
-}
-
-function isoOf(timestamp: string | undefined): string | null {
-  return timestamp === undefined ? null : new Date(timestamp).toISOString();
 }
 
 function dayOf(date: Date | null): string {

@@ -22,13 +22,8 @@ import { uploadArchive, type UploadDeps } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError } from "../errors.ts";
 import type { Postgres } from "../stores/postgres.ts";
-import {
-  presentPartnerGame,
-  presentPartnerGames,
-  presentRegisteredGame,
-  presentSync,
-  presentUpload,
-} from "./present.ts";
+import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentUpload } from "./present.ts";
+import { presentSync } from "./presentSync.ts";
 import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
 import type { AppContext } from "../http/appContext.ts";
 import { partnerRouteFor, type PartnerDeps, type PartnerPrincipal } from "../partners/requirePartner.ts";

@@ -247,7 +247,16 @@ describe("partner games", function () {
         servers: nodes.map((id) =>
           id === first
             ? { id, status: "cached", cachedAt: "2030-01-01T00:00:00.000Z" }
-            : { id, status: "pending", cachedAt: null },
+            : {
+                id,
+                status: "pending",
+                cachedAt: null,
+                pending: {
+                  reason: "not_selected",
+                  message:
+                    "The site keeps the game on other servers. This one downloads it when a player launches it there.",
+                },
+              },
         ),
       });
       const detail = await client.get(`${path}/${game.slug}`);

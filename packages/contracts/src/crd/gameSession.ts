@@ -129,7 +129,7 @@ export const StreamSummary = z
     viewedSeconds: z.number().min(0).describe("Seconds with a connected browser."),
     averageFps: z.number().min(0).max(1000).describe("Average frames per second."),
     averageKbps: z.number().min(0).max(10_000_000).describe("Average bitrate in kbit/s."),
-    averageLoss: z.number().min(0).max(1).describe("Average share of lost packets, from 0 to 1."),
+    averageLoss: z.number().min(0).max(1).describe("Average share of lost packets."),
     width: z.int().min(1).max(8192).describe("Width of the last picture."),
     height: z.int().min(1).max(8192).describe("Height of the last picture."),
   })

@@ -295,11 +295,43 @@ export const PartnerGameDetail = z
   .meta({ id: "PartnerGameDetail", description: "A game with all settings." });
 export type PartnerGameDetail = z.infer<typeof PartnerGameDetail>;
 
+/** Why a game server does not have the current archive. */
+export const PendingServer = z
+  .object({
+    reason: z
+      .enum([
+        "no_version",
+        "waiting",
+        "downloading",
+        "suspended",
+        "on_demand",
+        "not_selected",
+        "server_unavailable",
+        "disk_full",
+        "archive_refused",
+        "archive_missing",
+        "archive_damaged",
+        "store_unavailable",
+        "download_failed",
+      ])
+      .meta({ description: "New reasons may be added.", examples: ["disk_full"] }),
+    message: z.string().meta({ examples: ["The server's disk has no room for the game. It tries again."] }),
+    progressPercent: z
+      .int()
+      .min(0)
+      .max(100)
+      .optional()
+      .meta({ description: "Only while `downloading`.", examples: [40] }),
+  })
+  .meta({ id: "PendingServer", description: "Why a game server does not have the current archive." });
+export type PendingServer = z.infer<typeof PendingServer>;
+
 export const SyncServer = z
   .object({
     id: z.string().meta({ examples: ["server-1"] }),
     status: z.enum(["cached", "pending"]),
     cachedAt: isoMoment.nullable(),
+    pending: PendingServer.optional().meta({ description: "Only while `pending`." }),
   })
   .meta({ id: "SyncServer", description: "A game server. `cached` means it has the current archive." });
 
