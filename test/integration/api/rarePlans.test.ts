@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { listAuditRows, type AuditFilter } from "#api/audit/auditQueries.ts";
+import { listRuns, sumRuns, type RunFilter } from "#api/gameSessions/runs/runQueries.ts";
 import { countUnreadable } from "#api/saves/saveVersionQueries.ts";
 import type { Queryable } from "#api/stores/queryable.ts";
+import { aGame, aUser, type TestGame } from "#test/factories/catalog.ts";
 import { visitedRows } from "#test/support/stores/visitedRows.ts";
 import { TestApi } from "#test/support/http/api.ts";
 
@@ -72,6 +74,53 @@ describe("queries for few of many rows", function () {
         limit: 10,
       }),
     ).to.have.length(1);
+  });
+
+  describe("of the runs of a game", () => {
+    const filter: RunFilter = {
+      gameVersionId: undefined,
+      from: undefined,
+      to: undefined,
+      failureReasons: undefined,
+      after: undefined,
+      limit: 21,
+    };
+    let game: TestGame;
+
+    before(async () => {
+      game = await aGame(api.deps);
+      const { pool } = api.deps.postgres;
+      // One in each ten minutes; every thousandth crashed.
+      await pool.query(
+        `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, status, spec, idle_timeout_seconds,
+            started_at, cr_created_at, ready_at, ended_at, recorded_at, slot_released_at, failure_reason)
+          SELECT id, id, $1, $2, $3, 'stopped', '{}', 1800, at, at, at, at, at, at, CASE WHEN n % 1000 = 0 THEN 'GameCrashed' END
+          FROM (SELECT n, 'gs-' || n AS id, timestamptz '2026-01-01Z' + n * interval '10 minutes' AS at FROM generate_series(1, 20000) n) runs`,
+        [(await aUser(api.deps)).id, game.id, game.versionId],
+      );
+      await pool.query("ANALYZE game_sessions");
+    });
+
+    for (const [what, changes] of [
+      ["the newest page", {}],
+      ["a later page", { after: { startedAt: new Date("2026-03-01T00:00:00Z"), id: "gs-0" } }],
+      ["a day's page", { from: "2026-02-01", to: "2026-02-01" }],
+      ["crashed ones", { failureReasons: ["GameCrashed"] }],
+    ] as const)
+      it(`visit at most 200 of 20,000 for ${what}`, async () => {
+        const { pool } = api.deps.postgres;
+        const wanted = { ...filter, ...changes };
+        expect(await listRuns(pool, game.id, wanted)).to.have.length.within(20, 21);
+        expect(await visitedBy(pool, (db) => listRuns(db, game.id, wanted))).to.be.at.most(200);
+      });
+
+    it("visit a day's 144 for its totals", async () => {
+      const { pool } = api.deps.postgres;
+      const range = { from: "2026-02-01", to: "2026-02-01" };
+      expect((await sumRuns(pool, game.id, range, ["GameCrashed"]))[0]).to.include({ plays: 144 });
+      const visited = await visitedBy(pool, (db) => sumRuns(db, game.id, range, ["GameCrashed"]));
+      expect(visited).to.be.at.most(1500);
+    });
   });
 
   it("count unreadable saves without visiting the readable ones", async () => {
