@@ -1,5 +1,5 @@
 import { type Condition, apiVersion, type ObjectMeta } from "#contracts/crd/kind.ts";
-import type { GameSession, GameSessionStatus } from "#contracts/crd/gameSession.ts";
+import type { GameSession, GameSessionStatus, StreamSummary } from "#contracts/crd/gameSession.ts";
 import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import { limits } from "#contracts/limits.ts";
@@ -71,6 +71,20 @@ export function aGameSession({
 /** Returns a condition of this type, by default True. */
 export function aCondition(type: string, overrides: Partial<Condition> = {}): Condition {
   return { type, status: "True", reason: "Tested", message: "", lastTransitionTime: createdAt, ...overrides };
+}
+
+/** Returns how a session of a minute was streamed. */
+export function aStreamSummary(overrides: Partial<StreamSummary> = {}): StreamSummary {
+  return {
+    firstPictureSeconds: 6.25,
+    viewedSeconds: 60,
+    averageFps: 58.3,
+    averageKbps: 7850,
+    averageLoss: 0.002,
+    width: 1280,
+    height: 720,
+    ...overrides,
+  };
 }
 
 /** Returns the status of a session that was placed on node1 when it was created. */

@@ -3,6 +3,7 @@ import {
   type GameSession,
   type GameSessionStatus,
   gameSessions,
+  type StreamSummary,
 } from "#contracts/crd/gameSession.ts";
 import { containerNames } from "#contracts/nodeLayout.ts";
 import { events, pods, type Event } from "#kube/api/builtin.ts";
@@ -101,7 +102,7 @@ function placeFacts({ nodeName, ports, address, placement, stream, readyAt }: Ga
 }
 
 function endFacts(
-  { stoppingAt, stopReason, finishedAt, exit, gameEnd, save, usage }: GameSessionStatus,
+  { stoppingAt, stopReason, finishedAt, exit, gameEnd, save, usage, streamSummary }: GameSessionStatus,
   failure: string | undefined,
 ): Fact[] {
   return [
@@ -120,7 +121,20 @@ function endFacts(
       usage &&
         `${Math.round(usage.durationSeconds)} s, ${Math.round(usage.cpuSeconds)} s of CPU time, peak memory ${bytesText(usage.peakMemoryBytes)}`,
     ],
+    ["Streamed", streamSummary && describeStreamSummary(streamSummary)],
   ];
+}
+
+function describeStreamSummary({
+  firstPictureSeconds,
+  viewedSeconds,
+  averageFps,
+  averageKbps,
+  averageLoss,
+}: StreamSummary): string {
+  const firstPicture =
+    firstPictureSeconds === undefined ? "" : `, first picture after ${firstPictureSeconds.toFixed(1)} s`;
+  return `${Math.round(viewedSeconds)} s${firstPicture}, average ${averageFps.toFixed(1)} frames/s, ${Math.round(averageKbps)} kbit/s, ${(averageLoss * 100).toFixed(1)} % lost`;
 }
 
 const folderPaths = { Home: "HOME", Tmp: "/tmp", Shm: "/dev/shm" } as const;

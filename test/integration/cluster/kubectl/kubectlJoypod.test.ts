@@ -25,6 +25,7 @@ import {
   aGameSession,
   aPlacedStatus,
   aRunningStatus,
+  aStreamSummary,
 } from "#test/factories/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { sharedKubeApiServer, type KubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
@@ -340,6 +341,7 @@ describe("kubectl joypod", function () {
         nodeName,
         startedAt: "2030-01-01T10:00:00.250Z",
         readyAt: "2030-01-01T10:00:04.750Z",
+        streamSummary: aStreamSummary(),
       }),
     );
     await create(events, {
@@ -360,6 +362,7 @@ describe("kubectl joypod", function () {
     expect(story)
       .to.match(/^StreamReady +True /m)
       .and.match(/2030-01-01T10:00:01\.500000Z +Normal +PodCreated +GameSession +Created the pod\.$/m);
+    expect(story).to.match(/^Streamed: +60 s, first picture after 6\.3 s, average 58\.3 frames\/s, /m);
     expect(story).to.include("The cluster cannot observe the first frame in the browser");
   });
 
