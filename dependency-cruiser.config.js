@@ -216,6 +216,8 @@ const rooms = {
     // The program, and the order of its steps.
     "main.ts",
     "program.ts",
+    "gameCommands.ts",
+    "connect.ts",
     "output/publishedText.ts",
     "publish.ts",
     "waitForDistribution.ts",

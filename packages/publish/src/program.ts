@@ -1,46 +1,14 @@
 import { Command, InvalidArgumentError } from "commander";
-import { table } from "#runtime/textTable.ts";
-import type { Clock } from "#runtime/scheduling/clock.ts";
-import {
-  configName,
-  isExposed,
-  readConfigFile,
-  toAddress,
-  toKey,
-  toSlug,
-  type ConfigFile,
-  type Variables,
-} from "./config.ts";
-import { createProgress, type Progress, type ProgressOutput } from "./output/progress.ts";
+import { mebibyte } from "#contracts/limits.ts";
+import { configName, readConfigFile, type ConfigFile } from "./config.ts";
+import { connect, type Environment, type GlobalOptions } from "./connect.ts";
+import { addGameCommands } from "./gameCommands.ts";
+import { createProgress } from "./output/progress.ts";
 import { publishedText } from "./output/publishedText.ts";
-import { bytesText, momentText } from "./output/text.ts";
+import { bytesText } from "./output/text.ts";
 import { packOnly, publish, type PublishContext } from "./publish.ts";
 import { PublishError, usageError } from "./publishError.ts";
-import { HttpClient } from "./server/httpClient.ts";
-import { PartnerApi } from "./server/partnerApi.ts";
-import type { RetryContext } from "./server/retry.ts";
 import { stateFolder } from "./upload/uploadState.ts";
-
-/** The process environment of the commands. */
-export interface Environment {
-  variables: Variables;
-  platform: NodeJS.Platform;
-  clock: Clock;
-  random: () => number;
-  /** Prints a line to standard output. */
-  print: (text: string) => void;
-  /** Where progress and warnings are shown. */
-  stderr: NodeJS.WriteStream | ProgressOutput;
-  /** Aborted when the person interrupts the program. */
-  signal: AbortSignal;
-}
-
-interface GlobalOptions {
-  game?: string;
-  url?: string;
-  config?: string;
-  json?: true;
-}
 
 interface PublishOptions extends GlobalOptions {
   channel?: string;
@@ -56,15 +24,12 @@ interface PublishOptions extends GlobalOptions {
   dryRun?: true;
   wait: boolean;
   waitMinutes: number;
-}
-
-/** What the commands on an existing game get. */
-interface Connection {
-  api: PartnerApi;
-  retry: RetryContext;
+  chunkMib: number;
 }
 
 const waitMinutesDefault = 30;
+/** Fits proxies that limit bodies to 100 MB. */
+const chunkMebibytesDefault = 64;
 
 /** Returns the commands of `joypod-publish`. */
 export function createProgram(environment: Environment, version: string): Command {
@@ -91,11 +56,17 @@ export function createProgram(environment: Environment, version: string): Comman
     .option("--dry-run", "pack and check without uploading")
     .option("--no-wait", "do not wait for the game servers")
     .option("--wait-minutes <number>", "longest time to wait for them", toMinutes, waitMinutesDefault)
+    .option(
+      "--chunk-mib <number>",
+      "largest request body; proxies limit it",
+      toMebibytes,
+      chunkMebibytesDefault,
+    )
     .addHelpText("after", "\nThe partner's key is read from the environment variable JOYPOD_API_KEY.")
     .showHelpAfterError("Run `joypod-publish --help` for a list of options.")
     .exitOverride()
     .action((dir: string | undefined, options: PublishOptions) => runPublish(environment, dir, options));
-  addVersionCommands(program, environment);
+  addGameCommands(program, environment);
   return program;
 }
 
@@ -135,6 +106,7 @@ async function runPublish(
     },
     waitMs: options.wait ? options.waitMinutes * 60_000 : 0,
     stateFolder: stateFolder(platform, variables),
+    chunkBytes: options.chunkMib * mebibyte,
   });
   const address = api.http.address;
   print(
@@ -172,100 +144,12 @@ function throwIfUndistributed(
   );
 }
 
-function addVersionCommands(program: Command, environment: Environment): void {
-  const { print } = environment;
-  program
-    .command("versions")
-    .description("List the game's versions, newest first.")
-    .action((_: object, command: Command) =>
-      withGame(environment, command, async ({ api }, isJson) => {
-        const { versions } = await api.versions();
-        const rows = versions.map((version) => [
-          version.id,
-          momentText(version.uploadedAt),
-          version.label ?? undefined,
-          bytesText(version.size),
-          [...(version.isCurrent ? ["default"] : []), ...version.channels].join(", "),
-          version.isStored ? version.cachedOn : "not stored",
-        ]);
-        print(
-          isJson
-            ? JSON.stringify(versions)
-            : table(["VERSION", "UPLOADED", "LABEL", "SIZE", "CHANNELS", "SERVERS"], rows),
-        );
-      }),
-    );
-  program
-    .command("activate")
-    .description("Give players this version from their next launch: back to an earlier one, or forward.")
-    .argument("<version>", "id or label of the version, as `versions` lists it")
-    .action((wanted: string, _: object, command: Command) =>
-      withGame(environment, command, async ({ api }, isJson) => {
-        const version = await api.activate(await findVersionId(api, wanted));
-        print(
-          isJson
-            ? JSON.stringify(version)
-            : `Players get version ${version.label ?? version.id} from their next launch.`,
-        );
-      }),
-    );
-  program
-    .command("channels")
-    .description("List the game's channels and the versions that they lead to.")
-    .action((_: object, command: Command) =>
-      withGame(environment, command, async ({ api }, isJson) => {
-        const { channels } = await api.channels();
-        const rows = channels.map(({ name, gameVersionId }) => [name, gameVersionId ?? undefined]);
-        print(isJson ? JSON.stringify(channels) : table(["CHANNEL", "VERSION"], rows));
-      }),
-    );
-}
-
-/** Returns the id of a version that is named by its id, or by its label if only one has it. */
-async function findVersionId(api: PartnerApi, wanted: string): Promise<string> {
-  const { versions } = await api.versions();
-  const found = versions.filter(({ id, label }) => id === wanted || label === wanted);
-  const [version, other] = found;
-  if (version === undefined)
-    throw new PublishError("not_found", `The game has no version ${wanted}. See joypod-publish versions.`);
-  if (other === undefined || version.id === wanted) return version.id;
-  const ids = found.map(({ id }) => id);
-  throw new PublishError("ambiguous", `Several versions are named ${wanted}. Use an id:`, { details: ids });
-}
-
-async function withGame(
-  environment: Environment,
-  command: Command,
-  work: (connection: Connection, isJson: boolean) => Promise<void>,
-): Promise<void> {
-  const options = command.optsWithGlobals<GlobalOptions>();
-  const config = readConfigFile(options.config, undefined);
-  const progress = createProgress(environment.stderr, environment.clock);
-  await work(connect(environment, progress, options, config), options.json === true);
-}
-
-function connect(
-  { variables, clock, random, signal }: Environment,
-  progress: Progress,
-  options: GlobalOptions,
-  config: ConfigFile,
-): Connection {
-  const address = toAddress(options.url, variables, config);
-  const slug = toSlug(options.game, config);
-  const key = toKey(variables);
-  if (isExposed(address))
-    progress.note(`Warning: ${address.origin} is not encrypted. Others on the network can read the key.`);
-  const retry: RetryContext = {
-    clock,
-    random,
-    signal,
-    onRetry: ({ message }, delayMs) =>
-      progress.note(`${message} Trying again in ${Math.ceil(delayMs / 1000)} s.`),
-  };
-  return { api: new PartnerApi(new HttpClient(address, key, signal), slug, retry), retry };
-}
-
 function toMinutes(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError("Specify whole minutes from 0 to 9999.");
+  return Number(text);
+}
+
+function toMebibytes(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError("Specify whole MiB from 1 to 9999.");
   return Number(text);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { UploadResponse } from "#contracts/http/gameVersions.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { ConfigFile } from "./config.ts";
-import type { Progress } from "./output/progress.ts";
+import type { Progress, ProgressStep } from "./output/progress.ts";
 import { bytesText, countText } from "./output/text.ts";
 import { checkFolder, checkRatio, type GameLayout } from "./pack/checkFolder.ts";
 import { guessLayout } from "./pack/guessLayout.ts";
@@ -13,8 +13,8 @@ import { packArchive, type PackedArchive } from "./pack/packArchive.ts";
 import { PublishError, usageError } from "./publishError.ts";
 import type { PartnerApi } from "./server/partnerApi.ts";
 import type { RetryContext } from "./server/retry.ts";
-import { ServerError } from "./server/serverError.ts";
 import { putArchive, type UploadWish } from "./upload/putArchive.ts";
+import { endUpload, uploadInChunks, type ResumableContext } from "./upload/uploadInChunks.ts";
 import { fingerprintOf, UploadState } from "./upload/uploadState.ts";
 import { waitForDistribution, type Distribution } from "./waitForDistribution.ts";
 
@@ -39,6 +39,8 @@ export interface PublishSettings extends PackSettings {
   /** How long to wait until the game servers hold the version; 0 for not at all. */
   waitMs: number;
   stateFolder: string;
+  /** Size of the chunks of an upload. */
+  chunkBytes: number;
 }
 
 /** What publishing has achieved. */
@@ -84,9 +86,14 @@ export async function publish(
   checkFolder(listing, layout);
   if (game === undefined) await register(context, api, settings.game, layout);
   const state = await UploadState.open(settings.stateFolder, api.http.address, slug, clock.now());
-  const archive = await findOrPack(context, state, listing, layout, settings.keepTimes);
+  const archive = await findOrPack(context, api, state, listing, layout, settings.keepTimes);
   await checkSize(api, archive);
-  const upload = await send(context, api, retry, archive, settings.wish, state);
+  const upload = await send(
+    context,
+    { api, retry, state, chunkBytes: settings.chunkBytes },
+    archive,
+    settings.wish,
+  );
   await state.remove();
   const shouldWait = upload.isCurrent && settings.waitMs > 0;
   const wait = { clock, signal, timeoutMs: settings.waitMs };
@@ -150,6 +157,7 @@ async function register(
 
 async function findOrPack(
   context: PublishContext,
+  api: PartnerApi,
   state: UploadState,
   listing: FolderListing,
   layout: GameLayout,
@@ -162,7 +170,8 @@ async function findOrPack(
     return found;
   }
   const archive = await pack(context, listing, layout, state.archiveFile, keepTimes);
-  await state.keepArchive(archive, fingerprint);
+  const useless = await state.keepArchive(archive, fingerprint);
+  if (useless !== undefined) await endUpload(api, useless);
   return archive;
 }
 
@@ -199,20 +208,29 @@ async function checkSize(api: PartnerApi, { size }: PackedArchive): Promise<void
 
 async function send(
   { progress }: PublishContext,
-  api: PartnerApi,
-  retry: RetryContext,
+  upload: Pick<ResumableContext, "api" | "retry" | "state" | "chunkBytes">,
   archive: PackedArchive,
   wish: UploadWish,
-  state: UploadState,
 ): Promise<UploadResponse> {
-  const step = progress.start("Uploading", archive.size);
+  const { api, retry, state } = upload;
+  let step: ProgressStep | undefined = progress.start("Uploading", archive.size);
+  const end = (): void => {
+    step?.end();
+    step = undefined;
+  };
+  const onProgress = (bytes: number): void => step?.set(bytes);
+  const onChecking = (): void => {
+    end();
+    progress.note("The server inspects the archive …");
+  };
   try {
-    return await putArchive(api, archive, wish, retry, (bytes) => step.set(bytes));
+    const result = await uploadInChunks({ ...upload, onProgress, onChecking }, archive, wish);
+    return result ?? (await putArchive(api, archive, wish, retry, onProgress));
   } catch (error) {
     // The same archive would be refused again, so it is not kept.
-    if (error instanceof ServerError && error.code === "invalid_archive") await state.remove();
+    if (error instanceof PublishError && error.code === "invalid_archive") await state.remove();
     throw error;
   } finally {
-    step.end();
+    end();
   }
 }

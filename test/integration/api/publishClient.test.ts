@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { GameVersion } from "#contracts/http/gameVersions.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
-import { startFaultProxy, type FaultProxy } from "#test/support/cluster/faultProxy.ts";
+import { startFaultProxy, type FaultProxy, type SeenRequest } from "#test/support/cluster/faultProxy.ts";
 import { PublishClient, type PublishOutcome } from "#test/support/fixtures/publishClient.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 
@@ -121,17 +121,20 @@ describe("npx joypod-publish", function () {
     expect(await versions()).to.have.length(2);
   });
 
-  it("retries a broken upload, and continues after it was killed, without packing again", async () => {
+  it("retries an upload in one request to an older server, and does not pack again after it was killed", async () => {
+    const olderServer = ({ method, path }: SeenRequest) =>
+      method === "POST" && path.endsWith("/uploads") ? { status: 404 } : undefined;
+    proxy.fault = olderServer;
     await published();
     writeGame(randomBytes(3 * 2 ** 20));
-    proxy.fault = ({ method }) => (method === "PUT" ? { isCut: true } : undefined);
+    proxy.fault = (request) => (request.method === "PUT" ? { isCut: true } : olderServer(request));
     const { child, ended } = client.start(["game", "--game", slug, "--no-wait"]);
     let output = "";
     child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
     await eventually(() => Promise.resolve(output.includes("Trying again")), { what: "a retry" });
     process.kill(-(child.pid ?? 0), "SIGKILL");
     await ended;
-    proxy.fault = undefined;
+    proxy.fault = olderServer;
     const { code, stderr } = await publish();
     expect(code, stderr).to.equal(0);
     expect(stderr).to.include("unchanged since the interrupted upload").and.not.include("Packing");

@@ -8,7 +8,7 @@ import { PublishError } from "../publishError.ts";
 
 /** A request to the server. */
 export interface HttpRequest {
-  method: "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH";
+  method: "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query below the server's address. */
   path: string;
   headers?: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export interface HttpRequest {
 export interface HttpResponse {
   status: number;
   /** Returns a header; undefined if it is absent. */
-  header(name: string): string | undefined;
+  header: (name: string) => string | undefined;
   text: string;
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { z } from "zod";
+import { z } from "zod";
 import { GameChannelsResponse } from "#contracts/http/gameChannels.ts";
 import { GameVersion, GameVersionsResponse } from "#contracts/http/gameVersions.ts";
 import { PartnerGameDetail, RegisterGameResponse, SyncResponse } from "#contracts/http/partners.ts";
@@ -12,6 +12,26 @@ import { ServerError } from "./serverError.ts";
 const Game = PartnerGameDetail.pick({ slug: true, launcher: true, engineDir: true, status: true });
 /** A partner's game as far as publishing needs it. */
 export type PartnerGame = z.infer<typeof Game>;
+
+/** What the list of runs shows. Newer servers may have other states and reasons. */
+const RunsResponse = z.object({
+  runs: z.array(
+    z.looseObject({
+      id: z.string(),
+      gameVersionId: z.string(),
+      versionLabel: z.string().nullable(),
+      status: z.string(),
+      startedAt: z.string(),
+      playSeconds: z.number().nullable(),
+      usage: z.looseObject({ peakMemoryMb: z.number() }).nullable(),
+      endReason: z.string().nullable(),
+      failure: z.looseObject({ reason: z.string(), message: z.string().nullable() }).nullable(),
+    }),
+  ),
+});
+type RunsResponse = z.infer<typeof RunsResponse>;
+/** A session of the game. */
+export type Run = RunsResponse["runs"][number];
 
 const attempts = 5;
 
@@ -68,6 +88,17 @@ export class PartnerApi {
   activate(versionId: string): Promise<GameVersion> {
     const path = `${this.path}/versions/${encodeURIComponent(versionId)}/activate`;
     return this.#call(GameVersion, { method: "POST", path });
+  }
+
+  runs(onlyCrashed: boolean): Promise<RunsResponse> {
+    return this.#get(RunsResponse, onlyCrashed ? "/runs?crashed=true" : "/runs");
+  }
+
+  /** Returns the end of a session's output. */
+  async log(runId: string): Promise<string> {
+    const path = `${this.path}/runs/${encodeURIComponent(runId)}/log`;
+    const { text } = await this.send({ method: "GET", path, headers: { accept: "text/plain" } });
+    return text;
   }
 
   /** The game's path. */

@@ -82,15 +82,29 @@ export class UploadState {
     return upload?.wish === wish ? upload.path : undefined;
   }
 
-  async keepArchive({ size, sha256, unpackedBytes }: PackedArchive, fingerprint: string): Promise<void> {
-    // The server's upload continues if the new archive has the same bytes.
-    const upload = this.#pending?.sha256 === sha256 ? this.#pending.upload : undefined;
+  /**
+   * Remembers a packed archive. The server's upload continues if the archive has the same bytes as before;
+   * otherwise the path of that upload is returned, which is of no more use.
+   */
+  async keepArchive(
+    { size, sha256, unpackedBytes }: PackedArchive,
+    fingerprint: string,
+  ): Promise<string | undefined> {
+    const before = this.#pending;
+    const isSame = before?.sha256 === sha256;
+    const upload = isSame ? before.upload : undefined;
     await this.#write({ fingerprint, size, sha256, unpackedBytes, upload });
+    return isSame ? undefined : before?.upload?.path;
   }
 
-  /** Remembers the server's upload; undefined forgets it. */
-  async keepUpload(upload: Pending["upload"]): Promise<void> {
+  /** Remembers the server's upload of the archive. */
+  async keepUpload(upload: NonNullable<Pending["upload"]>): Promise<void> {
     if (this.#pending !== undefined) await this.#write({ ...this.#pending, upload });
+  }
+
+  /** Forgets the server's upload, so that the archive is uploaded from its start. */
+  async forgetUpload(): Promise<void> {
+    if (this.#pending !== undefined) await this.#write({ ...this.#pending, upload: undefined });
   }
 
   async remove(): Promise<void> {
