@@ -221,6 +221,7 @@ const rooms = {
     "output/publishedText.ts",
     "publish.ts",
     "waitForDistribution.ts",
+    "waitForVerification.ts",
     // The steps.
     "upload",
     "server",

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
-import type { GameVersionsResponse } from "#contracts/http/gameVersions.ts";
 import { table } from "#runtime/textTable.ts";
 import { readConfigFile } from "./config.ts";
 import { connect, type Environment, type GlobalOptions } from "./connect.ts";
 import { createProgress } from "./output/progress.ts";
 import { bytesText, durationText, momentText } from "./output/text.ts";
 import { PublishError } from "./publishError.ts";
-import type { PartnerApi, Run } from "./server/partnerApi.ts";
+import type { PartnerApi } from "./server/partnerApi.ts";
+import type { Run, Version } from "./server/responses.ts";
+import { isMissing } from "./server/serverError.ts";
 
 /** Adds the commands on a game that is registered: versions, channels and runs. */
 export function addGameCommands(program: Command, environment: Environment): void {
@@ -18,7 +19,7 @@ export function addGameCommands(program: Command, environment: Environment): voi
     .description("List the game's versions, newest first.")
     .action((_: object, command: Command) =>
       withGame(environment, command, async (api, isJson) => {
-        const { versions } = await api.versions();
+        const versions = await api.versions();
         show(isJson, versions, () => versionTable(versions));
       }),
     );
@@ -38,7 +39,7 @@ export function addGameCommands(program: Command, environment: Environment): voi
     .description("List the game's channels and the versions that they lead to.")
     .action((_: object, command: Command) =>
       withGame(environment, command, async (api, isJson) => {
-        const { channels } = await api.channels();
+        const channels = await api.channels();
         const rows = channels.map(({ name, gameVersionId }) => [name, gameVersionId ?? undefined]);
         show(isJson, channels, () => table(["CHANNEL", "VERSION"], rows));
       }),
@@ -49,7 +50,7 @@ export function addGameCommands(program: Command, environment: Environment): voi
     .option("--crashed", "only sessions in which the game itself failed")
     .action(({ crashed }: { crashed?: true }, command: Command) =>
       withGame(environment, command, async (api, isJson) => {
-        const { runs } = await api.runs(crashed === true);
+        const runs = await listRuns(api, crashed === true);
         show(isJson, runs, () => runTable(runs));
       }),
     );
@@ -65,7 +66,7 @@ export function addGameCommands(program: Command, environment: Environment): voi
     );
 }
 
-function versionTable(versions: GameVersionsResponse["versions"]): string {
+function versionTable(versions: readonly Version[]): string {
   const rows = versions.map((version) => [
     version.id,
     momentText(version.uploadedAt),
@@ -94,13 +95,25 @@ function endText({ failure, endReason, status }: Pick<Run, "failure" | "endReaso
   return endReason ?? status;
 }
 
+async function listRuns(api: PartnerApi, onlyCrashed: boolean): Promise<Run[]> {
+  try {
+    return await api.runs(onlyCrashed);
+  } catch (error) {
+    if (!isMissing(error) || (await api.findGame()) === undefined) throw error;
+    throw new PublishError("unsupported", "This server is too old to list sessions.", { cause: error });
+  }
+}
+
 /** Returns the id of a version that is named by its id, or by its label if only one has it. */
 async function findVersionId(api: PartnerApi, wanted: string): Promise<string> {
-  const { versions } = await api.versions();
+  const versions = await api.versions();
   const found = versions.filter(({ id, label }) => id === wanted || label === wanted);
   const [version, other] = found;
   if (version === undefined)
-    throw new PublishError("not_found", `The game has no version ${wanted}. See joypod-publish versions.`);
+    throw new PublishError(
+      "not_found",
+      `The game has no version ${wanted}. List them: npx joypod-publish versions`,
+    );
   if (other === undefined || version.id === wanted) return version.id;
   const ids = found.map(({ id }) => id);
   throw new PublishError("ambiguous", `Several versions are named ${wanted}. Use an id:`, { details: ids });

@@ -6,7 +6,7 @@ import { addGameCommands } from "./gameCommands.ts";
 import { createProgress } from "./output/progress.ts";
 import { publishedText } from "./output/publishedText.ts";
 import { bytesText } from "./output/text.ts";
-import { packOnly, publish, type PublishContext } from "./publish.ts";
+import { packOnly, publish, type PublishContext, type Published } from "./publish.ts";
 import { PublishError, usageError } from "./publishError.ts";
 import { stateFolder } from "./upload/uploadState.ts";
 
@@ -54,8 +54,8 @@ export function createProgram(environment: Environment, version: string): Comman
     .option("--private", "register a new game for testers only")
     .option("--keep-times", "keep the files' times, which compiled Python files rely on")
     .option("--dry-run", "pack and check without uploading")
-    .option("--no-wait", "do not wait for the game servers")
-    .option("--wait-minutes <number>", "longest time to wait for them", toMinutes, waitMinutesDefault)
+    .option("--no-wait", "do not wait for the game servers and the verification")
+    .option("--wait-minutes <number>", "longest time to wait for each", toMinutes, waitMinutesDefault)
     .option(
       "--chunk-mib <number>",
       "largest request body; proxies limit it",
@@ -112,7 +112,7 @@ async function runPublish(
   print(
     options.json === true ? JSON.stringify(presentPublished(published)) : publishedText(published, address),
   );
-  throwIfUndistributed(published.distribution, options.waitMinutes);
+  throwIfFailed(published, options.waitMinutes);
 }
 
 function withOptions(config: ConfigFile, options: PublishOptions): ConfigFile {
@@ -127,21 +127,25 @@ function withOptions(config: ConfigFile, options: PublishOptions): ConfigFile {
   };
 }
 
-function presentPublished({ slug, isNewGame, upload, distribution }: Awaited<ReturnType<typeof publish>>) {
+function presentPublished({ upload, ...published }: Published): object {
   const { versionId, isCurrent, size, checksum } = upload;
-  return { slug, isNewGame, versionId, isCurrent, size, checksum, distribution };
+  return { ...published, versionId, isCurrent, size, checksum };
 }
 
-/** @throws PublishError if no game server holds the version although one should */
-function throwIfUndistributed(
-  distribution: Awaited<ReturnType<typeof publish>>["distribution"],
-  minutes: number,
-): void {
-  if (distribution === undefined || distribution.cached > 0 || distribution.servers === 0) return;
-  throw new PublishError(
-    "not_distributed",
-    `The version is uploaded, but after ${minutes} minutes no game server holds it. Ask the admin of the server.`,
-  );
+/** @throws PublishError if no game server holds the version although one should, or it was found to be bad */
+function throwIfFailed({ distribution, verification }: Published, minutes: number): void {
+  if (distribution !== undefined && distribution.cached === 0 && distribution.servers > 0)
+    throw new PublishError(
+      "not_distributed",
+      `The version is uploaded, but after ${minutes} minutes no game server holds it. Ask the admin of the server.`,
+    );
+  if (verification?.verdict === "bad")
+    throw new PublishError("bad_verdict", "The version is uploaded, but does not work as it should.");
+  if (verification?.isRequired === true && verification.verdict !== "good")
+    throw new PublishError(
+      "unverified",
+      "The version is uploaded, but players get it only once it is verified.",
+    );
 }
 
 function toMinutes(text: string): number {

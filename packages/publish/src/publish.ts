@@ -1,22 +1,22 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { UploadResponse } from "#contracts/http/gameVersions.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
-import type { ConfigFile } from "./config.ts";
+import { configName, type ConfigFile } from "./config.ts";
 import type { Progress, ProgressStep } from "./output/progress.ts";
 import { bytesText, countText } from "./output/text.ts";
 import { checkFolder, checkRatio, type GameLayout } from "./pack/checkFolder.ts";
-import { guessLayout } from "./pack/guessLayout.ts";
-import { listFolder, listUpTo, type FolderListing } from "./pack/listFolder.ts";
+import { listFolder, listUpTo, rootNames, type FolderListing } from "./pack/listFolder.ts";
 import { packArchive, type PackedArchive } from "./pack/packArchive.ts";
 import { PublishError, usageError } from "./publishError.ts";
 import type { PartnerApi } from "./server/partnerApi.ts";
+import type { Upload, Verification } from "./server/responses.ts";
 import type { RetryContext } from "./server/retry.ts";
 import { putArchive, type UploadWish } from "./upload/putArchive.ts";
 import { endUpload, uploadInChunks, type ResumableContext } from "./upload/uploadInChunks.ts";
 import { fingerprintOf, UploadState } from "./upload/uploadState.ts";
 import { waitForDistribution, type Distribution } from "./waitForDistribution.ts";
+import { waitForVerification } from "./waitForVerification.ts";
 
 /** What the steps of publishing need. */
 export interface PublishContext {
@@ -47,9 +47,13 @@ export interface PublishSettings extends PackSettings {
 export interface Published {
   slug: string;
   isNewGame: boolean;
-  upload: UploadResponse;
+  isPrivate: boolean;
+  channel: string | undefined;
+  upload: Upload;
   /** Undefined if players do not get the version, or nobody waits. */
   distribution: Distribution | undefined;
+  /** Undefined if the platform does not verify the version, or nobody waits. */
+  verification: Verification | undefined;
 }
 
 /** Packs and checks a folder without a server. The archive is removed again. */
@@ -77,11 +81,11 @@ export async function publish(
   retry: RetryContext,
   settings: PublishSettings,
 ): Promise<Published> {
-  const { clock, progress, signal } = context;
+  const { clock, progress } = context;
   const { slug } = api;
   const listing = listFiles(context, settings.folder);
   const game = await api.findGame();
-  const layout = game ?? layoutOf(listing, settings.game);
+  const layout = game ?? newLayout(slug, listing, settings.game);
   noteOtherLayout(progress, layout, settings.game);
   checkFolder(listing, layout);
   if (game === undefined) await register(context, api, settings.game, layout);
@@ -95,16 +99,39 @@ export async function publish(
     settings.wish,
   );
   await state.remove();
-  const shouldWait = upload.isCurrent && settings.waitMs > 0;
-  const wait = { clock, signal, timeoutMs: settings.waitMs };
-  const distribution = shouldWait
-    ? await waitForDistribution(api, wait, ({ servers, cached }) =>
-        progress.note(
-          `${cached} of ${countText(servers, "game server")} ${cached === 1 ? "holds" : "hold"} it.`,
-        ),
-      )
-    : undefined;
-  return { slug, isNewGame: game === undefined, upload, distribution };
+  const visibility = game === undefined ? settings.game.visibility : game.visibility;
+  const { channel } = settings.wish;
+  const published = { slug, isNewGame: game === undefined, isPrivate: visibility === "private", channel };
+  const outcome =
+    settings.waitMs > 0 ? await awaitPlayable(context, api, upload, settings.waitMs) : unawaited;
+  return { ...published, upload, ...outcome };
+}
+
+type Outcome = Pick<Published, "distribution" | "verification">;
+
+const unawaited: Outcome = { distribution: undefined, verification: undefined };
+
+/** Waits until the game servers hold the version, and the platform has verified it. */
+async function awaitPlayable(
+  { clock, progress, signal }: PublishContext,
+  api: PartnerApi,
+  upload: Upload,
+  timeoutMs: number,
+): Promise<Outcome> {
+  const wait = { clock, signal, timeoutMs };
+  const verify = () =>
+    waitForVerification(api, upload.versionId, wait, (state) =>
+      progress.note(state === "running" ? "The platform plays it …" : "It waits to be verified …"),
+    );
+  const distribute = () =>
+    waitForDistribution(api, wait, ({ servers, cached }) =>
+      progress.note(`Game servers that hold it: ${cached} of ${servers}`),
+    );
+  if (upload.isCurrent) return { distribution: await distribute(), verification: await verify() };
+  // A version that needs a good verdict becomes current after it.
+  const verification = await verify();
+  const isReleased = verification?.isRequired === true && verification.verdict === "good";
+  return { distribution: isReleased ? await distribute() : undefined, verification };
 }
 
 function listFiles({ platform, progress }: PublishContext, folder: string): FolderListing {
@@ -119,17 +146,33 @@ function listFiles({ platform, progress }: PublishContext, folder: string): Fold
   return listing;
 }
 
-/** Returns the layout for a game that is not registered yet. */
-function layoutOf(listing: FolderListing, { launcher, engineDir }: ConfigFile): GameLayout {
-  const guessed = guessLayout(listing);
-  const layout = { launcher: launcher ?? guessed.launcher, engineDir: engineDir ?? guessed.engineDir };
-  if (layout.launcher === undefined)
-    throw usageError("Which script starts the game? Use --launcher with its name at the root of the folder.");
-  if (layout.engineDir === undefined)
-    throw usageError(
-      "Which folder has the engine? Use --engine-dir with its name at the root of the folder.",
-    );
-  return { launcher: layout.launcher, engineDir: layout.engineDir };
+/** Returns the layout of a game that is not registered. `missing` are other options that it lacks. */
+function layoutOf(
+  listing: FolderListing,
+  { launcher, engineDir }: ConfigFile,
+  missing: readonly string[] = [],
+): GameLayout {
+  const { launchers, engineDirs } = rootNames(listing);
+  const layout = {
+    launcher: launcher ?? onlyOne(launchers),
+    engineDir: engineDir ?? onlyOne(engineDirs),
+  };
+  const options = [
+    ...missing,
+    ...(layout.launcher === undefined ? [`--launcher (the script that starts it${among(launchers)})`] : []),
+    ...(layout.engineDir === undefined ? [`--engine-dir (its directory${among(engineDirs)})`] : []),
+  ];
+  if (options.length === 0 && layout.launcher !== undefined && layout.engineDir !== undefined)
+    return { launcher: layout.launcher, engineDir: layout.engineDir };
+  throw usageError(`Add ${options.join(", ")}, or set them in ${configName}.`);
+}
+
+function onlyOne(names: readonly string[]): string | undefined {
+  return names.length === 1 ? names[0] : undefined;
+}
+
+function among(names: readonly string[]): string {
+  return names.length === 0 ? "" : `: ${listUpTo(names, 5).join(", ")}`;
 }
 
 function noteOtherLayout(progress: Progress, layout: GameLayout, wanted: ConfigFile): void {
@@ -140,16 +183,31 @@ function noteOtherLayout(progress: Progress, layout: GameLayout, wanted: ConfigF
       );
 }
 
+/**
+ * Returns the layout of a game that will be registered.
+ *
+ * @throws PublishError that names all missing options
+ */
+function newLayout(slug: string, listing: FolderListing, game: ConfigFile): GameLayout {
+  const missing = (["title", "developer"] as const).filter((name) => game[name] === undefined);
+  try {
+    return layoutOf(
+      listing,
+      game,
+      missing.map((name) => `--${name}`),
+    );
+  } catch (error) {
+    if (!(error instanceof PublishError)) throw error;
+    throw usageError(`You have no game ${slug} yet, so it would be registered. ${error.message}`);
+  }
+}
+
 async function register(
   { progress }: PublishContext,
   api: PartnerApi,
   { url: _url, channel: _channel, $schema: _schema, slug: _slug, ...fields }: ConfigFile,
   layout: GameLayout,
 ): Promise<void> {
-  if (fields.title === undefined || fields.developer === undefined)
-    throw usageError(
-      `You have no game ${api.slug} yet. To register it, add --title and --developer. Otherwise check --game.`,
-    );
   await api.register({ ...fields, ...layout });
   const { launcher, engineDir } = layout;
   progress.note(`Registered ${api.slug} with launcher ${launcher} and engine directory ${engineDir}.`);
@@ -211,7 +269,7 @@ async function send(
   upload: Pick<ResumableContext, "api" | "retry" | "state" | "chunkBytes">,
   archive: PackedArchive,
   wish: UploadWish,
-): Promise<UploadResponse> {
+): Promise<Upload> {
   const { api, retry, state } = upload;
   let step: ProgressStep | undefined = progress.start("Uploading", archive.size);
   const end = (): void => {

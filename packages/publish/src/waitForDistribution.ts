@@ -1,6 +1,6 @@
-import type { SyncResponse } from "#contracts/http/partners.ts";
 import type { Clock } from "#runtime/scheduling/clock.ts";
 import type { PartnerApi } from "./server/partnerApi.ts";
+import type { Sync } from "./server/responses.ts";
 
 /** Which game servers hold the current version. */
 export interface Distribution {
@@ -29,7 +29,7 @@ export async function waitForDistribution(
   }
 }
 
-function distributionOf({ totalServers, cachedOn, servers }: SyncResponse): Distribution {
+function distributionOf({ totalServers, cachedOn, servers }: Sync): Distribution {
   const pending = servers.filter(({ status }) => status !== "cached").map(({ id }) => id);
   return { servers: totalServers, cached: cachedOn, pending };
 }

@@ -51,6 +51,18 @@ describe("npx joypod-publish", function () {
     return JSON.parse(stdout) as { versionId: string; isCurrent: boolean };
   }
 
+  /** Runs the client until it waits to try again, and kills it. */
+  async function killAtRetry(...args: string[]): Promise<void> {
+    const { child, ended } = client.start(args);
+    let output = "";
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    await eventually(() => Promise.resolve(output.includes("Trying again")), { what: "a retry" });
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await ended;
+  }
+
+  const stateFiles = (): string[] => readdirSync(join(client.folder, "state/joypod-publish"));
+
   async function versions(): Promise<GameVersion[]> {
     const { code, stdout, stderr } = await client.run("versions", "--game", slug, "--json");
     expect(code, stderr).to.equal(0);
@@ -76,7 +88,7 @@ describe("npx joypod-publish", function () {
       .to.include("Registered")
       .and.include("Uploading: 100 %")
       .and.not.include(fixture.partner.key);
-    expect(stdout).to.include("1 game server holds it.").and.include(`/games/${slug}`);
+    expect(stdout).to.include("Game servers that hold it: 1 of 1.").and.include(`/games/${slug}`);
     const game = await fixture.client.get(`/api/partners/games/${slug}`);
     expect(game.json()).to.deep.include({
       status: "active",
@@ -128,18 +140,13 @@ describe("npx joypod-publish", function () {
     await published();
     writeGame(randomBytes(3 * 2 ** 20));
     proxy.fault = (request) => (request.method === "PUT" ? { isCut: true } : olderServer(request));
-    const { child, ended } = client.start(["game", "--game", slug, "--no-wait"]);
-    let output = "";
-    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    await eventually(() => Promise.resolve(output.includes("Trying again")), { what: "a retry" });
-    process.kill(-(child.pid ?? 0), "SIGKILL");
-    await ended;
+    await killAtRetry("game", "--game", slug, "--no-wait");
     proxy.fault = olderServer;
     const { code, stderr } = await publish();
     expect(code, stderr).to.equal(0);
     expect(stderr).to.include("unchanged since the interrupted upload").and.not.include("Packing");
     expect(await versions()).to.have.length(2);
-    expect(readdirSync(join(client.folder, "state/joypod-publish"))).to.deep.equal([]);
+    expect(stateFiles()).to.deep.equal([]);
   });
 
   it("refuses before the upload what the server would refuse", async () => {

@@ -29,37 +29,40 @@ export function createProgress(
   output: NodeJS.WriteStream | ProgressOutput,
   clock: Pick<Clock, "monotonicMs">,
 ): Progress {
+  if (output.isTTY === true && "columns" in output) return createTerminalProgress(output, clock);
   const note = (text: string): void => void output.write(`${text}\n`);
-  const isTerminal = output.isTTY === true && "columns" in output;
-  return {
-    note,
-    start: (title, totalBytes) =>
-      isTerminal ? startBar(output, clock, title, totalBytes) : startLines(note, clock, title, totalBytes),
-  };
+  return { note, start: (title, totalBytes) => startLines(note, clock, title, totalBytes) };
 }
 
-function startBar(
-  stream: NodeJS.WriteStream,
-  clock: Pick<Clock, "monotonicMs">,
-  title: string,
-  totalBytes: number,
-): ProgressStep {
-  const speed = createSpeed(clock, totalBytes);
-  const bar = new SingleBar({
-    stream,
-    format: `${title} [{bar}] {percentage} % | {done} of ${bytesText(totalBytes)}{speed}`,
-    barCompleteChar: "=",
-    barIncompleteChar: " ",
-    barsize: 30,
-    hideCursor: true,
-    linewrap: null,
-    // The process ends itself on SIGINT.
-    gracefulExit: true,
-  });
-  bar.start(Math.max(1, totalBytes), 0, { done: bytesText(0), speed: "" });
+const clearLine = "\r\u001b[K";
+
+function createTerminalProgress(stream: NodeJS.WriteStream, clock: Pick<Clock, "monotonicMs">): Progress {
+  let hasBar = false;
   return {
-    set: (bytes) => bar.update(bytes, { done: bytesText(bytes), speed: speed(bytes) }),
-    end: () => bar.stop(),
+    // The bar draws itself again below the line.
+    note: (text) => void stream.write(`${hasBar ? clearLine : ""}${text}\n`),
+    start(title, totalBytes) {
+      const speed = createSpeed(clock, totalBytes);
+      const bar = new SingleBar({
+        stream,
+        format: `${title} [{bar}] {percentage} % | {done} of ${bytesText(totalBytes)}{speed}`,
+        barCompleteChar: "=",
+        barIncompleteChar: " ",
+        barsize: 30,
+        hideCursor: true,
+        // Interruptions end the step, which ends the bar.
+        gracefulExit: false,
+      });
+      hasBar = true;
+      bar.start(Math.max(1, totalBytes), 0, { done: bytesText(0), speed: "" });
+      return {
+        set: (bytes) => bar.update(bytes, { done: bytesText(bytes), speed: speed(bytes) }),
+        end: () => {
+          bar.stop();
+          hasBar = false;
+        },
+      };
+    },
   };
 }
 

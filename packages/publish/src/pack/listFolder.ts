@@ -59,6 +59,14 @@ export function listFolder(folder: string, platform: NodeJS.Platform): FolderLis
   return { entries, leftOut, copiedLinks };
 }
 
+/** Returns the names at the root of a folder that may be the launcher and the engine directory of a game. */
+export function rootNames({ entries }: FolderListing): { launchers: string[]; engineDirs: string[] } {
+  const root = entries.filter(({ path }) => !path.includes("/"));
+  const directories = root.filter(({ isDirectory }) => isDirectory);
+  const scripts = root.filter(({ isDirectory, path }) => !isDirectory && path.endsWith(".sh"));
+  return { launchers: scripts.map(({ path }) => path), engineDirs: directories.map(({ path }) => path) };
+}
+
 /** Returns the first lines, and the number of the others. */
 export function listUpTo(lines: readonly string[], max: number): string[] {
   const more = lines.length - max;
@@ -71,7 +79,11 @@ function openFolder(folder: string): string {
     if (statSync(root).isDirectory()) return root;
   } catch (error) {
     if (systemErrorCode(error) !== "ENOENT") throw error;
-    throw new PublishError("no_folder", `The folder ${folder} does not exist.`, { cause: error });
+    throw new PublishError(
+      "no_folder",
+      `The folder ${folder} does not exist. For a list of commands: joypod-publish --help`,
+      { cause: error },
+    );
   }
   throw new PublishError("no_folder", `${folder} is not a folder. Specify the folder of the game.`);
 }

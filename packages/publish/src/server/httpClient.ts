@@ -2,13 +2,14 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { connectionFailureOf, connectionSentence } from "#runtime/network/connectionFailure.ts";
+import { connectionFailureOf, type ConnectionFailure } from "#runtime/network/connectionFailure.ts";
 import { messageOf } from "#runtime/errors.ts";
 import { PublishError } from "../publishError.ts";
 
 /** A request to the server. */
 export interface HttpRequest {
-  method: "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Default: GET. */
+  method?: "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query below the server's address. */
   path: string;
   headers?: Readonly<Record<string, string>>;
@@ -36,17 +37,20 @@ export class UnreachableError extends PublishError {
     const failure = connectionFailureOf(cause);
     const sentence =
       failure === undefined
-        ? `${address.host} did not respond (${messageOf(cause) || "connection failed"}).`
-        : connectionSentence(failure, serverWords);
-    super("unreachable", sentence, { cause });
+        ? `did not respond (${messageOf(cause) || "connection failed"}).`
+        : sentences[failure];
+    super("unreachable", `${address.host} ${sentence}`, { cause });
     this.isTemporary = failure === undefined;
   }
 }
 
-const serverWords = {
-  server: "The Joypod server",
-  address: "JOYPOD_URL",
-  authority: "the file that NODE_EXTRA_CA_CERTS names",
+const sentences: Readonly<Record<ConnectionFailure, string>> = {
+  untrusted:
+    "has a certificate from an authority that this machine does not trust. Set NODE_EXTRA_CA_CERTS to the authority's certificate.",
+  otherName: "has a certificate for another host name. Use a name from the certificate.",
+  outdated: "has a certificate that has expired or is not valid yet. Check the clocks, or ask the admin.",
+  noTls: "does not use TLS on this port. Use another port, or an http:// address if the network is trusted.",
+  unknownHost: "is a host name that cannot be resolved. Check JOYPOD_URL.",
 };
 
 /** Without data for this long, a connection counts as broken. The server checks an archive after its end. */
@@ -80,7 +84,7 @@ export class HttpClient {
     }
   }
 
-  async #exchange({ method, path, headers, json, body }: HttpRequest): Promise<HttpResponse> {
+  async #exchange({ method = "GET", path, headers, json, body }: HttpRequest): Promise<HttpResponse> {
     const text = json === undefined ? undefined : JSON.stringify(json);
     const bytes = body?.bytes ?? (text === undefined ? undefined : Buffer.byteLength(text));
     const send = this.address.protocol === "https:" ? httpsRequest : httpRequest;

@@ -1,37 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
-import { GameChannelsResponse } from "#contracts/http/gameChannels.ts";
-import { GameVersion, GameVersionsResponse } from "#contracts/http/gameVersions.ts";
-import { PartnerGameDetail, RegisterGameResponse, SyncResponse } from "#contracts/http/partners.ts";
+import type { z } from "zod";
+import { RegisterGameResponse } from "#contracts/http/partners.ts";
 import { PublishError } from "../publishError.ts";
 import type { HttpClient, HttpRequest, HttpResponse } from "./httpClient.ts";
+import type { Run } from "./responses.ts";
+import { Channels, Game, Runs, Sync, Verification, Version, Versions } from "./responses.ts";
 import { withRetries, type RetryContext } from "./retry.ts";
-import { ServerError } from "./serverError.ts";
-
-/** Fields of a game that publishing needs. Servers may add others. */
-const Game = PartnerGameDetail.pick({ slug: true, launcher: true, engineDir: true, status: true });
-/** A partner's game as far as publishing needs it. */
-export type PartnerGame = z.infer<typeof Game>;
-
-/** What the list of runs shows. Newer servers may have other states and reasons. */
-const RunsResponse = z.object({
-  runs: z.array(
-    z.looseObject({
-      id: z.string(),
-      gameVersionId: z.string(),
-      versionLabel: z.string().nullable(),
-      status: z.string(),
-      startedAt: z.string(),
-      playSeconds: z.number().nullable(),
-      usage: z.looseObject({ peakMemoryMb: z.number() }).nullable(),
-      endReason: z.string().nullable(),
-      failure: z.looseObject({ reason: z.string(), message: z.string().nullable() }).nullable(),
-    }),
-  ),
-});
-type RunsResponse = z.infer<typeof RunsResponse>;
-/** A session of the game. */
-export type Run = RunsResponse["runs"][number];
+import { isMissing, ServerError } from "./serverError.ts";
 
 const attempts = 5;
 
@@ -48,13 +23,8 @@ export class PartnerApi {
   }
 
   /** Returns the game; undefined if the partner has no such game. */
-  async findGame(): Promise<PartnerGame | undefined> {
-    try {
-      return await this.#get(Game, "");
-    } catch (error) {
-      if (error instanceof ServerError && error.code === "not_found") return undefined;
-      throw error;
-    }
+  findGame(): Promise<Game | undefined> {
+    return orMissing(this.#get(Game, ""));
   }
 
   /** Registers the game. `fields` are those of the HTTP interface, without the slug. */
@@ -62,7 +32,8 @@ export class PartnerApi {
     // A retry whose first response was lost gets that response instead of a conflict.
     const headers = { "idempotency-key": randomUUID() };
     const json = { ...fields, slug: this.slug };
-    await this.#call(RegisterGameResponse, { method: "POST", path: "/api/partners/games", headers, json });
+    const request = { method: "POST", path: "/api/partners/games", headers, json } as const;
+    await this.#call(RegisterGameResponse.pick({ slug: true }), request);
   }
 
   /** Returns the size of the largest archive in bytes; undefined if the server does not say. */
@@ -72,32 +43,36 @@ export class PartnerApi {
     return bytes === undefined ? undefined : Number(bytes);
   }
 
-  sync(): Promise<SyncResponse> {
-    return this.#get(SyncResponse, "/sync");
+  sync(): Promise<Sync> {
+    return this.#get(Sync, "/sync");
   }
 
-  versions(): Promise<GameVersionsResponse> {
-    return this.#get(GameVersionsResponse, "/versions");
+  async versions(): Promise<Version[]> {
+    return (await this.#get(Versions, "/versions")).versions;
   }
 
-  channels(): Promise<GameChannelsResponse> {
-    return this.#get(GameChannelsResponse, "/channels");
+  async channels(): Promise<z.infer<typeof Channels>["channels"]> {
+    return (await this.#get(Channels, "/channels")).channels;
   }
 
   /** Makes a version current. */
-  activate(versionId: string): Promise<GameVersion> {
-    const path = `${this.path}/versions/${encodeURIComponent(versionId)}/activate`;
-    return this.#call(GameVersion, { method: "POST", path });
+  activate(versionId: string): Promise<Version> {
+    return this.#call(Version, { method: "POST", path: `${this.#versionPath(versionId)}/activate` });
   }
 
-  runs(onlyCrashed: boolean): Promise<RunsResponse> {
-    return this.#get(RunsResponse, onlyCrashed ? "/runs?crashed=true" : "/runs");
+  /** Returns the verification of a version; undefined if the server does not verify it. */
+  findVerification(versionId: string): Promise<Verification | undefined> {
+    return orMissing(this.#call(Verification, { path: `${this.#versionPath(versionId)}/verification` }));
+  }
+
+  async runs(onlyCrashed: boolean): Promise<Run[]> {
+    return (await this.#get(Runs, onlyCrashed ? "/runs?crashed=true" : "/runs")).runs;
   }
 
   /** Returns the end of a session's output. */
   async log(runId: string): Promise<string> {
     const path = `${this.path}/runs/${encodeURIComponent(runId)}/log`;
-    const { text } = await this.send({ method: "GET", path, headers: { accept: "text/plain" } });
+    const { text } = await this.send({ path, headers: { accept: "text/plain" } });
     return text;
   }
 
@@ -115,13 +90,27 @@ export class PartnerApi {
     return withRetries(this.#retry, attempts, () => sendOnce(this.http, request));
   }
 
+  #versionPath(versionId: string): string {
+    return `${this.path}/versions/${encodeURIComponent(versionId)}`;
+  }
+
   /** Sends a GET request for a path below the game's. */
-  async #get<T>(schema: z.ZodType<T>, path: string): Promise<T> {
-    return this.#call(schema, { method: "GET", path: `${this.path}${path}` });
+  #get<T>(schema: z.ZodType<T>, path: string): Promise<T> {
+    return this.#call(schema, { path: `${this.path}${path}` });
   }
 
   async #call<T>(schema: z.ZodType<T>, request: HttpRequest): Promise<T> {
     return parseResponse(schema, await this.send(request));
+  }
+}
+
+/** Returns undefined if the server has no such object. */
+async function orMissing<T>(response: Promise<T>): Promise<T | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
   }
 }
 

@@ -27,6 +27,11 @@ export class ServerError extends PublishError {
   }
 }
 
+/** Returns whether Joypod, and not a proxy, says that there is no such object. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ServerError && error.status === 404 && error.code === "not_found";
+}
+
 /** Returns whether the same request may succeed later. */
 export function isTemporary(error: unknown): boolean {
   if (error instanceof UnreachableError) return error.isTemporary;

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
-import { UploadResponse } from "#contracts/http/gameVersions.ts";
 import type { PackedArchive } from "../pack/packArchive.ts";
 import { parseResponse, sendOnce, type PartnerApi } from "../server/partnerApi.ts";
+import { Upload } from "../server/responses.ts";
 import { withRetries, type RetryContext } from "../server/retry.ts";
 
 /** What becomes of the uploaded version. */
@@ -23,7 +23,7 @@ export function putArchive(
   wish: UploadWish,
   retry: RetryContext,
   onProgress: (sentBytes: number) => void,
-): Promise<UploadResponse> {
+): Promise<Upload> {
   return withRetries(retry, attempts, async () => {
     let sent = 0;
     onProgress(sent);
@@ -41,7 +41,7 @@ export function putArchive(
       },
       body: { open, bytes: archive.size },
     });
-    return parseResponse(UploadResponse, response);
+    return parseResponse(Upload, response);
   });
 }
 

@@ -1,21 +1,22 @@
 import { createReadStream } from "node:fs";
 import { z } from "zod";
-import { UploadResponse } from "#contracts/http/gameVersions.ts";
 import type { PackedArchive } from "../pack/packArchive.ts";
 import { PublishError } from "../publishError.ts";
 import { parseResponse, sendOnce, type PartnerApi } from "../server/partnerApi.ts";
+import { Upload } from "../server/responses.ts";
 import { withRetries, type RetryContext } from "../server/retry.ts";
 import { isTemporary, ServerError } from "../server/serverError.ts";
 import type { UploadWish } from "./putArchive.ts";
 import type { UploadState } from "./uploadState.ts";
 
 /** The state of an upload on the server. */
-const Upload = z.object({
-  state: z.enum(["receiving", "checking", "done", "refused"]),
-  result: UploadResponse.optional(),
+const ResumableUpload = z.object({
+  /** `receiving`, `checking`, `done` or `refused`. */
+  state: z.string(),
+  result: Upload.optional(),
   error: z.object({ error: z.string(), message: z.string() }).optional(),
 });
-type Upload = z.infer<typeof Upload>;
+type ResumableUpload = z.infer<typeof ResumableUpload>;
 
 /** What a resumable upload needs besides the archive. */
 export interface ResumableContext {
@@ -34,7 +35,7 @@ const protocol = { "tus-resumable": "1.0.0" } as const;
 const attempts = 8;
 const readBytes = 1024 * 1024;
 /** Interval between reads of the state, which grows: small archives are inspected at once. */
-const poll = { firstMs: 250, maxMs: 3000 } as const;
+const poll = { firstMs: 250, maxMs: 3000 };
 /** The longest time that the inspection of an archive may take. */
 const checkMaxMs = 30 * 60_000;
 /** An old server has no address for resumable uploads. */
@@ -50,7 +51,7 @@ export async function uploadInChunks(
   context: ResumableContext,
   archive: PackedArchive,
   wish: UploadWish,
-): Promise<UploadResponse | undefined> {
+): Promise<Upload | undefined> {
   const { state, onProgress } = context;
   const text = JSON.stringify(wish);
   const known = state.uploadPath(text);
@@ -182,7 +183,7 @@ async function awaitResult(
   { api, retry, state, onChecking }: ResumableContext,
   archive: PackedArchive,
   path: string,
-): Promise<UploadResponse> {
+): Promise<Upload> {
   onChecking();
   const endMs = retry.clock.monotonicMs() + checkMaxMs;
   for (
@@ -204,8 +205,8 @@ async function awaitResult(
   throw new PublishError("timeout", "The server still inspects the archive. Run the command again later.");
 }
 
-async function readUpload(api: PartnerApi, path: string): Promise<Upload> {
-  return parseResponse(Upload, await api.send({ method: "GET", path, headers: protocol }));
+async function readUpload(api: PartnerApi, path: string): Promise<ResumableUpload> {
+  return parseResponse(ResumableUpload, await api.send({ method: "GET", path, headers: protocol }));
 }
 
 function expired(cause: unknown): PublishError {

@@ -17,8 +17,7 @@ import { unpackTar } from "modern-tar";
 import { createArchiveReader } from "#archive/archiveReader.ts";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { checkFolder, checkRatio } from "#publish/pack/checkFolder.ts";
-import { guessLayout } from "#publish/pack/guessLayout.ts";
-import { listFolder, type FolderListing } from "#publish/pack/listFolder.ts";
+import { listFolder, rootNames, type FolderListing } from "#publish/pack/listFolder.ts";
 import { packArchive, type PackedArchive } from "#publish/pack/packArchive.ts";
 import { PublishError } from "#publish/publishError.ts";
 
@@ -228,10 +227,10 @@ describe("packing a folder", () => {
     expect(() => readFileSync(join(work, "game.tar.gz"))).to.throw("ENOENT");
   });
 
-  it("guesses launcher and engine directory only if there is no choice", () => {
-    expect(guessLayout(list())).to.deep.equal(layout);
+  it("finds the names that may be launcher and engine directory", () => {
     write("debug.sh", "#!/bin/sh\n");
-    expect(guessLayout(list())).to.deep.equal({ engineDir: "engine" });
+    write("readme.txt", "Hello");
+    expect(rootNames(list())).to.deep.equal({ launchers: ["debug.sh", "run.sh"], engineDirs: ["engine"] });
   });
 
   it("refuses a folder that does not exist, and a file", () => {
