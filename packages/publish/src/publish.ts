@@ -88,6 +88,7 @@ export async function publish(
   const layout = game ?? newLayout(slug, listing, settings.game);
   noteOtherLayout(progress, layout, settings.game);
   checkFolder(listing, layout);
+  noteCompiledPython(progress, listing, settings.keepTimes);
   if (game === undefined) await register(context, api, settings.game, layout);
   const state = await UploadState.open(settings.stateFolder, api.http.address, slug, clock.now());
   const archive = await findOrPack(context, api, state, listing, layout, settings.keepTimes);
@@ -173,6 +174,12 @@ function onlyOne(names: readonly string[]): string | undefined {
 
 function among(names: readonly string[]): string {
   return names.length === 0 ? "" : `: ${listUpTo(names, 5).join(", ")}`;
+}
+
+/** Python compiles a file at each start if the time of its source is not the one in the compiled file. */
+function noteCompiledPython(progress: Progress, { entries }: FolderListing, keepTimes: boolean): void {
+  if (!keepTimes && entries.some(({ path }) => /(^|\/)__pycache__\/[^/]+\.pyc$/.test(path)))
+    progress.note("The folder has compiled Python files. With --keep-times, Python starts faster.");
 }
 
 function noteOtherLayout(progress: Progress, layout: GameLayout, wanted: ConfigFile): void {
