@@ -3,6 +3,7 @@ import { announcementConfigMap } from "#contracts/announcement.ts";
 import { limits } from "#contracts/limits.ts";
 import { configMaps } from "#kube/api/builtin.ts";
 import { ResourceClient } from "#kube/client/resourceClient.ts";
+import { disableUser } from "#api/accounts/changeUser.ts";
 import { findGameSession } from "#api/gameSessions/sessions/gameSessionQueries.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
@@ -200,6 +201,32 @@ describe("GET /api/game/events", function () {
     await operator.sessions.mergePatch(ref, { spec: { plannedEnd: null } });
     await eventually(() => stream.names.length === 3, { what: "another event" });
     expect(stream.names).to.deep.equal(["running", "ending", "running"]);
+  });
+
+  it("announces an admin's immediate stop before it says that the session stops", async () => {
+    const id = await fixture.running();
+    const stream = await open(id);
+    await stream.see("running");
+    const ref = { name: id, namespace: api.kube!.sessionsNamespace };
+    await operator.sessions.delete(ref);
+    const { metadata } = await operator.session(id);
+    const at = new Date(metadata.deletionTimestamp!).toISOString();
+    await stream.see("ending", { sessionId: id, reason: "deleted", at });
+    await stream.see("stopping", { endReason: "deleted" });
+    expect(stream.names.slice(0, 3)).to.deep.equal(["running", "ending", "stopping"]);
+    await operator.finish(id, { stopReason: "Deleted" });
+    await stream.see("end", { endReason: "deleted" });
+    expect(stream.names.filter((name) => name === "ending")).to.have.length(1);
+  });
+
+  it("announces that an admin has disabled the player", async () => {
+    const id = await fixture.running();
+    const stream = await open(id);
+    await stream.see("running");
+    await disableUser({ ...api.deps, announce: () => Promise.resolve(true) }, user.email);
+    await stream.see("ending", { sessionId: id, reason: "deleted" });
+    await stream.see("stopping", { endReason: "deleted" });
+    await operator.finish(id, { stopReason: "Deleted" });
   });
 
   it("shows an admin's announcement to everyone who plays until its time is over", async () => {

@@ -5,6 +5,7 @@ import { sweepIdle } from "#api/gameSessions/sessions/stopIdleSessions.ts";
 import { aUser } from "#test/factories/catalog.ts";
 import { expectErrorResponse } from "#test/support/http/apiClient.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { asIfSwept } from "#test/support/fixtures/idleSweeps.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
 import { loopbackIp } from "#test/support/processes/loopbackIp.ts";
 import { FakeStreamer } from "#test/support/session/fakeStreamer.ts";
@@ -113,6 +114,69 @@ describe("POST /api/game/leave", function () {
     await connect("watcher", { authorization: `Bearer ${ticket}` });
     expect(await leave("watcher")).to.deep.equal({ status: "ignored" });
     expect(await leave("player")).to.include({ status: "left" });
+  });
+
+  describe("of a session that starts", () => {
+    beforeEach(async () => {
+      await fixture.newPlayer();
+      sessionId = await fixture.launched();
+    });
+
+    async function runs(): Promise<void> {
+      await fixture.operator.makeReady(sessionId, { podIp });
+      await eventually(async () => (await fixture.rowOf(sessionId)).status === "running");
+    }
+
+    it("leaves two minutes to return, which the start of the game does not extend", async () => {
+      expect(await leave("none")).to.include({ status: "left" });
+      await expectExpiry(leaveGraceSeconds);
+      await runs();
+      await expectExpiry(leaveGraceSeconds);
+      await connect("first");
+      await expectExpiry(idleTimeoutSeconds);
+    });
+
+    it("is undone by a keepalive, as after a reload", async () => {
+      await leave("none");
+      await fixture.player.post("/api/game/keepalive", { sessionId });
+      await runs();
+      await expectExpiry(idleTimeoutSeconds);
+    });
+
+    it("cancels the launch if nobody returns", async () => {
+      await leave("none");
+      await fixture.api.deps.postgres.prisma.gameSession.update({
+        where: { id: sessionId },
+        data: { expiresAt: new Date(Date.now() - 1) },
+      });
+      await eventually(async () => {
+        await sweepIdle(fixture.api.deps);
+        return (await fixture.rowOf(sessionId)).status === "stopping";
+      });
+      await fixture.operator.finish(sessionId, { stopReason: "UserRequested" });
+      await fixture.ended(sessionId);
+      const status = await fixture.player.get(`/api/game/session-status?sessionId=${sessionId}`);
+      expect(status.json()).to.include({
+        endReason: "user_requested",
+        message: "The launch was cancelled. Your saves are unchanged.",
+      });
+    });
+
+    it("is not taken for idle by other clients, which send no keepalives while it starts", async () => {
+      await fixture.player.post("/api/game/keepalive", { sessionId });
+      await fixture.api.deps.postgres.prisma.gameSession.update({
+        where: { id: sessionId },
+        data: { expiresAt: new Date(Date.now() - 1) },
+      });
+      await asIfSwept(fixture.api.deps);
+      expect(await sweepIdle(fixture.api.deps)).to.not.include(sessionId);
+    });
+
+    it("is ignored for a page without a connection once another page has one", async () => {
+      await runs();
+      await connect("first");
+      expect(await leave("none")).to.deep.equal({ status: "ignored" });
+    });
   });
 
   it("requires the player's own session", async () => {

@@ -8,6 +8,7 @@ import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { aGame, aSaveSlot, aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import type { TestApi } from "#test/support/http/api.ts";
+import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
@@ -56,6 +57,24 @@ describe("a launch on the play page", function () {
   async function play(): Promise<string> {
     await openSignedIn(page, api, await aUser(api.deps), "/games/followed");
     return pressPlay(page);
+  }
+
+  function keepalives(): number {
+    return asked.filter((path) => path === keepalivePath).length;
+  }
+
+  /** Launches the game; its page has sent a keepalive while it started, and one when it ran. */
+  async function playing(): Promise<string> {
+    let answered = 0;
+    page.on("requestfinished", (request) => {
+      if (new URL(request.url()).pathname === keepalivePath) answered++;
+    });
+    const id = await play();
+    await eventually(() => answered === 1, { what: "the keepalive of the start" });
+    await operator.makeReady(id);
+    await eventually(() => answered === 2, { what: "the keepalive of the game" });
+    await page.getByRole("toolbar").waitFor();
+    return id;
   }
 
   async function expectProgress(id: string): Promise<void> {
@@ -118,11 +137,7 @@ describe("a launch on the play page", function () {
 
   it("warns before a session without keepalives stops, even if the browser's clock is wrong", async () => {
     await page.clock.install({ time: Date.now() - 3_600_000 });
-    const kept = page.waitForResponse("**/api/game/keepalive");
-    const id = await play();
-    await operator.makeReady(id);
-    await kept;
-    await page.getByRole("toolbar").waitFor();
+    const id = await playing();
     await page.route("**/api/game/keepalive", (route) => route.abort());
     await page.clock.fastForward(idleTimeoutMs - 2 * 60_000);
     const warning = page.getByRole("alert").filter({ hasText: /saved and stopped in (2:0\d|1:\d\d) / });
@@ -141,12 +156,7 @@ describe("a launch on the play page", function () {
       window.OscillatorNode = class extends OscillatorNode { start(time) { window.sounds++; super.start(time); } };
     `);
     await page.clock.install();
-    const kept = page.waitForResponse("**/api/game/keepalive");
-    const id = await play();
-    await operator.makeReady(id);
-    await kept;
-    await page.getByRole("toolbar").waitFor();
-    const keepalives = (): number => asked.filter((path) => path === keepalivePath).length;
+    const id = await playing();
     const before = keepalives();
     await page.clock.runFor(3 * 60_000);
     expect(keepalives(), "without input").to.equal(before);
@@ -201,11 +211,38 @@ describe("a launch on the play page", function () {
     await operator.finish(id);
   });
 
-  it("sends a keepalive when the player or the network returns", async () => {
-    const keepalives = (): number => asked.filter((path) => path === keepalivePath).length;
+  it("says while the last save is stored that an admin has ended the session", async () => {
     const id = await play();
     await operator.makeReady(id);
-    await eventually(() => keepalives() > 0, { what: "the first keepalive" });
+    await page.getByRole("toolbar").waitFor();
+    await operator.sessions.delete({ name: id, namespace: api.kube!.sessionsNamespace });
+    await page.getByRole("alert").filter({ hasText: "Ended by an administrator" }).waitFor();
+    await page.getByText("Saving your progress…").waitFor();
+    await expectAccessible(page);
+    await operator.finish(id, { stopReason: "Deleted" });
+    await page.getByRole("heading", { name: "Ended by an administrator" }).waitFor();
+  });
+
+  it("frees the seat when its page closes or shows another one while the game starts, but not when it is reloaded", async () => {
+    const { leaveGraceSeconds } = limits.gameSession;
+    const secondsLeft = async (id: string): Promise<number> =>
+      ((await fixture.rowOf(id)).expiresAt!.getTime() - Date.now()) / 1000;
+    const isLeft = async (id: string): Promise<boolean> => (await secondsLeft(id)) <= leaveGraceSeconds;
+    const id = await play();
+    await eventually(() => keepalives() === 1);
+    await page.reload();
+    await eventually(async () => keepalives() === 2 && !(await isLeft(id)), { what: "the reloaded page" });
+    await page.goBack();
+    await eventually(() => isLeft(id), { what: "the report of a page that shows another one" });
+    await page.getByRole("link", { name: "Resume" }).click();
+    await eventually(async () => !(await isLeft(id)), { what: "the player who returned" });
+    await page.close({ runBeforeUnload: false });
+    await eventually(() => isLeft(id), { what: "the report of the page that closed" });
+    await operator.finish(id);
+  });
+
+  it("sends a keepalive when the player or the network returns", async () => {
+    const id = await playing();
     for (const news of [["focus"], ["offline", "online"]]) {
       const before = keepalives();
       await eventually(

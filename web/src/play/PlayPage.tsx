@@ -4,7 +4,6 @@ import { useParams, useSearchParams } from "react-router";
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
 import { isApiError, describeError } from "../client/apiError.ts";
-import { leaveGameSession } from "../client/gameSessions.ts";
 import { Notice, Spinner } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { toRunningQuery, parseSlotChoice } from "../launch/playPath.ts";
@@ -17,6 +16,8 @@ import { QueueWait } from "./QueueWait.tsx";
 import { SessionEnded } from "./SessionEnded.tsx";
 import { useGameSession, type GameSessionView } from "./useGameSession.ts";
 import { useGameStream, type GameStreamView } from "./useGameStream.ts";
+import { useLeaveReport } from "./useLeaveReport.ts";
+import { useWaitingKeepalive } from "./useWaitingKeepalive.ts";
 
 /** One game session, from launch to statistics. */
 export default function PlayPage() {
@@ -43,11 +44,9 @@ function Play({ sessionId }: { sessionId: string }) {
     },
     [refresh],
   );
-  const onLeave = useCallback(
-    (connection: string) => leaveGameSession({ sessionId, connection }),
-    [sessionId],
-  );
-  const stream = useGameStream(streamUrl, onStreamChange, onLeave);
+  const stream = useGameStream(streamUrl, onStreamChange);
+  useLeaveReport(session, stream.stream, view.isStopping);
+  useWaitingKeepalive(sessionId, view);
   useNotedInput(stream, presence);
   useStreamRetry(stream, session?.status);
   useTitle(session?.gameTitle);
@@ -64,7 +63,7 @@ function Play({ sessionId }: { sessionId: string }) {
       if (view.isStopping && !isStarting)
         return (
           <PlayFrame>
-            <Saving title={session.gameTitle} error={view.error} gameSlug={gameSlug} />
+            <Saving session={session} error={view.error} gameSlug={gameSlug} />
           </PlayFrame>
         );
       if (isStarting && session.queue !== undefined)
@@ -97,7 +96,7 @@ function Play({ sessionId }: { sessionId: string }) {
     case "stopping":
       return (
         <PlayFrame>
-          <Saving title={session.gameTitle} error={view.error} gameSlug={gameSlug} />
+          <Saving session={session} error={view.error} gameSlug={gameSlug} />
         </PlayFrame>
       );
     case "stopped":
@@ -165,20 +164,29 @@ function useStreamRetry(
   }, [stream, status]);
 }
 
-/** Shows that the session is ending, or why its status cannot be read. It ends even if the player leaves. */
+/**
+ * Shows that the session is ending, and why, or why its status cannot be read. It ends even if the player
+ * leaves.
+ */
 function Saving({
-  title,
+  session: { gameTitle, status, ending },
   error,
   gameSlug,
 }: {
-  title: string;
+  session: GameSessionStatusResponse;
   error: Error | null;
   gameSlug: string | undefined;
 }) {
   const { t } = useTranslation("play");
   return (
     <section className="play-message">
-      <h1>{title}</h1>
+      <h1>{gameTitle}</h1>
+      {status === "stopping" && ending !== undefined && (
+        <div role="alert">
+          <p>{t(`ended.${ending.reason}.title`)}</p>
+          {ending.message !== undefined && <p>{t("ending.message", { message: ending.message })}</p>}
+        </div>
+      )}
       <Spinner label={t("savingProgress")} />
       {error !== null && (
         <>

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "react";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import type { GameSessionStatusResponse, QueuePlace } from "#contracts/http/gameSessions.ts";
 import { limits } from "#contracts/limits.ts";
 import { describeError } from "../client/apiError.ts";
-import { confirmSeat, keepGameSessionAlive, leaveGameSession } from "../client/gameSessions.ts";
+import { confirmSeat } from "../client/gameSessions.ts";
 import { ActionButton } from "../components/ActionButton.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { formatCountdown } from "../components/format.ts";
@@ -15,9 +15,6 @@ import { useTitleNotice } from "./useTitleNotice.ts";
 import { playWarningSound } from "./warningSound.ts";
 import type { GameSessionView } from "./useGameSession.ts";
 
-/** Two keepalives in a row may fail before the place is lost; browsers delay the timers of hidden tabs. */
-const keepaliveMs = 45_000;
-const failedKeepaliveMs = 5_000;
 /** The sound is repeated while a seat is held. */
 const soundMs = 15_000;
 
@@ -33,7 +30,6 @@ export function QueueWait({
 }) {
   const { t } = useTranslation("play");
   const { sessionId, gameTitle } = session;
-  useQueueKeepalive(sessionId, view.refresh);
   const notification = useSeatNotification();
   const { position, waitSeconds, confirmBy } = queue;
   const error = view.error ?? view.stopError;
@@ -136,31 +132,4 @@ function SeatReady({
       )}
     </Dialog>
   );
-}
-
-/**
- * Keeps the place while the page is open, also in a hidden tab: waiting needs no input. A page that closes
- * says so.
- */
-function useQueueKeepalive(sessionId: string, onFailure: () => void): void {
-  useQuery({
-    queryKey: ["queueKeepalive", sessionId],
-    queryFn: async ({ signal }) => {
-      try {
-        return await keepGameSessionAlive(sessionId, signal);
-      } catch (error) {
-        onFailure();
-        throw error;
-      }
-    },
-    refetchInterval: ({ state }) => (state.error === null ? keepaliveMs : failedKeepaliveMs),
-    refetchIntervalInBackground: true,
-    refetchOnWindowFocus: "always",
-    refetchOnReconnect: "always",
-  });
-  useEffect(() => {
-    const leave = (): void => leaveGameSession({ sessionId, connection: "queue" });
-    addEventListener("pagehide", leave);
-    return () => removeEventListener("pagehide", leave);
-  }, [sessionId]);
 }

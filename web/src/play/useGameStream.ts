@@ -23,13 +23,11 @@ export interface GameStreamView {
 
 /**
  * Returns a session's stream. It is prepared while its address is unknown, connected as soon as it is known,
- * and closed when the address or the component goes away. `onChange` is called for every change of state,
- * `onLeave` with the connection when the page closes.
+ * and closed when the address or the component goes away. `onChange` is called for every change of state.
  */
 export function useGameStream(
   streamUrl: string | undefined,
   onChange: (state: StreamState) => void,
-  onLeave: (connection: string) => void,
 ): GameStreamView {
   const [stream, setStream] = useState<GameStream>();
   const [state, setState] = useState<StreamState>({ phase: "idle" });
@@ -62,10 +60,7 @@ export function useGameStream(
 
   useEffect(() => {
     if (stream === undefined || streamUrl === undefined) return;
-    const disconnect = (): void => {
-      if (stream.connectionId !== undefined) onLeave(stream.connectionId);
-      stream.close();
-    };
+    const disconnect = (): void => stream.close();
     // A page from the browser's back-forward cache finds its connection closed.
     const reconnect = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) stream.connect(streamUrl);
@@ -78,7 +73,7 @@ export function useGameStream(
       window.removeEventListener("pageshow", reconnect);
       stream.close();
     };
-  }, [stream, streamUrl, onLeave]);
+  }, [stream, streamUrl]);
 
   return { stream, state, media, hello, quality, isPointerHidden };
 }

@@ -118,7 +118,8 @@ function withinSession(parameter: string): string {
 }
 
 /**
- * Sets a starting session to running, which starts its idle timeout. Returns false if it was not starting.
+ * Sets a starting session to running, which starts its idle timeout, unless its page has closed. Returns
+ * false if it was not starting.
  */
 export async function updateGameSessionRunning(
   db: Queryable,
@@ -131,7 +132,7 @@ export async function updateGameSessionRunning(
     text: `
       WITH ready AS (
         UPDATE game_sessions SET status = 'running', ready_at = ${withinSession("$2")}, node = $3,
-          expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
+          expires_at = GREATEST(expires_at, now() + CASE WHEN left_at IS NULL THEN make_interval(secs => idle_timeout_seconds) ELSE '0' END)
         WHERE id = $1 AND status = 'starting' RETURNING slot_id, ready_at
       ), played AS (
         UPDATE save_slots SET last_played_at = ready.ready_at FROM ready WHERE save_slots.id = ready.slot_id
@@ -161,11 +162,13 @@ export async function updateGameSessionStopping(
 
 /** Result of a search for idle sessions. */
 export interface IdleGameSessions {
-  /** Running sessions whose idle timeout has passed. */
+  /** Sessions whose idle timeout has passed: running ones, and starting ones whose page has closed. */
   idle: { id: string; expiresAt: Date }[];
   /** Seconds since the previous search. */
   gapSeconds: number;
 }
+
+const canBeIdle = "(status = 'running' OR status = 'starting' AND left_at IS NOT NULL)";
 
 /**
  * Finds idle sessions and records the time of the search. If the previous one was more than `maxGapSeconds`
@@ -182,10 +185,10 @@ export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number)
         RETURNING extract(epoch FROM now() - last.swept_at)::float8 AS gap
       ), restarted AS (
         UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
-        WHERE status = 'running' AND (SELECT gap > $1 FROM look)
+        WHERE ${canBeIdle} AND (SELECT gap > $1 FROM look)
       )
       SELECT gap AS "gapSeconds", s.id, s.expires_at AS "expiresAt"
-      FROM look LEFT JOIN game_sessions s ON gap <= $1 AND s.status = 'running' AND s.expires_at < now()`,
+      FROM look LEFT JOIN game_sessions s ON gap <= $1 AND ${canBeIdle} AND s.expires_at < now()`,
     values: [maxGapSeconds],
   });
   const idle = rows.flatMap(({ id, expiresAt }) =>
@@ -198,14 +201,14 @@ export async function findIdleGameSessions(db: Queryable, maxGapSeconds: number)
 export async function updateGameSessionKeptAlive(db: Queryable, id: string, until: Date): Promise<void> {
   await db.query({
     name: "take-keepalive",
-    text: "UPDATE game_sessions SET expires_at = GREATEST(expires_at, $2) WHERE id = $1 AND status = 'running'",
+    text: "UPDATE game_sessions SET expires_at = GREATEST(expires_at, $2) WHERE id = $1 AND status IN ('starting', 'running')",
     values: [id, until],
   });
 }
 
 /**
- * Sets those of the sessions that are still idle to stopping, and returns their ids. A concurrent keepalive
- * takes effect entirely before or after this.
+ * Sets those of the sessions that are still idle to stopping, and returns their ids. A launch whose page has
+ * closed counts as cancelled. A concurrent keepalive takes effect entirely before or after this.
  */
 export async function updateIdleGameSessionsStopping(
   db: Queryable,
@@ -213,9 +216,9 @@ export async function updateIdleGameSessionsStopping(
 ): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
     name: "begin-idle-stops",
-    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now()
-      WHERE id = ANY($1) AND status = 'running' AND expires_at < now() RETURNING id`,
-    values: [ids, stopReasons.idleTimeout],
+    text: `UPDATE game_sessions SET status = 'stopping', stop_reason = CASE status WHEN 'running' THEN $2 ELSE $3 END, stopping_at = now()
+      WHERE id = ANY($1) AND ${canBeIdle} AND expires_at < now() RETURNING id`,
+    values: [ids, stopReasons.idleTimeout, stopReasons.userRequested],
   });
   return rows.map(({ id }) => id);
 }

@@ -1,6 +1,7 @@
 import { limits } from "#contracts/limits.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import type { StopReason } from "#contracts/crd/gameSessionSpec.ts";
+import { stopReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import type { GameSessionEnding } from "#contracts/http/gameSessions.ts";
 import type { GameSessionRow } from "./gameSessionQueries.ts";
 
@@ -22,6 +23,7 @@ interface KnownEnd {
 /** A timer may fire slightly early. */
 const toleranceMs = 250;
 
+/** Ends that neither the player nor the game asked for. */
 const plannedReasons: Partial<Record<StopReason, GameSessionEnding["reason"]>> = {
   Maintenance: "maintenance",
   Drained: "drained",
@@ -45,6 +47,46 @@ export function endingOf(
       ...(next.message === undefined ? {} : { message: next.message }),
     }
   );
+}
+
+/**
+ * Returns why and since when a session stops that its player or its game did not end; undefined for others,
+ * and for a session that is not stopping.
+ */
+export function stoppingEndOf(
+  row: GameSessionRow,
+  gameSession: GameSession | undefined,
+): GameSessionEnding | undefined {
+  const stopReason = stopReasonOf(row, gameSession);
+  const reason = stopReason === undefined ? undefined : endingReasonOf(stopReason, row);
+  const at =
+    row.stoppingAt?.toISOString() ??
+    gameSession?.status?.stoppingAt ??
+    gameSession?.metadata.deletionTimestamp;
+  if (reason === undefined || at === undefined) return undefined;
+  const { plannedEnd } = gameSession?.spec ?? {};
+  const message = plannedEnd?.reason === stopReason ? plannedEnd?.message : undefined;
+  return { reason, at: new Date(at).toISOString(), ...(message === undefined ? {} : { message }) };
+}
+
+/** Returns the reason of a stop that has begun; undefined before that. */
+export function stopReasonOf(
+  { stopReason }: Pick<GameSessionRow, "stopReason">,
+  gameSession: GameSession | undefined,
+): StopReason | undefined {
+  const { metadata, spec, status } = gameSession ?? {};
+  const known = StopReason.safeParse(stopReason ?? status?.stopReason ?? spec?.stopReason).data;
+  // The operator has not seen the deletion yet.
+  return known ?? (metadata?.deletionTimestamp === undefined ? undefined : stopReasons.deleted);
+}
+
+function endingReasonOf(
+  stopReason: StopReason,
+  { playLimitEndsAt, readyAt }: GameSessionRow,
+): GameSessionEnding["reason"] | undefined {
+  if (stopReason === "MaxDuration") return playLimitEndsAt === null ? "max_duration" : "play_limit";
+  if (stopReason === "IdleTimeout") return readyAt === null ? undefined : "idle_timeout";
+  return plannedReasons[stopReason];
 }
 
 /** Returns when the next end is due to be announced that is not yet at `nowMs`; undefined if none is. */

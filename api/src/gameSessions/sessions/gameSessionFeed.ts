@@ -96,18 +96,16 @@ export class GameSessionFeed {
     const due = this.#dueWarning();
     // Another process sent that warning before this follower reconnected.
     if (due !== undefined && known?.warning === due.name) this.#warning = due.name;
-    const ending = endingKeyOf(this.#sent);
-    if (
-      known?.state !== stateOf(this.#sent) ||
-      isPutOff(known, this.#row.expiresAt) ||
-      (known.ending !== "" && ending === "")
-    )
-      follower.send(stateEvent(this.#sent, this.#warning));
+    const isStateKnown =
+      known?.state === stateOf(this.#sent) &&
+      !isPutOff(known, this.#row.expiresAt) &&
+      (known.ending === "" || endingKeyOf(this.#sent) !== "");
+    const hasEnding = isEndingNew(this.#sent, known?.ending ?? "");
+    for (const event of this.#eventsOf(!isStateKnown, hasEnding)) follower.send(event);
     if (this.hasEnded) {
       follower.end();
       return;
     }
-    if (ending !== "" && ending !== known?.ending) follower.send(endingEvent(this.#sent, this.#warning));
     if (due !== undefined && due.name === this.#warning && due.name !== known?.warning)
       follower.send(due.event);
     this.#followers.add(follower);
@@ -143,12 +141,19 @@ export class GameSessionFeed {
   #sendState(isForced: boolean): void {
     const current = this.#options.present(this.#row);
     const isChanged = stateOf(current) !== stateOf(this.#sent);
-    const [ending, before] = [endingKeyOf(current), endingKeyOf(this.#sent)];
+    const before = endingKeyOf(this.#sent);
+    const isCancelled = before !== "" && endingKeyOf(current) === "";
     this.#sent = current;
-    if (isChanged || isForced || (ending === "" && before !== ""))
-      this.#sendAll(stateEvent(current, this.#warning));
-    if (ending !== "" && ending !== before) this.#sendAll(endingEvent(current, this.#warning));
+    for (const event of this.#eventsOf(isChanged || isForced || isCancelled, isEndingNew(current, before)))
+      this.#sendAll(event);
     if (this.hasEnded) this.end();
+  }
+
+  /** Returns the events to send. The end of a session that stops at once is announced before `stopping`. */
+  #eventsOf(hasState: boolean, hasEnding: boolean): GameSessionEvent[] {
+    const state = hasState ? [stateEvent(this.#sent, this.#warning)] : [];
+    const ending = hasEnding ? [endingEvent(this.#sent, this.#warning)] : [];
+    return this.#sent.status === "stopping" ? [...ending, ...state] : [...state, ...ending];
   }
 
   #cancelTimers(): void {
@@ -233,6 +238,16 @@ function positionOf(session: GameSessionStatusResponse, warning: string): EventP
 /** Returns the key of the announced end, which changes with its time and reason; empty without one. */
 function endingKeyOf({ ending }: GameSessionStatusResponse): string {
   return ending === undefined ? "" : `${ending.reason}_${Date.parse(ending.at).toString(36)}`;
+}
+
+/**
+ * Returns whether the session has an announced end that differs from the one with the key `known`. The time
+ * at which a stop began differs slightly from the announced one.
+ */
+function isEndingNew(session: GameSessionStatusResponse, known: string): boolean {
+  const key = endingKeyOf(session);
+  if (session.ending === undefined || key === known) return false;
+  return session.status !== "stopping" || !known.startsWith(`${session.ending.reason}_`);
 }
 
 /** Returns a warning of the idle expiry as an event. */

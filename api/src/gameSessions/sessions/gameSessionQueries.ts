@@ -14,6 +14,7 @@ export interface GameSessionRow {
   readyAt: Date | null;
   expiresAt: Date | null;
   stopReason: string | null;
+  stoppingAt: Date | null;
   durationSeconds: number | null;
   cpuSeconds: number | null;
   peakMemoryMb: number | null;
@@ -44,7 +45,7 @@ export interface QueueRow extends QueueMeasure {
 
 const columns = `
   s.id, s.status, g.slug AS "gameSlug", g.title AS "gameTitle", s.started_at AS "startedAt", s.ready_at AS "readyAt",
-  s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.duration_seconds AS "durationSeconds",
+  s.expires_at AS "expiresAt", s.stop_reason AS "stopReason", s.stopping_at AS "stoppingAt", s.duration_seconds AS "durationSeconds",
   s.cpu_seconds AS "cpuSeconds", s.peak_memory_mb AS "peakMemoryMb", s.save_notice AS "saveNotice", s.failure_reason AS "failureReason",
   CASE WHEN s.is_play_limited THEN s.ready_at + make_interval(secs => (s.spec ->> 'maxDurationSeconds')::int) END AS "playLimitEndsAt",
   s.full_folders AS "fullFolders", CASE WHEN s.is_save_suspect THEN (
@@ -133,7 +134,8 @@ export async function updateGameSessionExpiry(
 ): Promise<Keepalive | undefined> {
   const { rows } = await db.query<Keepalive>({
     name: "extend-game-session",
-    text: `UPDATE game_sessions SET expires_at = GREATEST(expires_at, now() + make_interval(secs => CASE WHEN queue_number IS NULL THEN idle_timeout_seconds ELSE ${limits.queue.silentSeconds} END))
+    text: `UPDATE game_sessions SET left_at = NULL,
+        expires_at = GREATEST(expires_at, now() + make_interval(secs => CASE WHEN queue_number IS NULL THEN idle_timeout_seconds ELSE ${limits.queue.silentSeconds} END))
       WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running')
       RETURNING expires_at AS "expiresAt", idle_timeout_seconds AS "idleTimeoutSeconds"`,
     values: [id, userId],
@@ -153,7 +155,7 @@ export async function updateStreamConnection(
 ): Promise<Keepalive | undefined> {
   const { rows } = await db.query<Keepalive>({
     name: "connect-game-session",
-    text: `UPDATE game_sessions SET stream_connection = $3,
+    text: `UPDATE game_sessions SET stream_connection = $3, left_at = NULL,
         expires_at = GREATEST(expires_at, now() + make_interval(secs => idle_timeout_seconds))
       WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running')
       RETURNING expires_at AS "expiresAt", idle_timeout_seconds AS "idleTimeoutSeconds"`,
@@ -164,8 +166,8 @@ export async function updateStreamConnection(
 
 /**
  * Brings the idle expiry forward to at most `graceSeconds` from now, if this is the newest connection to the
- * stream, or if the session waits in the queue, where it has none. Returns the expiry; undefined if the user
- * has no such running or queued session.
+ * stream, or if the session has had none yet, as in the queue. Returns the expiry; undefined if the user has
+ * no such session.
  */
 export async function updateGameSessionLeft(
   db: Queryable,
@@ -174,8 +176,9 @@ export async function updateGameSessionLeft(
 ): Promise<Date | undefined> {
   const { rows } = await db.query<{ expiresAt: Date }>({
     name: "leave-game-session",
-    text: `UPDATE game_sessions SET expires_at = LEAST(expires_at, now() + make_interval(secs => $4))
-      WHERE id = $1 AND user_id = $2 AND (stream_connection = $3 AND status = 'running' OR queue_number IS NOT NULL)
+    text: `UPDATE game_sessions SET expires_at = LEAST(expires_at, now() + make_interval(secs => $4)),
+        left_at = CASE WHEN status = 'starting' AND queue_number IS NULL THEN now() END
+      WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running') AND (stream_connection IS NULL OR stream_connection = $3)
       RETURNING expires_at AS "expiresAt"`,
     values: [id, userId, connection, graceSeconds],
   });

@@ -5,8 +5,9 @@ import type { Deps } from "../../deps.ts";
 
 /**
  * Shortens the idle timeout of a session whose page has closed, so that its seat is free soon. Ignored unless
- * the page had the newest connection: an old tab ends nothing. Only the row changes, so during an outage of
- * the database the ordinary timeout applies. A keepalive or a new connection restores the full timeout.
+ * the page had the newest connection, or there was none yet: an old tab ends nothing. Only the row changes,
+ * so during an outage of the database the ordinary timeout applies. A keepalive or a new connection restores
+ * the full timeout.
  *
  * @throws DomainError `not_found`.
  */

@@ -20,7 +20,7 @@ import { isOngoing, type PublicStatus, publicStatusOf, hasEnded } from "#contrac
 import { saveNoticeOf } from "../recording/saveNotice.ts";
 import type { AnnouncementWatch } from "../../maintenance/announcementWatch.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
-import { endingOf, type WarningConfig } from "./endings.ts";
+import { endingOf, stoppingEndOf, stopReasonOf, type WarningConfig } from "./endings.ts";
 import type { GameSessionRow, QueueRow } from "./gameSessionQueries.ts";
 import { estimateWait } from "../queue/estimateWait.ts";
 import type { LaunchedSession } from "../launching/launchGame.ts";
@@ -189,7 +189,11 @@ export function presentGameSession(
   const isGoingOn = isOngoing(status);
   const saveNotice = findSaveNotice(row, gameSession, isGoingOn);
   const ending =
-    status === "running" ? endingOf(row, gameSession, config.gameSession, now.getTime()) : undefined;
+    status === "running"
+      ? endingOf(row, gameSession, config.gameSession, now.getTime())
+      : status === "stopping"
+        ? stoppingEndOf(row, gameSession)
+        : undefined;
   const announcement = isGoingOn ? announcements.current(now) : undefined;
   return {
     sessionId: row.id,
@@ -282,15 +286,11 @@ function presentEnd(
   saveNotice: string | undefined,
 ): PublicEnd | undefined {
   const hasSaveNotice = saveNotice !== undefined;
-  const end = publicEndOf(
-    row.stopReason ?? gameSession?.status?.stopReason ?? gameSession?.spec.stopReason ?? null,
-    wasReady(row, gameSession),
-    {
-      failureReason: row.failureReason ?? gameSession?.status?.failure?.reason,
-      exit: gameSession?.status?.exit,
-      hasSaveNotice,
-    },
-  );
+  const end = publicEndOf(stopReasonOf(row, gameSession) ?? null, wasReady(row, gameSession), {
+    failureReason: row.failureReason ?? gameSession?.status?.failure?.reason,
+    exit: gameSession?.status?.exit,
+    hasSaveNotice,
+  });
   const isPlayLimit = end?.endReason === "max_duration" && row.playLimitEndsAt !== null;
   return isPlayLimit
     ? { endReason: "play_limit", message: playedMessage(playLimitMessages, hasSaveNotice) }

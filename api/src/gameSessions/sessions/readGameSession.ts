@@ -50,6 +50,7 @@ function rowOf(gameSession: Stored<GameSession>): GameSessionRow {
               (limits.gameSession.expiryMargin - 1) * spec.idleTimeoutSeconds * 1000,
           ),
     stopReason: status?.stopReason ?? spec.stopReason ?? null,
+    stoppingAt: status?.stoppingAt === undefined ? null : new Date(status.stoppingAt),
     durationSeconds: null,
     cpuSeconds: null,
     peakMemoryMb: null,

@@ -115,7 +115,7 @@ const events = route({
   name: "followGameSession",
   summary: "Follow a session",
   description:
-    "Server-sent events: `stage` while the session waits in the queue or starts, `running`, `expiring` before the idle timeout, `ending` before any end that is known in advance, `stopping`, and finally `end`." +
+    "Server-sent events: `stage` while the session waits in the queue or starts, `running`, `expiring` before the idle timeout, `ending` before any end that the player or the game did not ask for, `stopping`, and finally `end`." +
     " The data is the response of `session-status`; for `expiring` it is `sessionId`, `expiresAt` and `secondsLeft`, for `ending` its field `ending` with `sessionId`." +
     " `running` is sent again when such an end is postponed, and for a new `announcement`. A client that" +
     " reconnects with `Last-Event-ID` receives only what it has missed.",
@@ -154,8 +154,8 @@ const leave = route({
   name: "leaveGameSession",
   summary: "Leave a session",
   description:
-    "For a page that closes, such as by `navigator.sendBeacon` on `pagehide`: the session is stopped as idle after a grace period, two minutes by default." +
-    " A keepalive or another connection to the stream, from any device, restores the full timeout. Ignored unless `connection` is the newest connection of the player.",
+    "For a page that closes, such as by `navigator.sendBeacon` on `pagehide`: the session is stopped as idle after a grace period, two minutes by default, also while it starts." +
+    " A keepalive or another connection to the stream, from any device, restores the full timeout. Ignored unless `connection` is the newest connection of the player, or there was none.",
   limits: ["poll"],
   body: LeaveRequest,
   responses: { 200: LeaveResponse },

@@ -170,7 +170,7 @@ export const GameSessionStatusResponse = z
     }),
     ending: GameSessionEnding.optional().meta({
       description:
-        "While `running`: an end that is near, or that an admin has planned. Absent again if it is postponed.",
+        "While `running`: an end that is near, or that an admin has planned. Absent again if it is postponed. While `stopping`: why and since when, unless the player or the game ended it.",
     }),
     announcement: z
       .object({ message: z.string(), until: isoMoment })
@@ -239,7 +239,7 @@ export const LeaveRequest = z
       .regex(/^[A-Za-z0-9_-]{1,64}$/)
       .meta({
         description:
-          "The connection that the page had: the last part of the `Location` in the response to its WebRTC offer.",
+          "The connection that the page had: the last part of the `Location` in the response to its WebRTC offer. Any text, such as `none`, for a page without one: it counts until the session's first connection.",
         examples: ["0b8f7c1e-5f0e-4a53-9c3e-5b1d2f7a6e10"],
       }),
   })
@@ -249,12 +249,11 @@ export type LeaveRequest = z.infer<typeof LeaveRequest>;
 export const LeaveResponse = z
   .object({
     status: z.enum(["left", "ignored"]).meta({
-      description:
-        "`ignored`: the session has had a newer connection since, or is not running. Nothing changes.",
+      description: "`ignored`: the session has had a newer connection since, or is ending. Nothing changes.",
     }),
-    expiresAt: isoMoment
-      .optional()
-      .meta({ description: "When the session is stopped as idle unless a player returns." }),
+    expiresAt: isoMoment.optional().meta({
+      description: "When the session is stopped as idle, or its launch cancelled, unless a player returns.",
+    }),
   })
   .meta({ id: "Leave", description: "The page has left." });
 export type LeaveResponse = z.infer<typeof LeaveResponse>;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { PlannedEnd } from "#contracts/crd/gameSessionSpec.ts";
-import { endingOf, nextAnnouncementMs } from "#api/gameSessions/sessions/endings.ts";
+import { endingOf, nextAnnouncementMs, stoppingEndOf } from "#api/gameSessions/sessions/endings.ts";
 import type { GameSessionRow } from "#api/gameSessions/sessions/gameSessionQueries.ts";
 import { aGameSession, aRunningStatus } from "#test/factories/gameSession.ts";
 
@@ -17,6 +17,7 @@ function aRow(change: Partial<GameSessionRow> = {}): GameSessionRow {
     readyAt: new Date(ready),
     expiresAt: inSeconds(1800),
     stopReason: null,
+    stoppingAt: null,
     durationSeconds: null,
     cpuSeconds: null,
     peakMemoryMb: null,
@@ -88,6 +89,46 @@ describe("endingOf", () => {
 
   it("returns nothing of a session that is stopping", () => {
     expect(endingAt(1700, aRow({ status: "stopping" }), planned(7200))).to.equal(undefined);
+  });
+});
+
+describe("stoppingEndOf", () => {
+  const stopping = (stopReason: string | null, change: Partial<GameSessionRow> = {}) =>
+    stoppingEndOf(aRow({ status: "stopping", stopReason, stoppingAt: inSeconds(600), ...change }), undefined);
+
+  it("returns why and since when a session stops", () => {
+    const at = inSeconds(600).toISOString();
+    expect(stopping("IdleTimeout")).to.deep.equal({ reason: "idle_timeout", at });
+    expect(stopping("MaxDuration")).to.deep.equal({ reason: "max_duration", at });
+    expect(stopping("MaxDuration", { playLimitEndsAt: inSeconds(600) })).to.include({ reason: "play_limit" });
+    expect(stopping("Deleted")).to.deep.equal({ reason: "deleted", at });
+  });
+
+  it("returns nothing of an end that the player or the game asked for, or before the game runs", () => {
+    expect(stopping("UserRequested")).to.equal(undefined);
+    expect(stopping("GameExited")).to.equal(undefined);
+    expect(stopping("IdleTimeout", { readyAt: null })).to.equal(undefined);
+    expect(stopping(null)).to.equal(undefined);
+  });
+
+  it("returns an admin's deletion before the operator and the recorder have seen it", () => {
+    const deletionTimestamp = inSeconds(30).toISOString();
+    const session = aGameSession({ metadata: { deletionTimestamp } });
+    expect(stoppingEndOf(aRow(), session)).to.deep.equal({ reason: "deleted", at: deletionTimestamp });
+  });
+
+  it("returns the message of a planned end", () => {
+    const plannedEnd = { at: inSeconds(60).toISOString(), reason: "Drained" as const, message: "Disks." };
+    const stoppingAt = inSeconds(61).toISOString();
+    const session = aGameSession({
+      spec: { plannedEnd },
+      status: aRunningStatus({ stopReason: "Drained", stoppingAt }),
+    });
+    expect(stoppingEndOf(aRow(), session)).to.deep.equal({
+      reason: "drained",
+      at: stoppingAt,
+      message: "Disks.",
+    });
   });
 });
 

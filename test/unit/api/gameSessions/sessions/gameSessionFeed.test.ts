@@ -31,6 +31,7 @@ describe("GameSessionFeed", () => {
       readyAt: null,
       expiresAt: null,
       stopReason: null,
+      stoppingAt: null,
       durationSeconds: null,
       cpuSeconds: null,
       peakMemoryMb: null,
@@ -64,7 +65,7 @@ describe("GameSessionFeed", () => {
         containerUrl: null,
         ...(expiresAt !== null && { expiresAt: expiresAt.toISOString() }),
         ...(status === "starting" && shown),
-        ...(status === "running" && ending && { ending }),
+        ...((status === "running" || status === "stopping") && ending && { ending }),
       }),
       nextEndingMs: () => nextEndingMs,
       nowMs: () => clock.now().getTime(),
@@ -117,6 +118,24 @@ describe("GameSessionFeed", () => {
     feed.update();
     expect(names().slice(3)).to.deep.equal(["ending", "running"]);
     expect(follow(announced).names(), "after a reconnect").to.deep.equal(["running"]);
+  });
+
+  it("announces the end of a session that stops at once before it is stopping, unless it was announced", () => {
+    const { events, names } = follow();
+    run(1800);
+    const running = events.at(-1)?.id;
+    row = { ...row, status: "stopping" };
+    ending = { reason: "deleted", at: "2030-01-01T00:10:00.000Z" };
+    feed.take(row);
+    ending = { ...ending, at: "2030-01-01T00:10:01.000Z" };
+    feed.take(row);
+    expect(names()).to.deep.equal(["stage", "running", "ending", "stopping"]);
+    expect(follow(running).names(), "after a reconnect").to.deep.equal(["ending", "stopping"]);
+    expect(follow(events.at(-1)?.id).names(), "after a reconnect that missed nothing").to.deep.equal([]);
+    row = { ...row, status: "stopped" };
+    ending = undefined;
+    feed.take(row);
+    expect(names().slice(4)).to.deep.equal(["end"]);
   });
 
   it("reads the row when the next end is due to be announced", async () => {

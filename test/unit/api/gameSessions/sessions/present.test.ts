@@ -151,6 +151,7 @@ describe("presentStop", () => {
       readyAt: null,
       expiresAt: null,
       stopReason: null,
+      stoppingAt: null,
       durationSeconds: 1.23456,
       cpuSeconds: null,
       peakMemoryMb: 300,
