@@ -65,7 +65,7 @@ describe("sessions.maxInputIdleSeconds", function () {
     streamer.response = { status: 200, headers: {}, body: JSON.stringify(said) };
   }
 
-  /** Passes the time, with a keepalive of each session before, until the operator has asked every streamer. */
+  /** Passes the time, each session's keepalive first, until the operator has asked every streamer. */
   async function pass(ms: number, sessions: readonly PlayedSession[]): Promise<void> {
     for (const { name } of sessions) {
       const expiresAt = new Date(fixture.clock.now().getTime() + 7_200_000).toISOString();
