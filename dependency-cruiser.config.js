@@ -75,6 +75,7 @@ const rooms = {
     "groups",
     "games/pictures",
     "games/channels",
+    "games/resumable",
     "games/versions",
     "games",
     "games/upload",

@@ -15,6 +15,7 @@ import { ExpiryMoves } from "./gameSessions/sessions/keepGameSessionAlive.ts";
 import type { Config } from "./config.ts";
 import { TestResponders } from "./connectionTests/testResponders.ts";
 import type { Deps } from "./deps.ts";
+import { UploadChecks } from "./games/resumable/uploadChecks.ts";
 import { GameUploads } from "./games/upload/gameUploads.ts";
 import { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvents.ts";
 import { createQueueStateReader } from "./gameSessions/queue/queueStateReader.ts";
@@ -161,6 +162,7 @@ export function createDeps(config: Config, logger: Logger, clock: Clock = system
     webhookSecrets: new WebhookSecrets(signingKeys),
     webhookDestinations: new WebhookDestinations(config.webhooks),
     gameUploads: new GameUploads(),
+    uploadChecks: new UploadChecks(),
     saveUploads: new SaveUploads(8),
     saveReads: createSaveReadQueue(),
     audit: new Audit(postgres, logger),
@@ -201,7 +203,9 @@ export async function closeDeps({
   kube,
   streamers,
   testResponders,
+  uploadChecks,
 }: Deps): Promise<void> {
+  await uploadChecks.stop();
   await mailWork.settled();
   mailer?.close();
   await audit.settled();

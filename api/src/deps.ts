@@ -9,6 +9,7 @@ import type { ClusterView } from "./cluster/clusterView.ts";
 import type { Config } from "./config.ts";
 import type { ExpiryMoves } from "./gameSessions/sessions/keepGameSessionAlive.ts";
 import type { GameUploads } from "./games/upload/gameUploads.ts";
+import type { UploadChecks } from "./games/resumable/uploadChecks.ts";
 import type { GameCacheWriter } from "./cluster/gameCacheWriter.ts";
 import type { GameSessionEvents } from "./gameSessions/sessions/gameSessionEvents.ts";
 import type { GameSessionWriter } from "./cluster/gameSessionWriter.ts";
@@ -67,6 +68,8 @@ export interface Deps {
   webhookDestinations: WebhookDestinations;
   /** Limits concurrent uploads of game archives. */
   gameUploads: GameUploads;
+  /** Checks of archives that arrived in chunks. */
+  uploadChecks: UploadChecks;
   /** Limits concurrent uploads of saves. */
   saveUploads: SaveUploads;
   /** Limits concurrent reads of saves. */

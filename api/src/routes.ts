@@ -19,6 +19,7 @@ import { maintenanceRoutes } from "./maintenance/routes.ts";
 import { saveLinkRoutes } from "./saves/linkRoutes.ts";
 import { saveRoutes } from "./saves/routes.ts";
 import { pictureRoutes } from "./games/pictures/routes.ts";
+import { resumableRoutes } from "./games/resumable/routes.ts";
 import { channelRoutes } from "./games/channels/routes.ts";
 import { versionRoutes } from "./games/versions/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
@@ -42,6 +43,7 @@ const routes: readonly Route<Deps>[] = [
   ...historyRoutes,
   ...playLimitRoutes,
   ...partnerRoutes,
+  ...resumableRoutes,
   ...versionRoutes,
   ...channelRoutes,
   ...runRoutes,

@@ -45,6 +45,7 @@ export class BodyReader {
   #sinceMs = 0;
   #waitedMs = 0;
   #windowBytes = 0;
+  #partialBytes = 0;
 
   constructor(body: Readable, pace: Pace, signal: AbortSignal) {
     this.#body = body;
@@ -71,6 +72,11 @@ export class BodyReader {
     this.#copy();
     this.#continue();
     return completion.promise;
+  }
+
+  /** Bytes that the failed `fill` has copied before its failure. */
+  get partialBytes(): number {
+    return this.#partialBytes;
   }
 
   /** Stops reading; the rest of the body can be read by others. */
@@ -136,6 +142,7 @@ export class BodyReader {
   }
 
   #fail(reason: unknown): void {
+    this.#partialBytes = this.#filling?.filled ?? 0;
     this.#filling?.completion.reject(reason);
     this.#stop();
   }

@@ -11,7 +11,7 @@ import { DomainError } from "../errors.ts";
  * Number of pieces that may wait for the gunzip thread, so that it stays busy. Fewer than the upload keeps in
  * memory.
  */
-const piecesAhead = 4;
+export const piecesAhead = 4;
 
 /** An archive that is complete and valid; `sha256` is of the packed bytes. */
 export interface ReceivedArchive extends InspectedArchive {

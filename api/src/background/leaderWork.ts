@@ -13,6 +13,8 @@ import { DistributionAnnouncer } from "../games/versions/announceDistribution.ts
 import { syncGameCaches, LostGameCaches } from "../games/syncGameCaches.ts";
 import { scrubSaves, reportUnreadableSaves } from "../saves/scrubSaves.ts";
 import { sweepSaves } from "../saves/sweepSaves.ts";
+import { sweepResumableUploads } from "../games/resumable/endUpload.ts";
+import { startLeftChecks } from "../games/resumable/uploadChecks.ts";
 import { sweepUploads } from "../games/upload/uploadLease.ts";
 import { sweepPictures } from "../games/pictures/storePicture.ts";
 import { sweepIdempotencyKeys } from "../http/idempotencyQueries.ts";
@@ -124,6 +126,8 @@ export class LeaderWork implements BackgroundJob {
           recorder.enqueueUnsettled(await listUnrecordedGameSessions(deps.postgres.pool)),
         ),
         repeated("uploads", remains, () => sweepUploads(deps, refused)),
+        repeated("uploads in chunks", remains, () => sweepResumableUploads(deps, refused)),
+        repeated("upload checks", active, () => startLeftChecks(deps)),
         repeated("versions", remains, () => sweepVersions(deps, refused)),
         repeated("pictures", remains, () => sweepPictures(deps, refused)),
         repeated("saves", remains, () => sweepSaves(deps, undefined, refused)),

@@ -144,7 +144,7 @@ const upload = route({
   query: UploadQuery,
   description:
     "The archive becomes the current version immediately, unless `autoActivate` is false. Running sessions keep theirs. " +
-    "An archive is sent as a whole: an interrupted upload cannot be resumed. " +
+    "An archive is sent as a whole. To continue after an interruption, upload in chunks. " +
     "Each replica receives four archives of a partner at a time; further uploads wait up to some seconds. " +
     "A failed upload changes nothing but counts against the rate limit, unless it is refused with `Retry-After` before it begins, " +
     "or with `invalid_archive` and this happened less than three times as often as uploads are allowed.",

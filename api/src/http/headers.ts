@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { playerHeader } from "#contracts/http/auth.ts";
+import { tus } from "#contracts/http/resumableUploads.ts";
 import { limits } from "#contracts/limits.ts";
 
 const seconds = z
@@ -7,6 +8,8 @@ const seconds = z
   .regex(/^[1-9]\d*$/)
   .meta({ examples: ["12"] });
 const limitItems = (item: string): RegExp => new RegExp(`^"\\w+";${item}(?:, "\\w+";${item})*$`);
+
+const wholeNumber = z.string().regex(/^\d{1,15}$/);
 
 /**
  * Headers that the description of a response can name. Headers of Node and Koa (Date, Content-Length) are not
@@ -54,7 +57,10 @@ export const responseHeaders = {
   Location: z
     .string()
     .min(1)
-    .meta({ description: "An absolute address.", examples: ["https://joypod.example/"] }),
+    .meta({
+      description: "The address of what was created, or to go to.",
+      examples: ["https://joypod.example/"],
+    }),
   Link: z
     .string()
     .regex(/^<turns?:[^>]+>; rel="ice-server"/)
@@ -111,6 +117,27 @@ export const responseHeaders = {
     .string()
     .regex(/^max-size=\d+$/)
     .meta({ description: "Largest archive, in bytes.", examples: ["max-size=10737418240"] }),
+  "Tus-Resumable": z.literal(tus.version).meta({
+    description: "Version of the tus protocol.",
+    examples: [tus.version],
+  }),
+  "Upload-Offset": wholeNumber.meta({ description: "Stored bytes of the upload.", examples: ["67108864"] }),
+  "Upload-Length": wholeNumber.meta({ description: "Bytes of the archive.", examples: ["73400320"] }),
+  "Upload-Expires": z
+    .string()
+    .regex(/ GMT$/)
+    .meta({
+      description: "When an unfinished upload is removed.",
+      examples: ["Sat, 28 Nov 2026 18:04:05 GMT"],
+    }),
+  "Upload-Metadata": z
+    .string()
+    .min(1)
+    .meta({ description: "As given at the creation.", examples: ["label MS40LjI="] }),
+  "Tus-Version": z.literal(tus.version).meta({
+    description: "The supported version of the tus protocol.",
+    examples: [tus.version],
+  }),
   "Idempotency-Replayed": z.literal("true").meta({
     description: "The response was stored by an earlier request with the same `Idempotency-Key`.",
     examples: ["true"],
@@ -150,6 +177,31 @@ export const requestHeaders = {
     description: "An alias of `Content-Digest`.",
     examples: ["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"],
   }),
+  "Tus-Resumable": z
+    .string()
+    .max(16)
+    .meta({ description: "Version of the tus protocol, `1.0.0`.", examples: [tus.version] }),
+  "Upload-Length": wholeNumber.meta({ description: "Bytes of the archive.", examples: ["73400320"] }),
+  "Upload-Offset": wholeNumber.meta({
+    description:
+      "Where the chunk starts: the upload's `Upload-Offset`. The response is 409 if it is another.",
+    examples: ["67108864"],
+  }),
+  "Upload-Metadata": z
+    .string()
+    .max(limits.partner.uploadMetadataMaxLength)
+    .meta({
+      description:
+        "Pairs of a name and its value in base64, separated by commas. `label`, `notes`, `channel` and `autoActivate` mean the same as in the query of an upload in one piece; `filename` and `filetype` are ignored.",
+      examples: ["label MS40LjI=,channel YmV0YQ=="],
+    }),
+  "Upload-Checksum": z
+    .string()
+    .max(128)
+    .meta({
+      description: "Digest of the chunk: `sha1` or `sha256`, and the digest in base64.",
+      examples: ["sha1 2jmj7l5rSw0yVb/vlWAYkK/YBwk="],
+    }),
   "X-Auth-Return-Redirect": z
     .string()
     .meta({ description: "With any value, the response is `{url}` instead of a redirect.", examples: ["1"] }),

@@ -26,6 +26,10 @@ interface Description<D> extends RetryLimits {
   innerLimits?: readonly RateLimitName[];
   /** Request headers that the handler reads. */
   headers?: readonly RequestHeaderName[];
+  /** Request headers without which the request is invalid. */
+  requiredHeaders?: readonly RequestHeaderName[];
+  /** Headers of every response, errors included. */
+  everyHeaders?: Readonly<Record<string, string>>;
   /** Every success response of the route, by status. */
   responses: Responses;
   /** Errors beyond those of every route of its kind. */
@@ -102,6 +106,7 @@ export function toRoute<D extends HttpDeps, Caller extends object, Params, Query
     access: access.name,
     schemas,
     handle: async (ctx) => {
+      if (description.everyHeaders !== undefined) ctx.set(description.everyHeaders);
       const caller = await access.admit(ctx, definition.limits);
       await runWithRetryLimits(ctx, description, async () => {
         const reading = checkedInput(ctx, definition, access);

@@ -192,6 +192,11 @@ export const limits = {
     /** Refused archives that do not count as uploads, as a multiple of the uploads per hour. */
     refusedUploadsFactor: 3,
     picturesPerHour: 60,
+    /** Uploads in chunks: a partner's unfinished ones, and the time to finish one. */
+    unfinishedUploads: 8,
+    unfinishedUploadHours: 24,
+    uploadChunksPerMinute: 600,
+    uploadMetadataMaxLength: 8192,
     /** Requests with keys that do not exist or are no longer valid. */
     unknownKeysPerIpPerMinute: 30,
     liveKeys: 2,

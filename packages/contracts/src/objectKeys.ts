@@ -6,6 +6,19 @@ export function archiveKey(gameId: string, uploadId: string): string {
   return `archives/${gameId}/${uploadId}.tar.gz`;
 }
 
+/**
+ * Returns the prefix of the object-store keys of the tails of a resumable upload: the bytes after its last
+ * whole part.
+ */
+export function archiveTailPrefix(archive: string): string {
+  return `${archive}.tail-`;
+}
+
+/** Returns the object-store key of the tail that ends at this offset of the archive. */
+export function archiveTailKey(archive: string, offset: number): string {
+  return `${archiveTailPrefix(archive)}${offset}`;
+}
+
 /** Returns the object-store key of an uploaded picture of a game. A key is never reused. */
 export function pictureKey(gameId: string, pictureId: string): string {
   return `pictures/${gameId}/${pictureId}`;

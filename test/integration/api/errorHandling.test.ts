@@ -122,7 +122,8 @@ describe("the API withholds internal details", function () {
       expect(
         random.reduce(
           (seen, id) => seen.replaceAll(id, ""),
-          `${shown} ${[...headers].join(" ")}`.replaceAll(api.url, ""),
+          // The version of a public protocol says nothing about the inside.
+          `${shown} ${[...headers].join(" ")}`.replaceAll(api.url, "").replace("tus-resumable,1.0.0", ""),
         ),
         name,
       ).to.not.match(insides);
@@ -323,6 +324,7 @@ describe("the API withholds internal details", function () {
     );
     const unavailable = [
       "uploadArchive",
+      "createResumableUpload",
       "uploadNewSave",
       "restoreSave",
       "copySaveVersion",

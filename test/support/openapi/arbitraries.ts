@@ -19,16 +19,21 @@ export function validRequests(
   goodBody?: unknown,
 ): fc.Arbitrary<SampleRequest> {
   const { parameters = [], requestBody } = operationOf(route);
-  const part = (place: string): fc.Arbitrary<Record<string, unknown>> =>
+  const part = (place: string, isRequired?: true): fc.Arbitrary<Record<string, unknown>> =>
     fieldsOf(
-      parameters.filter((parameter) => parameter.in === place),
+      parameters.filter(
+        (parameter) => parameter.in === place && (isRequired === undefined || parameter.required === true),
+      ),
       known,
     );
   const [[type, content] = []] = Object.entries(requestBody?.content ?? {});
   const body =
     type === undefined ? fc.constant(undefined) : bodyOf(type, content?.schema ?? {}, known, goodBody);
+  const hasRequiredHeader = parameters.some(
+    (parameter) => parameter.in === "header" && parameter.required === true,
+  );
   const header = fc.oneof(
-    { weight: 3, arbitrary: fc.constant({}) },
+    { weight: 3, arbitrary: hasRequiredHeader ? part("header", true) : fc.constant({}) },
     { weight: 1, arbitrary: part("header") },
   );
   return fc.record({ path: part("path"), query: part("query"), header, body }).map((request) => ({

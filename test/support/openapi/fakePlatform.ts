@@ -34,6 +34,10 @@ const platformRoutes = [
   "isReady",
   "launchGame",
   "uploadArchive",
+  "createResumableUpload",
+  "getResumableUpload",
+  "appendChunk",
+  "deleteResumableUpload",
   "uploadPicture",
   "getPicture",
   "offerStream",
@@ -136,6 +140,24 @@ export class FakePlatform {
           client: () => Promise.resolve(this.#api.asPartner(partner)),
           known: { slug },
           goodBody: await anArchive(),
+        };
+      }
+      case "createResumableUpload":
+      case "getResumableUpload":
+      case "appendChunk":
+      case "deleteResumableUpload": {
+        const partner = await aPartner(deps);
+        const { slug } = await aGame(deps, { partnerId: partner.id, ...archivedGame });
+        const client = this.#api.asPartner(partner);
+        const archive = await anArchive();
+        const created = await client.post(`/api/partners/games/${slug}/uploads`, undefined, {
+          "upload-length": String(archive.length),
+        });
+        const uploadId = created.headers.get("location")?.split("/").at(-1) ?? "";
+        return {
+          client: () => Promise.resolve(client),
+          known: { slug, uploadId, "Upload-Offset": "0", "Tus-Resumable": "1.0.0" },
+          ...(route === "appendChunk" && { goodBody: archive }),
         };
       }
       case "uploadPicture":

@@ -35,6 +35,7 @@ export const unknownNames: KnownValues = {
   connectionId: "connection-1",
   provider: "none",
   slotId: "no-such-slot",
+  uploadId: "no-such-upload",
   versionId: "no-such-version",
   gameVersionId: "no-such-version",
   channel: "no-such-channel",
@@ -118,6 +119,21 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       },
     },
   });
+  const uploadId = `upload-${game.slug}`;
+  await prisma.resumableUpload.create({
+    data: {
+      id: uploadId,
+      gameId: game.id,
+      objectKey: `archives/${game.id}/${uploadId}.tar.gz`,
+      multipartId: "none",
+      length: 1000n,
+      metadata: "",
+      keyId: partner.keyId,
+      address: "192.0.2.1",
+      requestId: "none",
+      expiresAt: new Date(Date.now() + 3_600_000),
+    },
+  });
   const { sid } = await deps.authSessions.create(user.id);
   const [provider = unknownNames["provider"] ?? ""] = deps.oauthProviders.keys();
   return {
@@ -134,6 +150,7 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       sessionId: id,
       runId: id,
       slotId,
+      uploadId,
       versionId,
       pictureId: pictureIdOf(objectKey),
       gameVersionId: game.versionId ?? "",

@@ -61,7 +61,14 @@ export function sampleRequest(route: Route, known: KnownValues): SampleRequest {
   return {
     method: route.method,
     path: query.size === 0 ? path : `${path}?${query.toString()}`,
-    headers: type === undefined || type === "application/json" ? {} : { "content-type": type },
+    headers: {
+      ...(type !== undefined && type !== "application/json" && { "content-type": type }),
+      ...Object.fromEntries(
+        parameters
+          .filter((parameter) => parameter.in === "header" && parameter.required === true)
+          .map(({ name, schema }) => [name, valueOf(name, schema)]),
+      ),
+    },
     ...(type !== undefined && { body: bodyOf(type, content?.schema ?? {}, known) }),
   };
 }

@@ -8,6 +8,7 @@ export class TcpRelay {
   /** How many connections were reset. */
   resets = 0;
   #bytesUntilReset = Infinity;
+  #responseBytesUntilReset = Infinity;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -21,6 +22,13 @@ export class TcpRelay {
       }
       client.on("close", () => upstream.destroy());
       upstream.pipe(client);
+      upstream.on("data", (bytes) => {
+        this.#responseBytesUntilReset -= bytes.length;
+        if (this.#responseBytesUntilReset > 0) return;
+        this.#responseBytesUntilReset = Infinity;
+        this.resets += 1;
+        client.resetAndDestroy();
+      });
       client.on("data", (bytes) => {
         this.#bytesUntilReset -= bytes.length;
         if (this.#bytesUntilReset <= 0) {
@@ -48,6 +56,11 @@ export class TcpRelay {
   /** Resets the connection on which the clients send the last of so many bytes. Other connections work. */
   resetAfter(bytes: number): void {
     this.#bytesUntilReset = bytes;
+  }
+
+  /** The same for the bytes that the server sends. */
+  resetResponseAfter(bytes: number): void {
+    this.#responseBytesUntilReset = bytes;
   }
 
   /** Closes the existing connections. New connections work. */

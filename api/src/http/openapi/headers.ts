@@ -19,7 +19,10 @@ const limitHeaders: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 export function successHeaders(route: Route, { headers, optionalHeaders }: RouteResponse): HeaderSet {
   // The cookie is not renewed when its sign-in ended during the request.
   const cookie: HeaderName[] = route.access === "user" || route.access === "viewer" ? ["Set-Cookie"] : [];
-  return headerSet([...commonHeaders, ...headers, ...limitsOf(route)], [...optionalHeaders, ...cookie]);
+  return headerSet(
+    [...commonHeaders, ...headers, ...limitsOf(route), ...everyHeadersOf(route)],
+    [...optionalHeaders, ...cookie],
+  );
 }
 
 /** Returns the headers of an error response. Errors before authentication or counting have fewer. */
@@ -32,6 +35,7 @@ export function errorHeaders(route: Route, status: number): HeaderSet {
     ...commonHeaders,
     ...statusHeaders(route, status),
     ...(isBeforeCounting || mayBeCounted ? [] : counted),
+    ...(status === 405 ? [] : everyHeadersOf(route)),
   ];
   const cookie: HeaderName[] = route.access === "partner" ? [] : ["Set-Cookie"];
   const challenge: HeaderName[] = route.access === "viewer" && status === 401 ? ["WWW-Authenticate"] : [];
@@ -41,6 +45,10 @@ export function errorHeaders(route: Route, status: number): HeaderSet {
     ...challenge,
     ...(optionalStatusHeaders[status] ?? []),
   ]);
+}
+
+function everyHeadersOf({ everyHeaders = {} }: Route): HeaderName[] {
+  return (Object.keys(responseHeaders) as HeaderName[]).filter((name) => name in everyHeaders);
 }
 
 function limitsOf({ limits }: Route): readonly HeaderName[] {

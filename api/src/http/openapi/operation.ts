@@ -47,16 +47,20 @@ export function describeOperation(route: Route, shared: Shared): ZodOpenApiOpera
 function requestParams({
   schemas: { params, query },
   headers: ownHeaders = [],
+  requiredHeaders = [],
   responses,
 }: Route): NonNullable<ZodOpenApiOperationObject["requestParams"]> {
   const headers = [
     ...new Set<RequestHeaderName>([...(304 in responses ? ["If-None-Match" as const] : []), ...ownHeaders]),
   ];
-  const header = z.object(Object.fromEntries(headers.map((name) => [name, requestHeaders[name].optional()])));
+  const header = z.object({
+    ...Object.fromEntries(headers.map((name) => [name, requestHeaders[name].optional()])),
+    ...Object.fromEntries(requiredHeaders.map((name) => [name, requestHeaders[name]])),
+  });
   return {
     ...(params !== undefined && { path: objectOf(params) }),
     ...(query !== undefined && { query: objectOf(query) }),
-    ...(headers.length > 0 && { header }),
+    ...(headers.length + requiredHeaders.length > 0 && { header }),
   };
 }
 
@@ -234,7 +238,11 @@ function hasRequestId(kind: ErrorKind, codes: readonly ErrorCode[]): boolean {
 }
 
 /** Errors that name the invalid fields or the entry of an archive. */
-const detailed: ReadonlySet<ErrorCode> = new Set(["invalid_request", "invalid_archive"]);
+const detailed: ReadonlySet<ErrorCode> = new Set([
+  "upload_in_progress",
+  "invalid_request",
+  "invalid_archive",
+]);
 
 const kindNames: Record<ErrorKind, string> = { public: "Public", user: "", partner: "Partner", form: "Form" };
 

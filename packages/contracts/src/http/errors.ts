@@ -14,6 +14,10 @@ export const errors = {
     status: 400,
     meaning: "The received data does not match `Content-Digest` or `Repr-Digest`. Send it again.",
   },
+  chunk_mismatch: {
+    status: 460,
+    meaning: "The chunk does not match `Upload-Checksum` and was discarded. Send it again.",
+  },
   invalid_offer: { status: 400, meaning: "The body is not an SDP offer that the stream supports." },
   invalid_query: { status: 400, meaning: "A parameter of the stream is invalid." },
   unauthorized: { status: 401, meaning: "The credential that the route requires is missing or invalid." },
