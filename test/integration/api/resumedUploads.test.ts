@@ -1,19 +1,26 @@
 import { expect } from "chai";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { request as httpRequest, type ClientRequest } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { Upload } from "tus-js-client";
 import { startLeftChecks } from "#api/games/resumable/uploadChecks.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { anArchive, sha256Of } from "#test/support/fixtures/archives.ts";
+import { guideBlock } from "#test/support/fixtures/guides.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 import { UploadInChunks } from "#test/support/fixtures/uploadInChunks.ts";
 import type { TestApi } from "#test/support/http/api.ts";
 import { ApiClient } from "#test/support/http/apiClient.ts";
 import { ApiProcess } from "#test/support/http/apiProcess.ts";
+import { temporaryFolder } from "#test/support/processes/temporaryFolder.ts";
 import { startReplica, stopReplica } from "#test/support/http/replica.ts";
 import { sharedMinio, type TestMinio } from "#test/support/stores/minio.ts";
 import { TcpRelay } from "#test/support/stores/tcpRelay.ts";
 
+const run = promisify(execFile);
 const mebibyte = 2 ** 20;
 
 describe("an interrupted upload in chunks", function () {
@@ -231,6 +238,38 @@ describe("an interrupted upload in chunks", function () {
       expect(apiRelay.resets).to.equal(1);
       expect(offsets.at(-1)).to.equal(archive.length);
       await expectDone();
+    } finally {
+      await apiRelay.stop();
+    }
+  });
+
+  it("is finished by the commands of docs/http.md over a connection that breaks", async () => {
+    const apiRelay = await TcpRelay.start(fixture.api.url);
+    const folder = temporaryFolder("chunks");
+    try {
+      writeFileSync(join(folder, "my-game.tar.gz"), archive);
+      const commands = guideBlock("http", "chunks")
+        .replace("/games/my-game/", `/games/${fixture.game.slug}/`)
+        .replace("sleep 5", "true");
+      apiRelay.resetAfter(6 * mebibyte);
+      const { stdout } = await run(
+        "bash",
+        ["-euo", "pipefail", "-c", `${commands}\nprintf '\\n%s\\n' "$upload"`],
+        {
+          cwd: folder,
+          env: {
+            PATH: process.env["PATH"],
+            JOYPOD_KEY: fixture.partner.key,
+            JOYPOD_URL: `http://${apiRelay.host}`,
+          },
+        },
+      );
+      expect(apiRelay.resets).to.equal(1);
+      await expectDone(upload.at(new URL(stdout.trim().split("\n").at(-1) ?? "").pathname));
+      const { versions } = (
+        await fixture.client.get(`/api/partners/games/${fixture.game.slug}/versions`)
+      ).json<{ versions: { label: string }[] }>();
+      expect(versions.map(({ label }) => label)).to.deep.equal(["1.4.2"]);
     } finally {
       await apiRelay.stop();
     }
