@@ -13,7 +13,7 @@ describe("PartRecorder", () => {
   } {
     const stored: number[][] = [];
     const failures: unknown[] = [];
-    let statement = Promise.withResolvers<void>();
+    let statement = Promise.withResolvers<undefined>();
     const recorder = new PartRecorder({
       firstPart: 3,
       isHeld,
@@ -25,8 +25,8 @@ describe("PartRecorder", () => {
     });
     const finish = async (error?: Error): Promise<void> => {
       const { resolve, reject } = statement;
-      statement = Promise.withResolvers();
-      if (error === undefined) resolve();
+      statement = Promise.withResolvers<undefined>();
+      if (error === undefined) resolve(undefined);
       else reject(error);
       await new Promise((next) => setImmediate(next));
     };
