@@ -12,11 +12,15 @@ export function localViewer({
   sdp,
   udpPort,
   onClosed = nothing,
+  onMediaOpen = nothing,
+  clock = systemClock,
 }: {
   id: string;
   sdp: string;
   udpPort: number;
   onClosed?: () => void;
+  onMediaOpen?: () => void;
+  clock?: ViewerOptions["clock"];
 }): ViewerOptions {
   return {
     id,
@@ -29,10 +33,10 @@ export function localViewer({
     startKbps: 4_000,
     quality: { preset: "auto", width: 1_280, height: 720, fps: 60, maxKbps: 8_000 },
     logger: silentLogger,
-    clock: systemClock,
+    clock,
     onInput: nothing,
     onRtcp: nothing,
-    onMediaOpen: nothing,
+    onMediaOpen,
     onKeyFrameNeeded: nothing,
     onRate: nothing,
     onChannelOpen: nothing,

@@ -3,6 +3,7 @@
 import { whep } from "#contracts/stream.ts";
 import { audioClockRate, videoClockRate } from "#streamer/rtp/rtpPacket.ts";
 import { createViewer } from "#streamer/transport/viewer.ts";
+import { FakeClock } from "../clocks/fakeClock.ts";
 import { eventually } from "../clocks/eventually.ts";
 import { openLocalPage } from "./localPage.ts";
 import { localViewer } from "./localViewer.ts";
@@ -11,10 +12,19 @@ import type { ReceivedReport, SentReports } from "./sentReports.ts";
 const senderReport = 200;
 /** Sizes of a report, and of the source description's header and SSRC after it. */
 const nameOffset = 28 + 4 + 4;
-const halfASecondMs = 500;
+const clock = new FakeClock();
 
 const page = openLocalPage({ channels: [whep.dataChannel], hasMedia: true });
-const viewer = createViewer(localViewer({ id: "viewer", sdp: page.offer, udpPort: Number(process.argv[2]) }));
+const opened = Promise.withResolvers<undefined>();
+const viewer = createViewer(
+  localViewer({
+    id: "viewer",
+    sdp: page.offer,
+    udpPort: Number(process.argv[2]),
+    onMediaOpen: () => opened.resolve(undefined),
+    clock,
+  }),
+);
 const received = page.tracks.map((track, index) => {
   const told = { reports: new Array<ReceivedReport>(), ssrc: 0 };
   track.onMessage((message) => {
@@ -28,18 +38,15 @@ const [picture, sound] = received;
 if (!picture || !sound) throw new Error("The page offers no picture and sound.");
 
 page.take(await viewer.open());
-await eventually(page.isOpen, { what: "an open connection" });
-const startedAt = performance.now();
+await Promise.all([opened.promise, eventually(page.isOpen, { what: "an open connection" })]);
 viewer.sendVideo(packetOf(1, 0));
 viewer.sendAudio(packetOf(1, 0));
 await eventually(() => picture.ssrc !== 0 && picture.reports.length === 1 && sound.reports.length === 1, {
   what: "the first reports",
 });
-const elapsedMs = await eventually(
-  () => performance.now() - startedAt > halfASecondMs && performance.now() - startedAt,
-  { what: "half a second" },
-);
-viewer.sendVideo(packetOf(2, (elapsedMs * videoClockRate) / 1_000));
+await clock.advance(500);
+viewer.sendVideo(packetOf(2, videoClockRate / 2));
+await clock.advance(500); // A report is due each second.
 await eventually(
   () => {
     page.tracks[0]?.sendMessageBinary(nackOf(2, picture.ssrc));
