@@ -184,7 +184,7 @@ export async function findActiveGameSessionOfUser(
 
 /**
  * Sets the user's active game session to stopping and returns its id; undefined if there is none to stop. The
- * recorder then stops it in the cluster. One in the queue has no object there, and ends at once.
+ * recorder then stops it in the cluster. The queue ends one that waits there.
  */
 export async function updateActiveGameSessionStopping(
   transaction: Queryable,
@@ -194,11 +194,8 @@ export async function updateActiveGameSessionStopping(
   const {
     rows: [stopping],
   } = await transaction.query<{ id: string }>(
-    `UPDATE game_sessions SET status = (CASE WHEN queue_number IS NULL THEN 'stopping' ELSE 'stopped' END)::game_session_status,
-       stop_reason = $2, stopping_at = now(), ended_at = CASE WHEN queue_number IS NOT NULL THEN now() END,
-       recorded_at = CASE WHEN queue_number IS NOT NULL THEN now() END,
-       slot_released_at = CASE WHEN queue_number IS NOT NULL THEN now() END, queue_number = NULL
-     WHERE user_id = $1 AND status IN ('starting', 'running') RETURNING id`,
+    `UPDATE game_sessions SET status = 'stopping', stop_reason = $2, stopping_at = now()
+     WHERE user_id = $1 AND status IN ('starting', 'running') AND queue_number IS NULL RETURNING id`,
     [id, reason],
   );
   return stopping?.id;

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { GameSessionStatusResponse } from "#contracts/http/gameSessions.ts";
-import { updateActiveGameSessionStopping } from "#api/accounts/accountQueries.ts";
+import { disableUser } from "#api/accounts/changeUser.ts";
+import { createGroup, restrictGame } from "#api/groups/groups.ts";
 import { serveQueue } from "#api/gameSessions/queue/serveQueue.ts";
 import { aGame, aUser, type TestGame, type TestUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
@@ -122,6 +123,7 @@ describe("the queue for seats", function () {
     const again = await launch(one.user, { wait: true });
     expectErrorResponse(again, 409, "session_active");
     expect(again.json<{ sessionId: string }>().sessionId).to.equal(one.id);
+    const { queue: place } = await statusOf(one);
     expect((await api.as(one.user).get("/api/game/sessions")).json<object>()).to.deep.include({
       sessions: [
         {
@@ -130,6 +132,8 @@ describe("the queue for seats", function () {
           gameTitle: game.title,
           status: "starting",
           startedAt: (await fixture.rowOf(one.id)).startedAt.toISOString(),
+          stage: "queued",
+          queue: place,
         },
       ],
     });
@@ -248,11 +252,24 @@ describe("the queue for seats", function () {
   it("takes the place of a player whose account is disabled", async () => {
     await playing();
     const [one, next] = [await waiting(), await waiting()];
-    await api.deps.postgres.transaction((transaction) =>
-      updateActiveGameSessionStopping(transaction, one.user.id, "Deleted"),
-    );
-    expect(await positions(next)).to.deep.equal([1]);
-    expect(await statusOf(one)).to.include({ status: "stopped", endReason: "deleted" });
+    const { postgres, audit } = api.deps;
+    await disableUser({ postgres, audit, announce: () => Promise.resolve(true) }, one.user.email);
+    await eventually(async () => expect(await positions(next)).to.deep.equal([1]));
+    const ended = await fixture.rowOf(one.id);
+    expect(ended).to.include({ status: "stopped", stopReason: "Deleted", durationSeconds: 0 });
+    expect(await postgres.prisma.saveSlot.count({ where: { userId: one.user.id } })).to.equal(0);
+  });
+
+  it("takes the place of a player who no longer sees the game, and gives no seat to one", async () => {
+    const player = await playing();
+    const one = await waiting();
+    await end(player);
+    await seatReady(one);
+    await createGroup(api.deps, "Nobody");
+    await restrictGame(api.deps, game.slug, ["Nobody"]);
+    expectErrorResponse(await confirm(one), 404, "not_found");
+    await eventually(async () => expect((await statusOf(one)).status).to.equal("error"));
+    expect(await operator.findSession(one.id)).to.equal(undefined);
   });
 
   it("restarts all times after nobody has served it for a while", async () => {

@@ -75,4 +75,13 @@ describe("the queue on the play page", function () {
     );
     await page.getByRole("heading", { name: "Your place in the queue is gone" }).waitFor();
   });
+
+  it("shows the place in the header of other pages", async () => {
+    const { api } = fixture;
+    const { page } = tab;
+    const user = await aUser(api.deps);
+    await wait(user);
+    await openSignedIn(page, api, user, "/games/wanted");
+    await page.getByRole("link", { name: "No. 1 in queue Wanted" }).waitFor();
+  });
 });

@@ -9,13 +9,13 @@ export type ActiveGameSession = GameSessionsResponse["sessions"][number];
 const activeGameSessionQuery = queryOptions({
   queryKey: ["activeGameSession"],
   queryFn: async ({ signal }) => (await listGameSessions(signal))[0] ?? null,
-  refetchInterval: 30_000,
+  refetchInterval: ({ state }) => (state.data?.queue === undefined ? 30_000 : 5_000),
   refetchOnWindowFocus: true,
 });
 
 /**
- * Returns the player's active session, if any. It is read every 30 s and when the tab gets the focus; after a
- * failure the last result stays.
+ * Returns the player's active session, if any. It is read every 30 s, or every 5 s while it waits in the
+ * queue, and when the tab gets the focus; after a failure the last result stays.
  */
 export function useActiveGameSession(): ActiveGameSession | undefined {
   return useQuery(activeGameSessionQuery).data ?? undefined;
@@ -35,7 +35,10 @@ export function useLaunchObstacle(): string | undefined {
   const active = useActiveGameSession();
   if (maintenance !== undefined) return t("launch:obstacle.maintenance");
   if (active === undefined) return undefined;
-  return t(active.status === "stopping" ? "launch:obstacle.saving" : "launch:obstacle.running", {
-    title: active.gameTitle,
-  });
+  return t(`launch:obstacle.${obstacleOf(active)}`, { title: active.gameTitle });
+}
+
+function obstacleOf({ status, stage }: ActiveGameSession): "saving" | "queued" | "running" {
+  if (stage === "queued") return "queued";
+  return status === "stopping" ? "saving" : "running";
 }

@@ -9,7 +9,11 @@ import { Icon, Logo } from "../components/Icon.tsx";
 import { Spinner, Notice } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { playPath } from "../launch/playPath.ts";
-import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
+import {
+  refreshActiveGameSession,
+  useActiveGameSession,
+  type ActiveGameSession,
+} from "../launch/useActiveGameSession.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
 import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
 
@@ -66,7 +70,10 @@ function useTopOfPage(main: RefObject<HTMLElement | null>): void {
   }, [main, pathname, way]);
 }
 
-/** Links to the running game, if there is one, which is read again with every change of the page. */
+/**
+ * Links to the player's game, if there is one, which is read again with every change of the page. While it
+ * waits in the queue, the link shows its place.
+ */
 function ActiveSessionLink() {
   const { t } = useTranslation();
   const active = useActiveGameSession();
@@ -87,13 +94,18 @@ function ActiveSessionLink() {
       <span className="pulse" aria-hidden="true" />
       <Trans
         t={t}
-        i18nKey="resume"
-        values={{ title: active.gameTitle }}
+        i18nKey={linkTextOf(active)}
+        values={{ title: active.gameTitle, position: active.queue?.position }}
         components={{ strong: <strong />, span: <span className="active-session-title" /> }}
       />
       <Icon name="play" />
     </Link>
   );
+}
+
+function linkTextOf({ queue }: ActiveGameSession): "resume" | "seatReady" | "queued" {
+  if (queue === undefined) return "resume";
+  return queue.confirmBy === undefined ? "queued" : "seatReady";
 }
 
 /** The signed-in player, as a link to the account, and the button to sign out. */

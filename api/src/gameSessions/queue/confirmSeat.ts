@@ -48,6 +48,7 @@ async function startQueued(
   const session = await findQueuedGameSession(transaction, id, userId);
   if (session === undefined) throw notFound("This session does not exist or has ended.");
   if (!session.isQueued) return "confirmed_before";
+  if (!session.mayPlay) throw notFound("This game is no longer available."); // The next pass ends the session.
   if (!session.hasSeat)
     throw new DomainError("conflict", {
       message: "No seat is ready yet. Wait until the session's status contains confirmBy.",

@@ -1,5 +1,6 @@
 import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSessionSpec.ts";
 import { limits } from "#contracts/limits.ts";
+import { isVisibleTo } from "../../games/gameVisibility.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
 const { silentSeconds, confirmSeconds } = limits.queue;
@@ -26,10 +27,16 @@ export interface QueuedGameSession {
   id: string;
   isQueued: boolean;
   hasSeat: boolean;
+  /** Whether its player has still an account that can play, and sees the game. */
+  mayPlay: boolean;
   spec: GameSessionSpec;
   /** The database's time. */
   now: Date;
 }
+
+/** Conditions for a session `s` of a user `u` in a game `g`. A launch checked both, maybe hours ago. */
+const isDisabled = "u.disabled_at IS NOT NULL";
+const mayPlay = `(${isVisibleTo("s.user_id")} AND NOT ${isDisabled})`;
 
 /** Returns the user's session if it has not ended. */
 export async function findQueuedGameSession(
@@ -39,8 +46,9 @@ export async function findQueuedGameSession(
 ): Promise<QueuedGameSession | undefined> {
   const { rows } = await transaction.query<QueuedGameSession>({
     name: "find-queued",
-    text: `SELECT id, queue_number IS NOT NULL AS "isQueued", offered_at IS NOT NULL AS "hasSeat", spec, now() AS now
-      FROM game_sessions WHERE id = $1 AND user_id = $2 AND status IN ('starting', 'running', 'stopping')`,
+    text: `SELECT s.id, s.queue_number IS NOT NULL AS "isQueued", s.offered_at IS NOT NULL AS "hasSeat", ${mayPlay} AS "mayPlay", s.spec, now() AS now
+      FROM game_sessions s JOIN games g ON g.id = s.game_id JOIN users u ON u.id = s.user_id
+      WHERE s.id = $1 AND s.user_id = $2 AND s.status IN ('starting', 'running', 'stopping')`,
     values: [id, userId],
   });
   return rows[0];
@@ -98,20 +106,20 @@ export async function updateQueueServed(transaction: Queryable, gapSeconds: numb
 }
 
 /** Why a queued session can wait no longer. */
-export type QueueLapse = "silent" | "unconfirmed" | "unavailable";
+export type QueueLapse = "silent" | "unconfirmed" | "unavailable" | "disabled";
 
 /**
- * Returns sessions of the queue whose player is silent, has not confirmed a seat in time, or waits for a game
- * that has left the catalogue.
+ * Returns sessions of the queue whose player is silent, has not confirmed a seat in time, no longer sees the
+ * game or has a disabled account.
  */
 export async function listLapsedQueued(transaction: Queryable): Promise<{ id: string; lapse: QueueLapse }[]> {
   const { rows } = await transaction.query<{ id: string; lapse: QueueLapse | null }>({
     name: "list-lapsed-queued",
     text: `SELECT id, lapse FROM (
-        SELECT s.id, CASE WHEN g.status <> 'active' OR g.deleted_at IS NOT NULL THEN 'unavailable'
+        SELECT s.id, CASE WHEN ${isDisabled} THEN 'disabled' WHEN NOT ${isVisibleTo("s.user_id")} THEN 'unavailable'
           WHEN s.offered_at < now() - make_interval(secs => ${confirmSeconds}) THEN 'unconfirmed'
           WHEN s.expires_at < now() THEN 'silent' END AS lapse
-        FROM game_sessions s JOIN games g ON g.id = s.game_id WHERE s.queue_number IS NOT NULL) queued
+        FROM game_sessions s JOIN games g ON g.id = s.game_id JOIN users u ON u.id = s.user_id WHERE s.queue_number IS NOT NULL) queued
       WHERE lapse IS NOT NULL`,
   });
   return rows.flatMap(({ id, lapse }) => (lapse === null ? [] : [{ id, lapse }]));

@@ -19,11 +19,15 @@ type QueueDeps = Pick<Deps, "logger" | "metrics" | "postgres" | "cluster" | "mai
 const maxGapSeconds = 30;
 
 const lapsed = { status: "stopped", stopReason: stopReasons.idleTimeout } as const;
+const stopped = { status: "stopped", stopReason: stopReasons.deleted } as const;
 const failed = {
   status: "error",
   stopReason: stopReasons.failed,
   failureReason: recordedFailureReasons.launchFailed,
 } as const;
+
+/** How a session ends that can wait no longer. */
+const endOf = { silent: lapsed, unconfirmed: lapsed, unavailable: failed, disabled: stopped } as const;
 
 /**
  * Ends queued launches that can wait no longer and offers free seats to the next ones. All of it happens
@@ -41,8 +45,8 @@ async function serveWithin(
 ): Promise<void> {
   await updateQueueServed(transaction, maxGapSeconds);
   for (const { id, lapse } of await listLapsedQueued(transaction)) {
-    await endQueued(transaction, [id], lapse === "unavailable" ? failed : lapsed);
-    metrics.queueLeft(lapse);
+    await endQueued(transaction, [id], endOf[lapse]);
+    metrics.queueLeft(lapse === "disabled" ? "left" : lapse);
     logger.info({ gameSession: id, lapse }, "A game session lost its place in the queue.");
   }
   // Nothing can be placed without the cluster's nodes and sessions.

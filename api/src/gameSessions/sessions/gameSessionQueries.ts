@@ -1,7 +1,7 @@
 import { limits } from "#contracts/limits.ts";
 import type { PublicStatus } from "#contracts/crd/sessionState.ts";
 import type { GameSessionSpec, StopReason } from "#contracts/crd/gameSessionSpec.ts";
-import type { QueueMeasure } from "../queue/estimateWait.ts";
+import type { QueueRow } from "../queue/presentQueued.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 
 /** A user's session as the HTTP interface shows it. */
@@ -32,15 +32,6 @@ export interface GameSessionRow {
   maxDurationSeconds: number;
   /** Place in the queue; null unless the session waits there. */
   queue: QueueRow | null;
-}
-
-/** A session's place in the queue, and what its wait is estimated from. */
-export interface QueueRow extends QueueMeasure {
-  position: number;
-  /** Earlier launches without a seat. */
-  ahead: number;
-  /** Since when a seat is held for the session; null while there is none. */
-  offeredAt: string | null;
 }
 
 const columns = `

@@ -8,9 +8,7 @@ import type {
   StopPendingResponse,
   StopResponse,
   GameSessionEndReason,
-  QueuePlace,
 } from "#contracts/http/gameSessions.ts";
-import { limits } from "#contracts/limits.ts";
 import { GameFolder } from "#contracts/termination.ts";
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { launchStepOf } from "#contracts/crd/launchStep.ts";
@@ -21,8 +19,8 @@ import { saveNoticeOf } from "../recording/saveNotice.ts";
 import type { AnnouncementWatch } from "../../maintenance/announcementWatch.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
 import { endingOf, stoppingEndOf, stopReasonOf, type WarningConfig } from "./endings.ts";
-import type { GameSessionRow, QueueRow } from "./gameSessionQueries.ts";
-import { estimateWait } from "../queue/estimateWait.ts";
+import type { GameSessionRow } from "./gameSessionQueries.ts";
+import { presentQueued } from "../queue/presentQueued.ts";
 import type { LaunchedSession } from "../launching/launchGame.ts";
 
 /** How a stop reason of the cluster is presented to the player. */
@@ -225,14 +223,7 @@ function presentStart(
 ): Pick<GameSessionStatusResponse, "stage" | "progressPercent" | "queue"> {
   return queue === null || gameSession !== undefined
     ? presentLaunchProgress(gameSession, (name) => cluster.gameNode(name))
-    : { stage: "queued", queue: presentQueuePlace(queue) };
-}
-
-function presentQueuePlace({ position, ahead, offeredAt, ...measure }: QueueRow): QueuePlace {
-  if (offeredAt === null)
-    return { position, ...(measure.seats > 0 && { waitSeconds: estimateWait(ahead, measure) }) };
-  const confirmBy = new Date(Date.parse(offeredAt) + limits.queue.confirmSeconds * 1000);
-  return { position, confirmBy: confirmBy.toISOString() };
+    : presentQueued(queue);
 }
 
 /**
@@ -312,13 +303,17 @@ export function presentGameSessions(
   cluster: ClusterView,
 ): GameSessionsResponse {
   return {
-    sessions: rows.map((row) => ({
-      sessionId: row.id,
-      gameSlug: row.gameSlug,
-      gameTitle: row.gameTitle,
-      status: currentStatus(row, cluster.gameSession(row.id)),
-      startedAt: row.startedAt.toISOString(),
-    })),
+    sessions: rows.map((row) => {
+      const gameSession = cluster.gameSession(row.id);
+      return {
+        sessionId: row.id,
+        gameSlug: row.gameSlug,
+        gameTitle: row.gameTitle,
+        status: currentStatus(row, gameSession),
+        startedAt: row.startedAt.toISOString(),
+        ...(row.queue === null || gameSession !== undefined ? {} : presentQueued(row.queue)),
+      };
+    }),
   };
 }
 

@@ -300,6 +300,8 @@ export const GameSessionsResponse = z
         gameTitle: z.string().meta({ examples: ["Moonlight Drift"] }),
         status: PublicGameSessionStatus,
         startedAt: isoMoment,
+        stage: z.literal("queued").optional().meta({ description: "Only while it waits in the queue." }),
+        queue: QueuePlace.optional().meta({ description: "While the stage is `queued`." }),
       }),
     ),
   })
