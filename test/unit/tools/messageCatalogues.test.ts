@@ -84,6 +84,8 @@ function keyTextsOf(node: ts.Node): string[] {
 }
 
 function literalsOf(node: ts.Node): string[] {
+  if (ts.isJsxExpression(node) || ts.isParenthesizedExpression(node))
+    return node.expression === undefined ? [] : literalsOf(node.expression);
   if (ts.isStringLiteralLike(node)) return [node.text];
   if (ts.isConditionalExpression(node)) return [...literalsOf(node.whenTrue), ...literalsOf(node.whenFalse)];
   if (!ts.isTemplateExpression(node)) return [];

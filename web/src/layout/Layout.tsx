@@ -9,11 +9,7 @@ import { Icon, Logo } from "../components/Icon.tsx";
 import { Spinner, Notice } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { playPath } from "../launch/playPath.ts";
-import {
-  refreshActiveGameSession,
-  useActiveGameSession,
-  type ActiveGameSession,
-} from "../launch/useActiveGameSession.ts";
+import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
 import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
 
@@ -89,23 +85,20 @@ function ActiveSessionLink() {
       </span>
     );
   }
+  const isWaiting = active.queue !== undefined;
+  const isSeatReady = active.queue?.confirmBy !== undefined;
   return (
     <Link className="active-session" to={playPath(active)}>
       <span className="pulse" aria-hidden="true" />
       <Trans
         t={t}
-        i18nKey={linkTextOf(active)}
+        i18nKey={isWaiting ? (isSeatReady ? "seatReady" : "queued") : "resume"}
         values={{ title: active.gameTitle, position: active.queue?.position }}
         components={{ strong: <strong />, span: <span className="active-session-title" /> }}
       />
       <Icon name="play" />
     </Link>
   );
-}
-
-function linkTextOf({ queue }: ActiveGameSession): "resume" | "seatReady" | "queued" {
-  if (queue === undefined) return "resume";
-  return queue.confirmBy === undefined ? "queued" : "seatReady";
 }
 
 /** The signed-in player, as a link to the account, and the button to sign out. */
