@@ -7,6 +7,7 @@ import { aUser } from "#test/factories/catalog.ts";
 import { aCondition } from "#test/factories/gameSession.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { anArchive, sha256Of } from "#test/support/fixtures/archives.ts";
+import { UploadInChunks } from "#test/support/fixtures/uploadInChunks.ts";
 import { UploadFixture } from "#test/support/fixtures/uploadFixture.ts";
 import { verified, WebhookReceiver, type WebhookPayload } from "#test/support/http/webhookReceiver.ts";
 import { runJoypod } from "#test/support/processes/joypod.ts";
@@ -126,10 +127,9 @@ describe("events of webhooks", function () {
     });
   });
 
-  it("tell of a refused archive", async () => {
-    const response = await fixture.upload(
-      await anArchive({ header: { name: "../evil", size: 1 }, body: "x" }),
-    );
+  it("tell of a refused archive, also of one in chunks", async () => {
+    const archive = await anArchive({ header: { name: "../evil", size: 1 }, body: "x" });
+    const response = await fixture.upload(archive);
     expect(response.status).to.equal(422);
     const [event] = await eventsOf(1, "version.failed");
     expect(event!.data).to.deep.equal({
@@ -140,6 +140,9 @@ describe("events of webhooks", function () {
       reason: "invalid_archive",
       message: response.json<{ message: string }>().message,
     });
+    const inChunks = await UploadInChunks.create(fixture.client, fixture.game.slug, archive.length);
+    await inChunks.appended(0, archive);
+    expect((await eventsOf(2, "version.failed"))[1]!.data).to.deep.equal(event!.data);
   });
 
   it("tell once per activation that every selected server has the version, and that one has not", async () => {
@@ -216,6 +219,8 @@ describe("events of webhooks", function () {
       gameVersionId: versionId,
       versionLabel: "1.0",
     });
+    const listed = await fixture.client.get(`/api/partners/games/${fixture.game.slug}/runs/${crashed}`);
+    expect(listed.json(), "in the list of runs").to.deep.include(event!.data["run"]);
     expect(event!.data["run"]).to.deep.include({
       id: crashed,
       failure: { reason: "GameCrashed", message: "The game exited with code 139 (SIGSEGV)." },

@@ -11,6 +11,7 @@ import type { RateLimits } from "../../http/rateLimits.ts";
 import type { Metrics } from "../../metrics.ts";
 import { recheckPartner, type PartnerPrincipal } from "../../partners/requirePartner.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
+import { recordRefused } from "../versionEvents.ts";
 import { commitUpload, type UploadTarget } from "../commitUpload.ts";
 import { findKeptVersion } from "../gameVersionQueries.ts";
 import { findPartnerGame } from "../partnerGameQueries.ts";
@@ -116,9 +117,9 @@ type Received = Awaited<ReturnType<typeof receiveArchive>>;
 
 /** Reads the archive from the object store once, with all checks of an upload in one piece. */
 async function inspect(
-  { postgres, objectStore, config }: CheckUploadDeps,
+  { postgres, objectStore, config, logger }: CheckUploadDeps,
   { id, objectKey, multipartId, length }: CheckedUpload,
-  { game: { launcher, engineDir } }: UploadTarget,
+  { game }: UploadTarget,
   keepNames: (names: number) => void,
   signal: AbortSignal,
 ): Promise<Received> {
@@ -134,7 +135,7 @@ async function inspect(
   try {
     return await receiveArchive({
       body,
-      rules: gameArchiveRules({ launcher, engineDir }),
+      rules: gameArchiveRules({ launcher: game.launcher, engineDir: game.engineDir }),
       keepNames,
       packedTotal: length,
       upload: new DiscardedPieces(),
@@ -146,7 +147,9 @@ async function inspect(
   } catch (error) {
     if (error instanceof CutOff || error instanceof TooSlow)
       throw unavailable("The archive store is temporarily unavailable. Try again in a moment.", error);
-    throw toReceptionError(error, maxBytes);
+    const refusal = toReceptionError(error, maxBytes);
+    await recordRefused({ postgres, logger }, game, refusal);
+    throw refusal;
   } finally {
     body.destroy();
   }
