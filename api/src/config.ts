@@ -180,6 +180,8 @@ export function readConfig(environment: Environment) {
       uploadMaxBytes: env.UPLOAD_MAX_BYTES,
       /** Number of a game's newest archives that are kept, in addition to those in use. */
       versionsKept: env.GAME_VERSIONS_KEPT,
+      /** Whether uploads are verified of games whose partner does not say. */
+      verify: env.GAME_VERIFY,
       /**
        * Minimum pace of an upload: far below any connection that could upload a game, far above what ties up
        * a connection.

@@ -21,6 +21,7 @@ import { saveRoutes } from "./saves/routes.ts";
 import { pictureRoutes } from "./games/pictures/routes.ts";
 import { resumableRoutes } from "./games/resumable/routes.ts";
 import { channelRoutes } from "./games/channels/routes.ts";
+import { verificationRoutes } from "./games/verification/routes.ts";
 import { versionRoutes } from "./games/versions/routes.ts";
 import { partnerRoutes } from "./games/routes.ts";
 import { streamRoutes } from "./stream/routes.ts";
@@ -45,6 +46,7 @@ const routes: readonly Route<Deps>[] = [
   ...partnerRoutes,
   ...resumableRoutes,
   ...versionRoutes,
+  ...verificationRoutes,
   ...channelRoutes,
   ...runRoutes,
   ...pictureRoutes,

@@ -3,6 +3,7 @@ import { LeaderElector } from "#kube/controllers/leaderElector.ts";
 import { repeat, type BackgroundJob } from "#runtime/scheduling/backgroundJob.ts";
 import { listUnrecordedGameSessions } from "../gameSessions/recording/lifecycleQueries.ts";
 import { serveQueue } from "../gameSessions/queue/serveQueue.ts";
+import { serveVerifications } from "../gameSessions/verification/serveVerifications.ts";
 import { Recorder } from "../gameSessions/recording/recorder.ts";
 import { freePlayers, refusedSlotMaxMs, releaseSlots } from "../gameSessions/recording/releaseSlots.ts";
 import { sweepRunOutputs } from "../gameSessions/recording/runOutputs.ts";
@@ -118,6 +119,7 @@ export class LeaderWork implements BackgroundJob {
         repeated("caches", relay, () => syncGameCaches(deps)),
         repeated("distributions", relay, () => distributions.pass()),
         repeated("queue", queue, () => serveQueue(deps)),
+        repeated("verifications", queue, () => serveVerifications(deps)),
         repeated("idle", idle, async () => recorder.enqueue(await sweepIdle(deps))),
         repeated("overlong", remains, async () => recorder.enqueue(await sweepOverlong(deps))),
         repeated("slow stops", idle, () => freePlayers(deps)),

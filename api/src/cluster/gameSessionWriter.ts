@@ -25,14 +25,14 @@ export class GameSessionWriter {
 
   /**
    * Creates the object. An existing one of that name belongs to this session, because nobody else generates
-   * these ids.
+   * these ids. The recorder follows it, unless it has no row.
    */
-  async create(id: string, spec: GameSessionSpec): Promise<void> {
+  async create(id: string, spec: GameSessionSpec, { isRecorded = true } = {}): Promise<void> {
     const draft: Draft<GameSession> = {
       metadata: {
         name: id,
         namespace: this.#namespace,
-        finalizers: [finalizers.recorder],
+        ...(isRecorded ? { finalizers: [finalizers.recorder] } : {}),
         labels: { [labels.game]: spec.gameCacheRef.name },
       },
       spec,

@@ -9,6 +9,7 @@ import {
 import type { GameNode } from "#contracts/crd/gameNode.ts";
 import { finalizers } from "#contracts/crd/names.ts";
 import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { isVerification } from "#contracts/crd/gameSessionSpec.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import type { CacheReader } from "#kube/cache/cache.ts";
 import type { Stored } from "#kube/api/object.ts";
@@ -57,7 +58,8 @@ export class SessionLoads {
   #set(name: string, session: Stored<GameSession> | undefined): void {
     this.#unplaced.delete(name);
     this.#foreign.delete(name);
-    const isLive = session !== undefined && !isFinished(session);
+    // Verifications give way to players, so they take nothing.
+    const isLive = session !== undefined && !isFinished(session) && !isVerification(session.spec);
     const nodeName = isLive ? session.status?.nodeName : undefined;
     const share = isLive ? sessionShare(session.spec, noOverhead) : undefined;
     this.#placed.set(name, new Map(share === undefined || nodeName === undefined ? [] : [[nodeName, share]]));

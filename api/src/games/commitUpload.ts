@@ -18,6 +18,7 @@ import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
 import { setChannelVersion } from "./setChannelVersion.ts";
 import { noSuchGame } from "./updateGame.ts";
 import { recordUploaded } from "./versionEvents.ts";
+import { isVerifiedGood, requestVerification, type VerifyMode } from "./verificationQueries.ts";
 import { lostUploadLease } from "./upload/uploadLease.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 
@@ -55,14 +56,14 @@ type Incoming =
   | { kept: string };
 
 /**
- * Commits an upload as a version of the game, makes it current if it should be, and releases the lease. The
- * lease is the fence: an upload that has lost it must not become current, however late it continues. `record`
- * runs in the same transaction.
+ * Commits an upload as a version of the game, makes it current if it should be and need not be verified
+ * first, and releases the lease. The lease is the fence: an upload that has lost it must not become current,
+ * however late it continues. `record` runs in the same transaction.
  *
  * @throws conflict, not_found, precondition_failed, unauthorized, forbidden, and the errors of `record`
  */
 export async function commitUpload(
-  { postgres }: { postgres: Postgres },
+  { postgres, config }: { postgres: Postgres; config: { partner: { verify: VerifyMode } } },
   lease: UploadLease,
   { partner, game, wish, precondition }: UploadTarget,
   incoming: Incoming,
@@ -76,6 +77,7 @@ export async function commitUpload(
     await releaseLease(transaction, lease, game);
     if (locked === undefined) throw changedDuringUpload();
     const { revision, autoActivate, currentVersionId } = locked;
+    const verify = locked.verify ?? config.partner.verify;
     precondition?.({ id: game.id, revision });
     const versionId =
       "kept" in incoming
@@ -85,12 +87,17 @@ export async function commitUpload(
     if (lost !== undefined) await updateChannelsReplaced(transaction, game.id, { lost, versionId });
     const isCurrent = versionId === currentVersionId;
     const isReplacing = currentVersionId !== null && lost === currentVersionId;
-    const shouldActivate = !isCurrent && (isReplacing || isForPlayers(wish, autoActivate));
+    const isWanted = !isCurrent && (isReplacing || isForPlayers(wish, autoActivate));
+    const mustWait =
+      isWanted && !isReplacing && verify === "require" && !(await isVerifiedGood(transaction, versionId));
+    const shouldActivate = isWanted && !mustWait;
     const committed = { versionId, isCurrent: isCurrent || shouldActivate };
     await recordUploaded(transaction, game.id, committed);
     if (shouldActivate) await updateCurrentVersion(transaction, game.id, versionId);
     if (wish.channel !== undefined && wish.channel !== defaultChannel)
       await setChannelVersion(transaction, game.id, wish.channel, versionId);
+    if (verify !== "off")
+      await requestVerification(transaction, { gameId: game.id, versionId, isRequired: mustWait }, false);
     await record?.(transaction, committed);
     return committed;
   });

@@ -1,5 +1,6 @@
 import type { Queryable } from "../stores/queryable.ts";
 import { isVersionPlayed } from "./gameVersionQueries.ts";
+import { isBeingVerified } from "./verificationQueries.ts";
 
 /** An archive in the object store. */
 export interface StoredVersion {
@@ -17,7 +18,10 @@ export interface OutdatedGame {
   revision: number;
   /** Null before the first upload. */
   current: StoredVersion | null;
-  /** Other kept versions, newest first: at least those that sessions play and channels lead to. */
+  /**
+   * Other kept versions, newest first: at least those that sessions play, channels lead to or that are
+   * verified.
+   */
   previous: StoredVersion[];
   activeSessions: number;
 }
@@ -26,10 +30,10 @@ const versionJson = `json_build_object('objectKey', v.object_key, 'sha256', v.sh
   'sizeBytes', v.size_bytes, 'unpackedSizeBytes', v.unpacked_size_bytes)`;
 /**
  * SQL expression: the version of the game `g` that its GameCache asks nodes to hold, which is the current one
- * or, before the first activation, that of a channel.
+ * or, before the first activation, that of a channel or one that is being verified.
  */
 const sourceVersion =
-  "coalesce(g.current_version_id, (SELECT c.version_id FROM game_channels c WHERE c.game_id = g.id ORDER BY c.name LIMIT 1))";
+  "coalesce(g.current_version_id, (SELECT c.version_id FROM game_channels c WHERE c.game_id = g.id ORDER BY c.name LIMIT 1), (SELECT f.version_id FROM game_verifications f WHERE f.game_id = g.id AND f.state IN ('waiting', 'running') ORDER BY f.requested_at DESC LIMIT 1))";
 /** SQL condition: a channel leads to the version `v`. */
 const isInChannel = "EXISTS (SELECT FROM game_channels c WHERE c.version_id = v.id)";
 
@@ -77,7 +81,7 @@ export async function findOutdatedGame(db: Queryable, gameId: string): Promise<O
           SELECT ${versionJson} AS version, v.created_at FROM game_versions v
           WHERE v.game_id = g.id AND v.id IS DISTINCT FROM ${sourceVersion} AND v.removed_at IS NULL
             AND (v.removing_at IS NULL OR ${isVersionPlayed})
-          ORDER BY (${isVersionPlayed} OR ${isInChannel}) DESC, v.created_at DESC LIMIT ${previousVersionsMax}) AS previous) AS "previous",
+          ORDER BY (${isVersionPlayed} OR ${isInChannel} OR ${isBeingVerified}) DESC, v.created_at DESC LIMIT ${previousVersionsMax}) AS previous) AS "previous",
         (SELECT count(*)::int FROM game_sessions s
           WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
       FROM games g WHERE g.id = $1 AND g.cache_applied_revision <> g.cache_revision`,

@@ -1,5 +1,6 @@
 import { defaultChannel } from "#contracts/http/gameChannels.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import { isBeingVerified, type VerifyMode } from "./verificationQueries.ts";
 import { recordWebhookEvent } from "../webhooks/eventQueries.ts";
 
 /** SQL condition: an active session plays the version `v`. */
@@ -43,6 +44,8 @@ interface LockedGame {
   revision: number;
   /** Whether its uploads become current at once. */
   autoActivate: boolean;
+  /** Null for what the site does. */
+  verify: VerifyMode | null;
   currentVersionId: string | null;
 }
 
@@ -56,7 +59,7 @@ export async function lockCheckedGame(
 ): Promise<LockedGame | undefined> {
   const { rows } = await transaction.query<LockedGame>({
     name: "lock-checked-game",
-    text: `SELECT revision, auto_activate AS "autoActivate", current_version_id AS "currentVersionId" FROM games
+    text: `SELECT revision, auto_activate AS "autoActivate", verify, current_version_id AS "currentVersionId" FROM games
       WHERE id = $1 AND deleted_at IS NULL AND launcher = $2 AND engine_dir = $3 FOR UPDATE`,
     values: [id, launcher, engineDir],
   });
@@ -246,7 +249,7 @@ export async function claimUnusedVersion(
       WHERE superseded_at < now() - make_interval(secs => $1) AND id = (
         SELECT v.id FROM game_versions v JOIN games g ON g.id = v.game_id
         WHERE v.superseded_at < now() - make_interval(secs => $1) AND v.removed_at IS NULL AND v.id <> ALL ($4::text[])
-          AND (v.removing_at IS NOT NULL OR NOT ${isVersionPlayed} AND CASE WHEN g.deleted_at IS NULL
+          AND (v.removing_at IS NOT NULL OR NOT ${isVersionPlayed} AND NOT ${isBeingVerified} AND CASE WHEN g.deleted_at IS NULL
             THEN EXISTS (SELECT FROM game_versions n WHERE ${isNewer} AND n.sha256 = v.sha256)
               OR (SELECT count(DISTINCT n.sha256) FROM game_versions n WHERE ${isNewer}) >= $2
             ELSE v.id IS DISTINCT FROM g.current_version_id AND NOT EXISTS (SELECT FROM game_channels c WHERE c.version_id = v.id)

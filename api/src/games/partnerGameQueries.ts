@@ -1,5 +1,6 @@
 import type { Game, GameVersion, PrismaClient } from "../generated/client.ts";
 import type { Queryable } from "../stores/queryable.ts";
+import type { VerifyMode } from "./verificationQueries.ts";
 
 /**
  * A deleted game's slug stays reserved and its archive is kept for this time, so the partner can restore it
@@ -27,6 +28,7 @@ export interface GameMetadata {
   network?: Game["network"];
   visibility?: Game["visibility"];
   autoActivate?: boolean;
+  verify?: VerifyMode | null;
   saveLimitMb?: number | null;
   stopGraceSeconds?: number | null;
   memoryMb?: number | null;
@@ -127,8 +129,8 @@ export async function insertPartnerGame(
     name: "insert-game",
     text: `INSERT INTO games (partner_id, slug, title, developer, launcher, engine_dir, description, tags, thumbnail, screenshots, content_rating,
         languages, website, release_date, network, save_limit_mb, memory_mb, cpu_millicores, gpu_share, picture_width, picture_height,
-        stop_grace_seconds, visibility, auto_activate)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+        stop_grace_seconds, visibility, auto_activate, verify)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
       ON CONFLICT (slug) DO NOTHING RETURNING id, slug`,
     values: [
       partnerId,
@@ -155,6 +157,7 @@ export async function insertPartnerGame(
       game.stopGraceSeconds ?? null,
       game.visibility ?? "public",
       game.autoActivate ?? true,
+      game.verify, // Absent is null.
     ],
   });
   return rows[0];

@@ -41,6 +41,7 @@ export function presentPartnerGame(
     network,
     visibility,
     autoActivate,
+    verify,
     saveLimitMb,
     stopGraceSeconds,
   } = game;
@@ -64,6 +65,7 @@ export function presentPartnerGame(
     network,
     visibility,
     autoActivate,
+    verify: verify as PartnerGameDetail["verify"], // The database allows no other.
     saveLimitMb,
     stopGraceSeconds,
     resources: presentResources(game),

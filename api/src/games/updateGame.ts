@@ -139,10 +139,11 @@ function changesOf({
 }
 
 /** Returns the changes of the columns that say who gets the game and its uploads. */
-function publishingChangesOf({ visibility, autoActivate }: PatchGameRequest): Partial<GameMetadata> {
+function publishingChangesOf({ visibility, autoActivate, verify }: PatchGameRequest): Partial<GameMetadata> {
   return {
     ...(visibility !== undefined && { visibility: visibility ?? "public" }),
     ...(autoActivate !== undefined && { autoActivate: autoActivate ?? true }),
+    ...(verify !== undefined && { verify }),
   };
 }
 

@@ -11,6 +11,7 @@ import type { PartnerGame } from "./partnerGameQueries.ts";
 import { commitUpload, type CommittedVersion, type UploadTarget, type UploadWish } from "./commitUpload.ts";
 import { findKeptVersion } from "./gameVersionQueries.ts";
 import { recordRefused } from "./versionEvents.ts";
+import type { VerifyMode } from "./verificationQueries.ts";
 import type { GameUploads } from "./upload/gameUploads.ts";
 import type { UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
@@ -22,7 +23,7 @@ import { holdUploadLease } from "./upload/uploadLease.ts";
 
 /** Dependencies of an upload. */
 export interface UploadDeps extends SyncGameCachesDeps {
-  config: { partner: { uploadMaxBytes: number; uploadPace: Pace } };
+  config: { partner: { uploadMaxBytes: number; uploadPace: Pace; verify: VerifyMode } };
   audit: Audit;
   gameUploads: GameUploads;
 }

@@ -279,6 +279,7 @@ describe("partner games", function () {
         network: "none",
         visibility: "public",
         autoActivate: true,
+        verify: null,
         saveLimitMb: null,
         stopGraceSeconds: null,
         resources: null,

@@ -17,6 +17,7 @@ import type { ApiClient } from "../http/apiClient.ts";
 import { aTarGz } from "#test/factories/tarArchive.ts";
 import { anArchive, archivedGame, sha256Of } from "../fixtures/archives.ts";
 import { eventually } from "../clocks/eventually.ts";
+import { storeObservations } from "#test/factories/observations.ts";
 import { operatorOf, type FakeOperator } from "../cluster/fakeOperator.ts";
 import { unknownNames } from "./interfaceFixture.ts";
 import type { KnownValues } from "./sampleRequest.ts";
@@ -51,6 +52,7 @@ const platformRoutes = [
   "copySaveVersion",
   "downloadSave",
   "getSavePicture",
+  "getVerificationPicture",
   "readSaveLink",
   "receiveSave",
   "getGameRunLog",
@@ -121,6 +123,15 @@ export class FakePlatform {
     switch (route) {
       case "isReady":
         return { client: () => Promise.resolve(this.#api.anonymous()), known: {} };
+      case "getVerificationPicture": {
+        const partner = await aPartner(deps);
+        const { id: gameId, slug, versionId } = await aGame(deps, { partnerId: partner.id });
+        await storeObservations(deps, { gameId, versionId: versionId ?? "", sessionId: `gs-${slug}` });
+        return {
+          client: () => Promise.resolve(this.#api.asPartner(partner)),
+          known: { slug, gameVersionId: versionId ?? "", seconds: "5" },
+        };
+      }
       case "launchGame": {
         // A player who has launched has a session, and cannot launch again.
         const { slug } = await aGame(deps);

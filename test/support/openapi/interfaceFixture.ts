@@ -39,6 +39,7 @@ export const unknownNames: KnownValues = {
   versionId: "no-such-version",
   gameVersionId: "no-such-version",
   channel: "no-such-channel",
+  seconds: "5",
   testerId: "no-such-tester",
   linkId: "no-such-link",
   linkToken: "no-such-token",
@@ -82,6 +83,14 @@ export async function ownedThings({ deps }: TestApi): Promise<Owned> {
       userId: (await aUser(deps)).id,
       type: "image/png",
       content: new Uint8Array(avatar),
+    },
+  });
+  await prisma.gameVerification.create({
+    data: {
+      versionId: game.versionId ?? "",
+      gameId: game.id,
+      state: "running",
+      sessionId: `gs-${game.slug}`,
     },
   });
   await prisma.gameChannel.create({

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { chmod, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, readdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { temporaryFolder } from "../processes/temporaryFolder.ts";
@@ -79,6 +79,19 @@ async function sourcesIn(folder: string): Promise<string[]> {
 export function compileInputReader(): Promise<string> {
   const source = join(root, "test/support/session/engines/inputReader.c");
   return compile("inputReader", [source, "-lSDL2", "-lglfw", "-lX11", "-lXi"]);
+}
+
+/** Compiles the game that tests of verifications play. */
+export function compileVerifiedGame(): Promise<string> {
+  return compile("verifiedGame", [join(root, "test/support/session/verifiedGame.c"), "-lX11"]);
+}
+
+/** Compiles a program that needs a library which exists only while it is linked. */
+export async function compileWithoutLibrary(): Promise<string> {
+  const source = join(temporaryFolder("library"), "empty.c");
+  await writeFile(source, "int main(void) { return 0; }\n");
+  const library = await compile("libjoypodmissing.so", ["-shared", "-fPIC", source]);
+  return compile("needy", [source, "-Wl,--no-as-needed", `-L${dirname(library)}`, "-ljoypodmissing"]);
 }
 
 async function compile(name: string, args: string[]): Promise<string> {

@@ -41,7 +41,17 @@ export interface GameSessionSettings {
 export interface SpecSource {
   userId: string;
   slug: string;
-  context: LaunchContext;
+  context: Pick<
+    LaunchContext,
+    | "sha256"
+    | "launcher"
+    | "engineDir"
+    | "network"
+    | "saveLimitMb"
+    | "stopGraceSeconds"
+    | "now"
+    | keyof GameNeeds
+  >;
   slot: Omit<Slot, "isPending" | "isUnreadable" | "isNewer">;
   settings: GameSessionSettings;
   siteResources: SiteResources;

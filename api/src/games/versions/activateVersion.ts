@@ -8,6 +8,7 @@ import type { Postgres } from "../../stores/postgres.ts";
 import { lockGameOfAll, lockPartnerGame, type LockedPartnerGame } from "../partnerGameQueries.ts";
 import { syncGameCache, type SyncGameCachesDeps } from "../syncGameCaches.ts";
 import { gameAuditEvent, noSuchGame } from "../updateGame.ts";
+import { clearRequirement } from "../verificationQueries.ts";
 
 /** Dependencies of activating a version. */
 export interface ActivateVersionDeps extends SyncGameCachesDeps {
@@ -84,6 +85,7 @@ async function switchVersion(
   if (game.currentVersionId === versionId) return false;
   await lockUsableVersion(transaction, game, versionId);
   await updateCurrentVersion(transaction, game.id, versionId);
+  await clearRequirement(transaction, versionId);
   return true;
 }
 

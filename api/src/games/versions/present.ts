@@ -1,5 +1,6 @@
 import type { GameVersion, GameVersionsResponse } from "#contracts/http/gameVersions.ts";
 import type { ClusterView } from "../../cluster/clusterView.ts";
+import { presentVersionVerification } from "../verification/present.ts";
 import type { ListedVersion } from "./versionQueries.ts";
 
 /** Returns the versions of a game as their partner sees them. */
@@ -13,7 +14,7 @@ export function presentVersions(
 
 /** Returns one version as its partner sees it. */
 export function presentVersion(
-  { sha256, sizeBytes, unpackedSizeBytes, createdAt, ...version }: ListedVersion,
+  { sha256, sizeBytes, unpackedSizeBytes, createdAt, verificationState, ...version }: ListedVersion,
   { gameNodes }: ClusterView,
 ): GameVersion {
   const holders = gameNodes.cache
@@ -28,5 +29,6 @@ export function presentVersion(
     unpackedSize: unpackedSizeBytes,
     uploadedAt: createdAt.toISOString(),
     cachedOn: holders.length,
+    verification: presentVersionVerification(verificationState),
   };
 }

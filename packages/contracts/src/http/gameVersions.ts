@@ -60,6 +60,25 @@ export const UploadQuery = z.strictObject({
 });
 export type UploadQuery = z.infer<typeof UploadQuery>;
 
+/** The verification of a version in short. Its report is in gameVerifications.ts. */
+export const VersionVerification = z
+  .object({
+    state: z.enum(["waiting", "running", "done", "expired"]).meta({
+      description:
+        "`waiting` for a free game server, `running`, `done` with a verdict, or `expired` without one.",
+      examples: ["done"],
+    }),
+    verdict: z
+      .enum(["good", "bad"])
+      .nullable()
+      .meta({ description: "`bad` if any finding is an error. Null without a verdict.", examples: ["good"] }),
+  })
+  .meta({
+    id: "VersionVerification",
+    description: "How the platform got on when it played the version by itself.",
+  });
+export type VersionVerification = z.infer<typeof VersionVerification>;
+
 export const GameVersion = z
   .object({
     id: z.string().meta({ examples: [versionId] }),
@@ -94,6 +113,9 @@ export const GameVersion = z
       .int()
       .min(0)
       .meta({ description: "Game servers that hold it and need no download.", examples: [2] }),
+    verification: VersionVerification.nullable().meta({
+      description: "Null if it was never verified.",
+    }),
   })
   .meta({ id: "GameVersion", description: "An uploaded archive of a game." });
 export type GameVersion = z.infer<typeof GameVersion>;

@@ -115,6 +115,11 @@ const optional = {
       "Whether an upload becomes the current version at once, which is the default. Otherwise it waits to be activated.",
     examples: [true],
   }),
+  verify: z.enum(["off", "report", "require"]).meta({
+    description:
+      "Whether the platform plays each upload once: `report` does so after it became current, `require` before, and `off` never. Null means what the site does.",
+    examples: ["report"],
+  }),
   stopGraceSeconds: z
     .int()
     .min(stopGraceSeconds.min)
@@ -153,6 +158,7 @@ export const RegisterGameRequest = z
     network: optional.network.optional(),
     visibility: optional.visibility.optional(),
     autoActivate: optional.autoActivate.optional(),
+    verify: optional.verify.nullish(),
     saveLimitMb: optional.saveLimitMb.nullish(),
     stopGraceSeconds: optional.stopGraceSeconds.nullish(),
     resources: GameResources.nullish(),
@@ -181,6 +187,7 @@ export const PatchGameRequest = z
     network: optional.network.nullish(),
     visibility: optional.visibility.nullish(),
     autoActivate: optional.autoActivate.nullish(),
+    verify: optional.verify.nullish(),
     saveLimitMb: optional.saveLimitMb.nullish(),
     stopGraceSeconds: optional.stopGraceSeconds.nullish(),
     resources: GameResources.nullish(),
@@ -276,6 +283,7 @@ export const PartnerGameDetail = z
     network: optional.network,
     visibility: optional.visibility,
     autoActivate: optional.autoActivate,
+    verify: optional.verify.nullable(),
     saveLimitMb: optional.saveLimitMb.nullable(),
     stopGraceSeconds: optional.stopGraceSeconds.nullable(),
     resources: PartnerGameResources.nullable(),

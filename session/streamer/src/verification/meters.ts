@@ -1,5 +1,7 @@
 /** Luma that differs by this much at most counts as a single colour. */
 const plainRange = 8;
+/** The pointer, which is part of the picture, has at most as many pixels in the size that is compared. */
+const pointerPixels = 40;
 /** Samples up to this amplitude count as silence: -60 dB. */
 const silence = 32;
 
@@ -32,15 +34,13 @@ export class PictureMeter {
   }
 }
 
-/** Returns whether all of the picture has nearly the same brightness. */
+/** Returns whether all of the picture but the pointer has nearly the same brightness. */
 function isPlain(luma: Buffer): boolean {
-  let [min, max] = [255, 0];
-  for (const value of luma) {
-    if (value < min) min = value;
-    if (value > max) max = value;
-    if (max - min > plainRange) return false;
-  }
-  return true;
+  const counts = new Uint32Array(256);
+  for (const value of luma) counts[value] = (counts[value] ?? 0) + 1;
+  const usual = counts.indexOf(Math.max(...counts));
+  const similar = counts.subarray(Math.max(0, usual - plainRange), usual + plainRange + 1);
+  return luma.length - similar.reduce((sum, count) => sum + count, 0) <= pointerPixels;
 }
 
 /** Returns whether the samples, 16 bits each, are louder than silence. */

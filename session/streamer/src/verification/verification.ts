@@ -13,6 +13,8 @@ import type { Measured } from "./meters.ts";
 const lookEveryMs = 100;
 /** A pod that is killed without warning leaves observations that are at most this old. */
 const writeEveryMs = 5_000;
+/** A window that opens shows more than its own colour for a moment, until it fills the display. */
+const pictureSettleSeconds = 0.5;
 const { pictureSeconds } = limits.verification;
 const { bytes: pictureBytesMax } = limits.save.picture;
 
@@ -61,6 +63,7 @@ export function startVerification({
   };
   let changes = 0;
   let stillsAsked = 0;
+  let seenSince: number | undefined;
 
   const elapsedSeconds = () =>
     startedAt === undefined ? 0 : Math.round((endedAt ?? clock.monotonicMs()) - startedAt) / 1_000;
@@ -71,7 +74,9 @@ export function startVerification({
     if (!isPlaying()) return;
     observed.hasSound ||= isHeard;
     if (observed.firstPictureSeconds !== null) changes += more;
-    else if (!isPlain) observed.firstPictureSeconds = elapsedSeconds();
+    seenSince = isPlain ? undefined : (seenSince ?? elapsedSeconds());
+    if (seenSince !== undefined && elapsedSeconds() - seenSince >= pictureSettleSeconds)
+      observed.firstPictureSeconds ??= seenSince;
   };
   const addStill = (jpeg: Buffer) => {
     const atSeconds = pictureSeconds[observed.pictures.length];

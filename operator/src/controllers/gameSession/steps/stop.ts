@@ -239,6 +239,7 @@ function countEnd(
   reason: string,
   hasFailed: boolean,
 ): void {
+  if (world.session.spec.purpose === "Verification") return; // It says nothing about what players meet.
   draft.count((metrics) => metrics.sessionFinished(reason));
   const step = measuredLaunchStepOf(world.session, world.isContentCached);
   if (hasFailed && step !== undefined) draft.count((metrics) => metrics.launchFailed(step, reason));

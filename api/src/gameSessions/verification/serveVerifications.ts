@@ -1,0 +1,257 @@
+import type { GameSession } from "#contracts/crd/gameSession.ts";
+import { saveReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
+import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
+import { isFinished } from "#contracts/crd/sessionState.ts";
+import { limits } from "#contracts/limits.ts";
+import { findCondition } from "#kube/api/conditions.ts";
+import type { Stored } from "#kube/api/object.ts";
+import { printableText } from "#runtime/printableText.ts";
+import { updateCurrentVersion } from "../../games/gameVersionQueries.ts";
+import { syncGameCache, type SyncGameCachesDeps } from "../../games/syncGameCaches.ts";
+import { clearRequirement } from "../../games/verificationQueries.ts";
+import { readObservations } from "../../games/verification/observationsStore.ts";
+import { lockUsableVersion } from "../../games/versions/activateVersion.ts";
+import { lockLaunches } from "../../saves/playerSlotQueries.ts";
+import { SaveObjectStore } from "../../saves/saveObjectStore.ts";
+import type { Queryable } from "../../stores/queryable.ts";
+import { buildGameSessionSpec } from "../launching/buildGameSessionSpec.ts";
+import { newGameSessionId } from "../launching/decideLaunch.ts";
+import { findClusterContext, type ClusterContext } from "../launching/launchQueries.ts";
+import { SeatRoom } from "../launching/planSeats.ts";
+import { readRunOutput } from "../recording/runOutputs.ts";
+import { judge, type VerifiedSession } from "./judge.ts";
+import {
+  expireVerifications,
+  hasOpenVerifications,
+  listRunningVerifications,
+  lockGameToActivate,
+  lockNextVerification,
+  updateVerificationJudged,
+  updateVerificationStarted,
+  updateVerificationWaiting,
+  type RunningVerification,
+  type WaitingVerification,
+} from "./verificationJobQueries.ts";
+import type { Deps } from "../../deps.ts";
+
+type VerificationDeps = SyncGameCachesDeps &
+  Pick<
+    Deps,
+    "clock" | "config" | "cluster" | "gameSessionWriter" | "maintenance" | "audit" | "streamTickets"
+  >;
+
+/** Time for the object of a session to appear. */
+const appearSeconds = 60;
+/** Time for the node agent to store what a finished session has observed. */
+const storedMs = 30_000;
+/** Longer than all deadlines of a session that plays a minute. */
+const sessionSecondsMax = 1_800;
+/** The user of these sessions, which is none. */
+const verificationUser = "verification";
+
+/** Failures that say something about the game. After others it is tried again. */
+const gameFailures: ReadonlySet<string> = new Set([
+  "GameCrashed",
+  "GameEndedEarly",
+  "LauncherExited",
+  "OutOfMemory",
+]);
+/** Stops that end a session normally. */
+const normalStops: ReadonlySet<string> = new Set([
+  stopReasons.maxDuration,
+  stopReasons.gameExited,
+  stopReasons.failed,
+]);
+
+/**
+ * Plays versions that wait for their verification, one at a time and only while a seat stays free for
+ * players, and judges those that have been played. A verification is a GameSession without a row, so it
+ * counts nowhere as a play. Every step is guarded in the database, so several replicas may do it at once.
+ */
+export async function serveVerifications(deps: VerificationDeps): Promise<void> {
+  const { postgres, logger } = deps;
+  if (!(await hasOpenVerifications(postgres.pool))) return;
+  for (const version of await expireVerifications(postgres.pool))
+    logger.warn({ version }, "A version could not be verified in time.");
+  if (!deps.cluster.hasSynced) return;
+  const running = await listRunningVerifications(postgres.pool);
+  for (const verification of running) await followRunning(deps, verification);
+  if (running.length === 0) await startNext(deps);
+}
+
+/** Starts the verification that has waited longest, if there is room. */
+async function startNext(deps: VerificationDeps): Promise<void> {
+  if (deps.maintenance.current() !== undefined) return;
+  const started = await deps.postgres.transaction(async (transaction) => {
+    const next = await lockNextVerification(transaction);
+    if (next === undefined) return undefined;
+    const spec = buildSpec(deps, next);
+    if (!hasRoom(deps, await findClusterContext(transaction), spec)) return undefined;
+    const id = newGameSessionId(next.network);
+    await updateVerificationStarted(transaction, next.versionId, id);
+    return { id, spec, version: next.versionId };
+  }, lockLaunches);
+  if (started === undefined) return;
+  const { id, spec, version } = started;
+  // If this fails, the session counts as lost after a minute and the verification waits again.
+  await deps.gameSessionWriter.create(id, spec, { isRecorded: false });
+  deps.logger.info(
+    { gameSession: id, game: spec.gameCacheRef.name, version },
+    "A version is being verified.",
+  );
+}
+
+/**
+ * Returns whether a verification may take a seat, or keep it: players do not queue, and after it there is
+ * room for another session of its size, unless the site has a single seat.
+ */
+function hasRoom(
+  { cluster }: VerificationDeps,
+  context: Pick<ClusterContext, "activeSessions" | "unseenSessions" | "queue">,
+  spec: GameSessionSpec,
+): boolean {
+  if (context.queue.length > 0) return false;
+  const room = new SeatRoom(cluster, context);
+  const hasSingleSeat = room.freeSlots + context.activeSessions === 1;
+  for (let seats = hasSingleSeat ? 1 : 2; seats > 0; seats--) {
+    if (room.freeSlots <= 0 || room.shortageFor(spec) !== undefined) return false;
+    room.take(spec);
+  }
+  return true;
+}
+
+function buildSpec({ config, streamTickets }: VerificationDeps, next: WaitingVerification): GameSessionSpec {
+  const { startDeadlineSeconds, downloadDeadlineSeconds } = config.gameSession;
+  const spec = buildGameSessionSpec({
+    userId: verificationUser,
+    slug: next.slug,
+    context: next,
+    slot: {
+      id: slotOf(next.versionId),
+      number: 1,
+      objectKey: null,
+      sha256: null,
+      bytes: null,
+      unpackedBytes: null,
+      generation: 0,
+    },
+    settings: {
+      ...config.gameSession,
+      maxDurationSeconds: limits.verification.playSeconds,
+      idleTimeoutSeconds:
+        startDeadlineSeconds + downloadDeadlineSeconds + 2 * limits.verification.playSeconds,
+    },
+    siteResources: config.siteResources,
+    quality: {},
+    ticketPublicKey: streamTickets.publicKey,
+  });
+  return { ...spec, purpose: "Verification" };
+}
+
+/** A slot that no player has. Its saves are removed after the verdict. */
+const slotOf = (versionId: string): string => `verification-${versionId}`.slice(0, 64);
+
+async function followRunning(deps: VerificationDeps, verification: RunningVerification): Promise<void> {
+  const { postgres, cluster, gameSessionWriter, logger } = deps;
+  const { sessionId, ageSeconds } = verification;
+  const session = cluster.gameSession(sessionId);
+  if (session === undefined) {
+    if (ageSeconds < appearSeconds || (await gameSessionWriter.find(sessionId)) !== undefined) return;
+    logger.warn({ gameSession: sessionId }, "The session of a verification is gone.");
+    return updateVerificationWaiting(postgres.pool, verification, true);
+  }
+  if (isFinished(session)) return judgeFinished(deps, verification, session);
+  const isOverdue = ageSeconds > sessionSecondsMax;
+  if (!isOverdue && hasRoom(deps, await findClusterContext(postgres.pool), session.spec)) return;
+  logger.info({ gameSession: sessionId }, "A verification gives way to players.");
+  await gameSessionWriter.requestStop(sessionId, stopReasons.deleted);
+  await updateVerificationWaiting(postgres.pool, verification, isOverdue);
+}
+
+async function judgeFinished(
+  deps: VerificationDeps,
+  verification: RunningVerification,
+  session: Stored<GameSession>,
+): Promise<void> {
+  const { postgres, objectStore, clock, logger } = deps;
+  const { sessionId } = verification;
+  const observed = await readObservations(objectStore, sessionId);
+  const { finishedAt, failure, stopReason, save } = session.status ?? {};
+  if (observed === undefined && clock.now().getTime() - Date.parse(finishedAt ?? "") < storedMs) return;
+  const isAboutGame =
+    (failure !== undefined && gameFailures.has(failure.reason)) ||
+    (observed?.game?.state !== undefined && normalStops.has(stopReason ?? ""));
+  if (!isAboutGame) {
+    logger.warn({ gameSession: sessionId, stopReason, failure }, "A verification ended without a verdict.");
+    return updateVerificationWaiting(postgres.pool, verification, true);
+  }
+  const output = await readRunOutput(objectStore, sessionId);
+  const verified: VerifiedSession = {
+    observed,
+    log: printableText(output ?? ""),
+    failureReason: failure?.reason,
+    save,
+    hasSaveFailed: hasSaveFailed(session),
+  };
+  const { verdict, ...stored } = judge(verified);
+  const isActivated = await postgres.transaction(async (transaction) => {
+    const isJudged = await updateVerificationJudged(transaction, verification, verdict, stored);
+    return isJudged && verdict === "good" && (await activateIfRequired(transaction, verification));
+  });
+  logger.info({ gameSession: sessionId, game: verification.slug, verdict }, "A version was verified.");
+  await removeSaves(deps, verification);
+  if (isActivated) await announceActivation(deps, verification);
+}
+
+/** Returns whether what the game saved cannot be kept. Failures of the platform say nothing about it. */
+function hasSaveFailed({ status }: GameSession): boolean {
+  const reason = findCondition(status?.conditions, "SavePersisted")?.reason ?? "";
+  const { saveTooLarge, saveMissing, saveUnreadable, spoolUnreadable } = saveReasons;
+  return [saveTooLarge, saveMissing, saveUnreadable, spoolUnreadable].some((bad) => bad === reason);
+}
+
+/** Makes the version current if it waited for that. Returns whether it did. */
+async function activateIfRequired(
+  transaction: Queryable,
+  { gameId, versionId, isRequired }: RunningVerification,
+): Promise<boolean> {
+  if (!isRequired) return false;
+  const game = await lockGameToActivate(transaction, gameId);
+  await clearRequirement(transaction, versionId);
+  if (game === undefined || game.currentVersionId === versionId) return false;
+  await lockUsableVersion(transaction, game, versionId);
+  await updateCurrentVersion(transaction, gameId, versionId);
+  return true;
+}
+
+async function announceActivation(
+  deps: VerificationDeps,
+  { gameId, versionId, slug }: RunningVerification,
+): Promise<void> {
+  await deps.audit.record({
+    action: "game.versionActivated",
+    actor: { kind: "operator" },
+    subject: { kind: "game", id: gameId },
+    details: { version: versionId, isVerified: true },
+  });
+  // If this fails, the leader's next pass does it.
+  await syncGameCache(deps, gameId).catch((error: unknown) => {
+    deps.logger.warn(
+      { err: error, game: slug },
+      "The API could not update a game's GameCache yet; it will retry.",
+    );
+  });
+}
+
+/** Removes what the game saved. Best effort: nothing reads it, and the next verification removes it too. */
+async function removeSaves(
+  { objectStore, logger }: VerificationDeps,
+  { versionId }: RunningVerification,
+): Promise<void> {
+  const saves = new SaveObjectStore(objectStore);
+  try {
+    await saves.remove((await saves.list(slotOf(versionId))).map(({ key }) => key));
+  } catch (error) {
+    logger.warn({ err: error, version: versionId }, "The saves of a verification could not be removed.");
+  }
+}
