@@ -55,12 +55,16 @@ export async function isVerifiedGood(db: Queryable, versionId: string): Promise<
   return rowCount === 1;
 }
 
-/** A version no longer waits for its verification to become current: its partner, or the verdict, decided. */
-export async function clearRequirement(db: Queryable, versionId: string): Promise<void> {
+/**
+ * The version, or every version of the game, no longer waits for its verification to become current: the
+ * verdict, or the partner, has decided.
+ */
+export async function clearRequirement(db: Queryable, gameId: string, versionId?: string): Promise<void> {
   await db.query({
     name: "clear-verification-requirement",
-    text: "UPDATE game_verifications SET is_required = false WHERE version_id = $1 AND is_required",
-    values: [versionId],
+    text: `UPDATE game_verifications SET is_required = false
+      WHERE game_id = $1 AND ($2::text IS NULL OR version_id = $2) AND is_required`,
+    values: [gameId, versionId],
   });
 }
 

@@ -13,6 +13,7 @@ import { aSavePicture } from "#test/factories/pictures.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { anArchive, archivedGame } from "#test/support/fixtures/archives.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import { WebhookReceiver } from "#test/support/http/webhookReceiver.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
 
 describe("verifications of versions", function () {
@@ -156,10 +157,33 @@ describe("verifications of versions", function () {
     expect(await verification(bad.versionId)).to.include({ state: "done", verdict: "bad", isRequired: true });
     expect((await client.get(gamePath)).json()).to.include({ status: "pending_upload" });
 
+    const receiver = await WebhookReceiver.start();
+    const webhook = await client.post("/api/partners/webhooks", {
+      url: receiver.url,
+      events: ["version.verified"],
+    });
+    expect(webhook.status, webhook.text).to.equal(201);
     const good = await upload();
     await played(await started(good.versionId), someObservations());
+    const { rows } = await fixture.api.deps.postgres.pool.query<{ data: unknown }>(
+      "SELECT data FROM webhook_deliveries WHERE data ->> 'gameVersionId' = $1",
+      [good.versionId],
+    );
+    await receiver.stop();
+    expect(rows[0]?.data).to.deep.include({ gameSlug: slug, verdict: "good", findings: ["nothing_saved"] });
     expect(await verification(good.versionId)).to.include({ verdict: "good", isRequired: false });
     expect((await client.get(gamePath)).json()).to.include({ status: "active" });
+  });
+
+  it("activate nothing once the partner has activated another version by hand", async () => {
+    await verify("require");
+    const [waiting, chosen] = [await upload(), await upload("?autoActivate=false")];
+    const activated = await client.post(`${gamePath}/versions/${chosen.versionId}/activate`);
+    expect(activated.status, activated.text).to.equal(200);
+    await played(await started(waiting.versionId), someObservations());
+    expect(await verification(waiting.versionId)).to.include({ verdict: "good" });
+    const listed = GameVersionsResponse.parse((await client.get(`${gamePath}/versions`)).json());
+    expect(listed.versions.find(({ isCurrent }) => isCurrent)?.id).to.equal(chosen.versionId);
   });
 
   it("expire after half an hour if an activation waits for them", async () => {

@@ -12,6 +12,7 @@ import { clearRequirement } from "../../games/verificationQueries.ts";
 import { readObservations } from "../../games/verification/observationsStore.ts";
 import { lockUsableVersion } from "../../games/versions/activateVersion.ts";
 import { lockLaunches } from "../../saves/playerSlotQueries.ts";
+import { recordWebhookEvent } from "../../webhooks/eventQueries.ts";
 import { SaveObjectStore } from "../../saves/saveObjectStore.ts";
 import type { Queryable } from "../../stores/queryable.ts";
 import { buildGameSessionSpec } from "../launching/buildGameSessionSpec.ts";
@@ -29,6 +30,7 @@ import {
   updateVerificationJudged,
   updateVerificationStarted,
   updateVerificationWaiting,
+  type GameToActivate,
   type RunningVerification,
   type WaitingVerification,
 } from "./verificationJobQueries.ts";
@@ -195,8 +197,18 @@ async function judgeFinished(
   };
   const { verdict, ...stored } = judge(verified);
   const isActivated = await postgres.transaction(async (transaction) => {
-    const isJudged = await updateVerificationJudged(transaction, verification, verdict, stored);
-    return isJudged && verdict === "good" && (await activateIfRequired(transaction, verification));
+    const { gameId, versionId } = verification;
+    // The game first and then its verification, like an upload; the reverse order would deadlock.
+    const game = await lockGameToActivate(transaction, gameId);
+    const judged = await updateVerificationJudged(transaction, verification, verdict, stored);
+    if (judged === undefined) return false;
+    const findings = stored.findings.map(({ code }) => code);
+    await recordWebhookEvent(transaction, gameId, {
+      type: "version.verified",
+      data: { gameVersionId: versionId, verdict, findings },
+    });
+    if (verdict === "bad" || !judged.isRequired || game === undefined) return false;
+    return activate(transaction, game, versionId);
   });
   logger.info({ gameSession: sessionId, game: verification.slug, verdict }, "A version was verified.");
   await removeSaves(deps, verification);
@@ -210,17 +222,12 @@ function hasSaveFailed({ status }: GameSession): boolean {
   return [saveTooLarge, saveMissing, saveUnreadable, spoolUnreadable].some((bad) => bad === reason);
 }
 
-/** Makes the version current if it waited for that. Returns whether it did. */
-async function activateIfRequired(
-  transaction: Queryable,
-  { gameId, versionId, isRequired }: RunningVerification,
-): Promise<boolean> {
-  if (!isRequired) return false;
-  const game = await lockGameToActivate(transaction, gameId);
-  await clearRequirement(transaction, versionId);
-  if (game === undefined || game.currentVersionId === versionId) return false;
+/** Makes a version current that waited for its verdict. Returns false if it is already. */
+async function activate(transaction: Queryable, game: GameToActivate, versionId: string): Promise<boolean> {
+  await clearRequirement(transaction, game.id, versionId);
+  if (game.currentVersionId === versionId) return false;
   await lockUsableVersion(transaction, game, versionId);
-  await updateCurrentVersion(transaction, gameId, versionId);
+  await updateCurrentVersion(transaction, game.id, versionId);
   return true;
 }
 

@@ -8,8 +8,6 @@ export interface RunningVerification {
   gameId: string;
   slug: string;
   sessionId: string;
-  /** Whether the version becomes current after a good verdict. */
-  isRequired: boolean;
   ageSeconds: number;
 }
 
@@ -26,8 +24,7 @@ export async function hasOpenVerifications(db: Queryable): Promise<boolean> {
 export async function listRunningVerifications(db: Queryable): Promise<RunningVerification[]> {
   const { rows } = await db.query<RunningVerification>({
     name: "list-running-verifications",
-    text: `SELECT f.version_id AS "versionId", f.game_id AS "gameId", g.slug, coalesce(f.session_id, '') AS "sessionId",
-        f.is_required AS "isRequired", extract(epoch FROM now() - f.started_at)::float8 AS "ageSeconds"
+    text: `SELECT f.version_id AS "versionId", f.game_id AS "gameId", g.slug, coalesce(f.session_id, '') AS "sessionId", extract(epoch FROM now() - f.started_at)::float8 AS "ageSeconds"
       FROM game_verifications f JOIN games g ON g.id = f.game_id
       WHERE f.state = 'running' AND f.session_id IS NOT NULL ORDER BY f.started_at`,
   });
@@ -93,20 +90,23 @@ export async function updateVerificationWaiting(
   });
 }
 
-/** Records the verdict. Returns false if the verification no longer runs in this session. */
+/**
+ * Records the verdict. Returns whether the version waits for it to become current; undefined if the
+ * verification no longer runs in this session.
+ */
 export async function updateVerificationJudged(
   transaction: Queryable,
   { versionId, sessionId }: Pick<RunningVerification, "versionId" | "sessionId">,
   verdict: "good" | "bad",
   stored: StoredVerdict,
-): Promise<boolean> {
-  const { rowCount } = await transaction.query({
+): Promise<{ isRequired: boolean } | undefined> {
+  const { rows } = await transaction.query<{ isRequired: boolean }>({
     name: "judge-verification",
     text: `UPDATE game_verifications SET state = $3, report = $4::jsonb, finished_at = now()
-      WHERE version_id = $1 AND session_id = $2 AND state = 'running'`,
+      WHERE version_id = $1 AND session_id = $2 AND state = 'running' RETURNING is_required AS "isRequired"`,
     values: [versionId, sessionId, verdict, JSON.stringify(stored)],
   });
-  return rowCount === 1;
+  return rows[0];
 }
 
 /**
@@ -124,17 +124,20 @@ export async function expireVerifications(db: Queryable): Promise<string[]> {
   return rows.map(({ versionId }) => versionId);
 }
 
-/** Locks the game of a version, if it exists, and returns what its activation needs. */
+/** What an activation needs of a game. */
+export interface GameToActivate {
+  id: string;
+  launcher: string;
+  engineDir: string;
+  currentVersionId: string | null;
+}
+
+/** Locks a game; undefined if it is deleted. */
 export async function lockGameToActivate(
   transaction: Queryable,
   gameId: string,
-): Promise<{ id: string; launcher: string; engineDir: string; currentVersionId: string | null } | undefined> {
-  const { rows } = await transaction.query<{
-    id: string;
-    launcher: string;
-    engineDir: string;
-    currentVersionId: string | null;
-  }>({
+): Promise<GameToActivate | undefined> {
+  const { rows } = await transaction.query<GameToActivate>({
     name: "lock-game-to-activate",
     text: `SELECT id, launcher, engine_dir AS "engineDir", current_version_id AS "currentVersionId" FROM games
       WHERE id = $1 AND deleted_at IS NULL FOR UPDATE`,

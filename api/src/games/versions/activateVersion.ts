@@ -85,7 +85,7 @@ async function switchVersion(
   if (game.currentVersionId === versionId) return false;
   await lockUsableVersion(transaction, game, versionId);
   await updateCurrentVersion(transaction, game.id, versionId);
-  await clearRequirement(transaction, versionId);
+  await clearRequirement(transaction, game.id);
   return true;
 }
 

@@ -3,6 +3,7 @@ import { gameFaults } from "../crd/gameSessionReasons.ts";
 import { limits } from "../limits.ts";
 import { pageNumber } from "./catalog.ts";
 import { channelName } from "./gameChannels.ts";
+import { findingCodes } from "./gameVerifications.ts";
 import { isoMoment, line, name, opaqueId } from "./text.ts";
 
 const { webhook } = limits;
@@ -36,6 +37,16 @@ const eventData = {
         .meta({ description: "Game servers that hold it.", examples: [3] }),
     })
     .meta({ description: "Every selected game server holds the current version." }),
+  "version.verified": z
+    .object({
+      gameVersionId,
+      verdict: z.enum(["good", "bad"]).meta({ examples: ["bad"] }),
+      findings: z
+        .array(z.string())
+        .max(findingCodes.length)
+        .meta({ description: "Codes of the findings, worst first.", examples: [["library_missing"]] }),
+    })
+    .meta({ description: "The platform has played the version, and there is a verdict." }),
   "version.failed": z
     .object({
       gameVersionId: gameVersionId.nullable().meta({ description: "Null for an archive that was refused." }),
