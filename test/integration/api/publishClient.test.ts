@@ -2,7 +2,10 @@ import { expect } from "chai";
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import type { GameVersion } from "#contracts/http/gameVersions.ts";
+import { runOutputKey } from "#contracts/objectKeys.ts";
+import { aGameSessionRow, aUser } from "#test/factories/catalog.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
 import { startFaultProxy, type FaultProxy, type SeenRequest } from "#test/support/cluster/faultProxy.ts";
 import { PublishClient, type PublishOutcome } from "#test/support/fixtures/publishClient.ts";
@@ -119,6 +122,42 @@ describe("npx joypod-publish", function () {
     const unknown = await client.run("activate", "2.0", "--game", slug);
     expect(unknown.code).to.equal(1);
     expect(unknown.stderr).to.include("no version 2.0");
+  });
+
+  it("lists the sessions of a game, and prints the end of one's output", async () => {
+    await published("--label", "1.0");
+    const { deps, minio } = fixture.api;
+    const { id: gameId, currentVersionId: versionId } = await deps.postgres.prisma.game.findUniqueOrThrow({
+      where: { slug },
+    });
+    const [user, game] = [await aUser(deps), { id: gameId, versionId }];
+    const over = { slotId: null, status: "stopped", endedAt: new Date(), durationSeconds: 60 } as const;
+    const { id: left } = await aGameSessionRow(
+      deps,
+      { user, game },
+      { ...over, stopReason: "UserRequested" },
+    );
+    const { id: crashed } = await aGameSessionRow(
+      deps,
+      { user, game },
+      {
+        ...over,
+        stopReason: "Failed",
+        failureReason: "GameCrashed",
+        failureMessage: "It exited with code 3.",
+      },
+    );
+    const all = await client.run("runs", "--game", slug);
+    expect(all.code, all.stderr).to.equal(0);
+    expect(all.stdout)
+      .to.match(new RegExp(`^${left} +\\S.* 1[.]0 .* user_requested$`, "m"))
+      .and.match(new RegExp(`^${crashed} .* It exited with code 3[.]$`, "m"));
+    const failed = await client.run("runs", "--crashed", "--game", slug, "--json");
+    expect(JSON.parse(failed.stdout)).to.have.length(1);
+    await minio?.client.putObject(minio.bucket, runOutputKey(crashed), gzipSync("libfoo.so: not found\n"));
+    const log = await client.run("log", crashed, "--game", slug);
+    expect(log.stdout).to.equal("libfoo.so: not found\n");
+    expect((await client.run("log", left, "--game", slug)).stderr).to.include("No output of this run");
   });
 
   it("uploads the same folder as the same version", async () => {
