@@ -193,7 +193,7 @@ describe("a launch on the play page", function () {
       });
     await planEnd(20);
     const notice = page.getByRole("alert").filter({ hasText: "Maintenance begins soon" });
-    await notice.filter({ hasText: "stopped in 20 min 0 s" }).filter({ hasText: "New disks." }).waitFor();
+    await notice.filter({ hasText: "stopped in 20 min." }).filter({ hasText: "New disks." }).waitFor();
     await page.getByRole("button", { name: "OK", exact: true }).click();
     await notice.waitFor({ state: "detached" });
     await planEnd(4.9);

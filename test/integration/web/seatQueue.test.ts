@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Browser } from "playwright-core";
 import { aUser, type TestUser } from "#test/factories/catalog.ts";
+import { expectAccessible } from "#test/support/browser/accessibility.ts";
 import { launchBrowserShell, openWindow, type TestWindow } from "#test/support/browser/browser.ts";
 import { openSignedIn, pressPlay } from "#test/support/browser/pages.ts";
 import { buildWeb } from "#test/support/browser/web.ts";
@@ -44,6 +45,7 @@ describe("the queue on the play page", function () {
     await page.getByRole("heading", { name: "Waiting for a free seat" }).waitFor();
     await page.getByText("Place 2 in the queue").waitFor();
     await page.getByText(/^Estimated wait: /).waitFor();
+    await expectAccessible(page);
     await page.reload();
     await page.getByText("Place 2 in the queue").waitFor();
 
@@ -53,6 +55,7 @@ describe("the queue on the play page", function () {
     await operator.finish(playing);
     const dialog = page.getByRole("dialog", { name: "Your seat is ready" });
     await dialog.waitFor();
+    await expectAccessible(page);
     expect(await page.title()).to.match(/^\d:\d\d · Your seat is ready · /);
     await dialog.getByRole("button", { name: "Take the seat" }).click();
     await page.locator("[aria-current=step]").filter({ hasText: "Finding a server" }).waitFor();
@@ -74,6 +77,7 @@ describe("the queue on the play page", function () {
       "UPDATE game_sessions SET offered_at = now() - interval '61 seconds' WHERE queue_number IS NOT NULL",
     );
     await page.getByRole("heading", { name: "Your place in the queue is gone" }).waitFor();
+    await expectAccessible(page);
   });
 
   it("shows the place in the header of other pages", async () => {

@@ -50,11 +50,13 @@ describe("the pages of new accounts", () => {
     await page.getByRole("status").getByText(`We sent a mail to ${email}`).waitFor();
 
     const confirmation = linkIn((await mail.next(email)).text);
+    await expectAccessible(page);
     await page.goto(confirmation);
     expect(await page.getByLabel("E-mail").inputValue()).to.equal(email);
     await page.getByLabel("The password that you chose").fill("not this one");
     await page.getByRole("button", { name: "Confirm and play" }).click();
     await page.getByRole("alert").waitFor();
+    await expectAccessible(page);
     await page.getByLabel("The password that you chose").fill("a quite uncommon password");
     await page.getByRole("button", { name: "Confirm and play" }).click();
     await page.getByRole("link", { name: "Your account" }).getByText("Eve").waitFor();
@@ -64,6 +66,7 @@ describe("the pages of new accounts", () => {
     await page.getByLabel("E-mail").fill(email);
     await page.getByRole("button", { name: "Send the link" }).click();
     await page.getByRole("status").getByText("a mail is on its way").waitFor();
+    await expectAccessible(page);
     await page.goto(linkIn((await mail.next(email)).text));
     await page.getByLabel("New password").fill("another uncommon password");
     await expectAccessible(page);
@@ -72,5 +75,6 @@ describe("the pages of new accounts", () => {
 
     await page.goto(confirmation);
     await page.getByRole("alert").getByText("used already, or it has expired").waitFor();
+    await expectAccessible(page);
   });
 });

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { Trans, useTranslation } from "react-i18next";
 import type { GameSessionEnding } from "#contracts/http/gameSessions.ts";
-import { formatCountdown, formatDuration } from "../components/format.ts";
+import { formatCountdown, formatHours } from "../components/format.ts";
 import { useNow } from "../components/useNow.ts";
 import { endingUrgency, type EndingUrgency } from "./gameSessionStatus.ts";
 import { useTitleNotice } from "./useTitleNotice.ts";
@@ -57,7 +57,7 @@ function Notice({
             t={t}
             i18nKey="play:ending.text"
             values={{
-              time: urgency === "planned" ? formatDuration(wholeMinutes(leftMs)) : formatCountdown(leftMs),
+              time: urgency === "planned" ? formatHours(wholeMinutes(leftMs)) : formatCountdown(leftMs),
             }}
             components={{ strong: <strong aria-live="off" /> }}
           />
