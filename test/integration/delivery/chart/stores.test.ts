@@ -131,6 +131,15 @@ describe("the chart's stores", function () {
     expect(lookInto(manifests, "Deployment", "joypod-operator").files).to.deep.equal({});
   });
 
+  it("and a mail server with a private CA have its certificates in the API only", async () => {
+    const manifests = await render("external", "auth.smtp.host=smtp.test", "auth.smtp.caSecret=smtp-ca");
+    const api = lookInto(manifests, "Deployment", "joypod-api");
+    expect(api.files).to.deep.equal({ "/etc/joypod/stores/smtp/ca.crt": "smtp-ca/ca.crt, mode 288" });
+    expect(api.env).to.include({ SMTP_CA_FILE: "/etc/joypod/stores/smtp/ca.crt" });
+    const withoutMail = await render("external", "auth.smtp.host=", "auth.smtp.caSecret=smtp-ca");
+    expect(lookInto(withoutMail, "Deployment", "joypod-api").files).to.deep.equal({});
+  });
+
   it("need none of it with values of an earlier release", async () => {
     const manifests = await render(
       "external",

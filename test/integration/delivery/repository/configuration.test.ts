@@ -19,6 +19,7 @@ const renderings = [
     "--set",
     "postgres.caSecret=a,redis.caSecret=a,s3.caSecret=a,s3.webIdentity.enabled=true,s3.webIdentity.roleArn=arn:a,s3.webIdentity.stsEndpoint=https://sts.test",
   ],
+  ["--set", "auth.smtp.host=smtp.test,auth.smtp.caSecret=a"],
   [
     "--set",
     "sessions.pods.labels.a=b,sessions.pods.annotations.a=b,sessions.pods.nodeSelector.a=b,sessions.pods.priorityClassName=a,sessions.pods.runtimeClassName=a",
