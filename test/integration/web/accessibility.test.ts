@@ -124,10 +124,23 @@ describe("accessibility of", function () {
     await expectAccessible(page);
   });
 
-  it("the account page", async () => {
+  it("the account page, with the saves of the exported data", async () => {
+    const slotId = await fixture.aSlot();
+    await fixture.aVersion(slotId, "one");
     await signInAt("/account");
     await page.getByRole("heading", { name: "Where you are signed in" }).waitFor();
     await expectAccessible(page);
+    const [data] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download my data" }).click(),
+    ]);
+    expect(data.suggestedFilename()).to.equal("joypod-account.json");
+    const link = page.getByRole("link", { name: /^kept, slot 1: / });
+    await link.waitFor();
+    await expectAccessible(page);
+    const [save] = await Promise.all([page.waitForEvent("download"), link.click()]);
+    expect(save.suggestedFilename()).to.match(/\.tar\.gz$/);
+    expect(await save.failure()).to.equal(null);
   });
 
   it("a page that does not exist", async () => {

@@ -1,7 +1,7 @@
 import { useId, useState, type SyntheticEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { AccountResponse } from "#contracts/http/account.ts";
+import type { AccountExport, AccountResponse } from "#contracts/http/account.ts";
 import type { SignInMethodsResponse } from "#contracts/http/auth.ts";
 import { limits } from "#contracts/limits.ts";
 import {
@@ -24,6 +24,7 @@ import { ReadState } from "../components/Notice.tsx";
 import { useAnnouncement } from "../components/useAnnouncement.tsx";
 import { useAuth } from "../signIn/useAuth.ts";
 import { useSignUp } from "../signIn/useSignUp.ts";
+import { ExportedSaves } from "./ExportedSaves.tsx";
 import { ReauthenticationDialog, useReauthentication } from "./ReauthenticationDialog.tsx";
 import { toScaledPicture } from "./scaledPicture.ts";
 
@@ -244,12 +245,14 @@ export function AccountData(props: AccountPartProps) {
   const account = useQuery({ queryKey, queryFn: ({ signal }) => readAccount(signal) });
   const { begin, isBusy, outcome } = useAccountChange(props);
   const [isAsking, setIsAsking] = useState(false);
+  const [saves, setSaves] = useState<AccountExport["saves"]>([]);
   const deleteAt = account.data?.deleteAt ?? null;
   return (
     <section aria-labelledby="data-title">
       <h2 id="data-title">{t("data.title")}</h2>
       <p className="muted">{t("data.about")}</p>
       {outcome}
+      <ExportedSaves saves={saves} />
       {deleteAt !== null && (
         <p className="message message-problem">{t("data.scheduled", { date: formatDate(deleteAt) })}</p>
       )}
@@ -258,7 +261,11 @@ export function AccountData(props: AccountPartProps) {
           className="button"
           isBusy={isBusy}
           onClick={() =>
-            begin(async (password) => download(await exportAccount(user.id, password)), t("data.exported"))
+            begin(async (password) => {
+              const data = await exportAccount(user.id, password);
+              download(data);
+              setSaves(data.saves);
+            }, t("data.exported"))
           }
         >
           {t("data.export")}
