@@ -74,8 +74,9 @@ function versionTable(versions: readonly Version[]): string {
     bytesText(version.size),
     [...(version.isCurrent ? ["default"] : []), ...version.channels].join(", "),
     version.isStored ? version.cachedOn : "not stored",
+    version.verification?.verdict ?? version.verification?.state,
   ]);
-  return table(["VERSION", "UPLOADED", "LABEL", "SIZE", "CHANNELS", "SERVERS"], rows);
+  return table(["VERSION", "UPLOADED", "LABEL", "SIZE", "CHANNELS", "SERVERS", "VERDICT"], rows);
 }
 
 function runTable(runs: readonly Run[]): string {

@@ -128,16 +128,17 @@ function withOptions(config: ConfigFile, options: PublishOptions): ConfigFile {
 }
 
 function presentPublished({ upload, ...published }: Published): object {
-  const { versionId, isCurrent, size, checksum } = upload;
-  return { ...published, versionId, isCurrent, size, checksum };
+  const { versionId, size, checksum } = upload;
+  return { ...published, versionId, size, checksum };
 }
 
 /** @throws PublishError if no game server holds the version although one should, or it was found to be bad */
 function throwIfFailed({ distribution, verification }: Published, minutes: number): void {
-  if (distribution !== undefined && distribution.cached === 0 && distribution.servers > 0)
+  if (distribution?.cached === 0 && distribution.pending.some(({ isAwaited }) => isAwaited))
     throw new PublishError(
       "not_distributed",
       `The version is uploaded, but after ${minutes} minutes no game server holds it. Ask the admin of the server.`,
+      { details: distribution.pending.map(({ id, message = "pending" }) => `${id}: ${message}`) },
     );
   if (verification?.verdict === "bad")
     throw new PublishError("bad_verdict", "The version is uploaded, but does not work as it should.");

@@ -48,6 +48,8 @@ export interface Published {
   slug: string;
   isNewGame: boolean;
   isPrivate: boolean;
+  /** Whether it is what players get. */
+  isCurrent: boolean;
   channel: string | undefined;
   upload: Upload;
   /** Undefined if players do not get the version, or nobody waits. */
@@ -103,36 +105,40 @@ export async function publish(
   const visibility = game === undefined ? settings.game.visibility : game.visibility;
   const { channel } = settings.wish;
   const published = { slug, isNewGame: game === undefined, isPrivate: visibility === "private", channel };
-  const outcome =
-    settings.waitMs > 0 ? await awaitPlayable(context, api, upload, settings.waitMs) : unawaited;
+  const outcome = await awaitPlayable(context, api, upload, settings.waitMs);
   return { ...published, upload, ...outcome };
 }
 
-type Outcome = Pick<Published, "distribution" | "verification">;
+type Outcome = Pick<Published, "isCurrent" | "distribution" | "verification">;
 
-const unawaited: Outcome = { distribution: undefined, verification: undefined };
-
-/** Waits until the game servers hold the version, and the platform has verified it. */
+/**
+ * Waits until the game servers hold the version, and the platform has verified it. Does not wait if the time
+ * is 0.
+ */
 async function awaitPlayable(
   { clock, progress, signal }: PublishContext,
   api: PartnerApi,
   upload: Upload,
   timeoutMs: number,
 ): Promise<Outcome> {
+  const { isCurrent } = upload;
+  if (timeoutMs === 0) return { isCurrent, distribution: undefined, verification: undefined };
   const wait = { clock, signal, timeoutMs };
   const verify = () =>
     waitForVerification(api, upload.versionId, wait, (state) =>
       progress.note(state === "running" ? "The platform plays it …" : "It waits to be verified …"),
     );
-  const distribute = () =>
-    waitForDistribution(api, wait, ({ servers, cached }) =>
-      progress.note(`Game servers that hold it: ${cached} of ${servers}`),
-    );
-  if (upload.isCurrent) return { distribution: await distribute(), verification: await verify() };
-  // A version that needs a good verdict becomes current after it.
+  const distribute = () => waitForDistribution(api, wait, (text) => progress.note(text));
+  if (isCurrent) return { isCurrent, distribution: await distribute(), verification: await verify() };
   const verification = await verify();
-  const isReleased = verification?.isRequired === true && verification.verdict === "good";
-  return { distribution: isReleased ? await distribute() : undefined, verification };
+  // A version that needs a good verdict becomes current with it.
+  const isReleased = verification?.verdict === "good" && (await isCurrentVersion(api, upload.versionId));
+  return { isCurrent: isReleased, distribution: isReleased ? await distribute() : undefined, verification };
+}
+
+async function isCurrentVersion(api: PartnerApi, versionId: string): Promise<boolean> {
+  const versions = await api.versions();
+  return versions.some(({ id, isCurrent }) => id === versionId && isCurrent);
 }
 
 function listFiles({ platform, progress }: PublishContext, folder: string): FolderListing {

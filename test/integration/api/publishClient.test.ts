@@ -124,6 +124,43 @@ describe("npx joypod-publish", function () {
     expect(unknown.stderr).to.include("no version 2.0");
   });
 
+  it("prints the verdict that players wait for, and fails if it is bad", async () => {
+    const registration = { slug, title: "A Game", developer: "A Studio", verify: "require" };
+    client.write("joypod.json", JSON.stringify(registration));
+    const { ended } = client.start(["game"]);
+    const finding = {
+      code: "library_missing",
+      severity: "error",
+      message: "A library is missing.",
+      details: ["libfoo.so.1"],
+      help: "docs/games.md#libraries",
+    };
+    const report = {
+      playedSeconds: 1,
+      firstWindowSeconds: null,
+      firstPictureSeconds: null,
+      framesPerSecond: null,
+      hasSound: false,
+      hasOpenedGamepad: false,
+      exit: null,
+      peakMemoryMb: null,
+      save: null,
+      refusals: [],
+      pictures: [],
+      log: "",
+    };
+    const text = `UPDATE game_verifications SET state = 'bad', report = $2, finished_at = now()
+      WHERE game_id = (SELECT id FROM games WHERE slug = $1)`;
+    const values = [slug, JSON.stringify({ findings: [finding], report })];
+    await eventually(async () => (await fixture.api.deps.postgres.pool.query(text, values)).rowCount === 1, {
+      what: "a verification",
+    });
+    const { code, stdout, stderr } = await ended;
+    expect(code, stdout + stderr).to.equal(1);
+    expect(stdout).to.include("The verdict is bad.").and.include("[libfoo.so.1] See docs/games.md#libraries");
+    expect(stdout).to.include("Nobody gets it yet").and.include("activate");
+  });
+
   it("lists the sessions of a game, and prints the end of one's output", async () => {
     await published("--label", "1.0");
     const { deps, minio } = fixture.api;
@@ -170,6 +207,38 @@ describe("npx joypod-publish", function () {
     expect(await versions()).to.have.length(2);
     expect((await published()).versionId).not.to.equal(first.versionId);
     expect(await versions()).to.have.length(2);
+  });
+
+  it("continues a broken upload where it stopped, also after it was killed", async () => {
+    await published();
+    writeGame(randomBytes(3 * 2 ** 20));
+    const chunks = (): number => proxy.requests.filter(({ method }) => method === "PATCH").length;
+    const before = chunks();
+    proxy.fault = ({ method }) => (method === "PATCH" && chunks() > before + 2 ? { isCut: true } : undefined);
+    await killAtRetry("game", "--game", slug, "--no-wait", "--chunk-mib", "1");
+    proxy.fault = undefined;
+    const atKill = chunks();
+    const { code, stderr } = await publish("--chunk-mib", "1");
+    expect(code, stderr).to.equal(0);
+    expect(stderr).to.include("unchanged since the interrupted upload").and.not.include("Packing");
+    // Four chunks have all bytes; the first two had arrived.
+    expect(chunks() - atKill).to.equal(2);
+    expect(await versions()).to.have.length(2);
+    expect(stateFiles()).to.deep.equal([]);
+  });
+
+  it("forgets an interrupted upload when the files change", async () => {
+    await published();
+    writeGame(randomBytes(3 * 2 ** 20));
+    proxy.fault = ({ method }) => (method === "PATCH" ? { isCut: true } : undefined);
+    await killAtRetry("game", "--game", slug, "--no-wait");
+    proxy.fault = undefined;
+    writeGame();
+    const { code, stderr } = await publish();
+    expect(code, stderr).to.equal(0);
+    expect(proxy.requests.filter(({ method }) => method === "DELETE")).to.have.length(1);
+    expect(await versions()).to.have.length(2);
+    expect(stateFiles()).to.deep.equal([]);
   });
 
   it("retries an upload in one request to an older server, and does not pack again after it was killed", async () => {

@@ -30,13 +30,16 @@ export function verificationLines(verification: Verification): string[] {
 function distributionText({ servers, cached, pending }: NonNullable<Published["distribution"]>): string {
   if (servers === 0) return "The site has no game server at the moment.";
   const held = `Game servers that hold it: ${cached} of ${servers}.`;
-  return pending.length === 0 ? held : `${held} Others fetch it when a player needs it.`;
+  if (pending.length === 0) return held;
+  const reasons = pending
+    .filter(({ isAwaited }) => isAwaited)
+    .map(({ id, message = "" }) => `\n  ${id}: ${message}`);
+  return `${held} The others fetch it when a player needs it.${reasons.join("")}`;
 }
 
-function audienceText({ slug, channel, isPrivate, upload, distribution }: Published, page: string): string {
+function audienceText({ slug, channel, isPrivate, isCurrent, upload }: Published, page: string): string {
   const audience = isPrivate ? "Testers" : "Players";
-  // A version that needed a good verdict is distributed once it has become current.
-  if (upload.isCurrent || distribution !== undefined) return `${audience} get it: ${page}`;
+  if (isCurrent) return `${audience} get it: ${page}`;
   const activate = `npx joypod-publish activate ${upload.versionId} --game ${slug}`;
   if (channel !== undefined) return `Testers of ${channel} get it: ${page}\nGive it to everyone: ${activate}`;
   return `Nobody gets it yet. To change that: ${activate}`;

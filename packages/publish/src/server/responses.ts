@@ -17,7 +17,16 @@ export const Upload = UploadResponse.pick({ versionId: true, isCurrent: true, si
 export type Upload = z.infer<typeof Upload>;
 
 /** Which game servers hold the current version. */
-export const Sync = SyncResponse.pick({ totalServers: true, cachedOn: true, servers: true });
+export const Sync = SyncResponse.pick({ totalServers: true, cachedOn: true }).extend({
+  servers: z.array(
+    z.object({
+      id: z.string(),
+      status: z.string(),
+      /** Why it does not have the version. */
+      pending: z.object({ reason: z.string(), message: z.string() }).optional(),
+    }),
+  ),
+});
 export type Sync = z.infer<typeof Sync>;
 
 /** A version of a game. */
@@ -30,7 +39,9 @@ export const Version = GameVersion.pick({
   channels: true,
   isStored: true,
   cachedOn: true,
-}).loose();
+})
+  .extend({ verification: z.object({ state: z.string(), verdict: z.string().nullable() }).nullish() })
+  .loose();
 export type Version = z.infer<typeof Version>;
 
 export const Versions = z.object({ versions: z.array(Version) });

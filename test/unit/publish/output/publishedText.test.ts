@@ -8,12 +8,13 @@ const published: Published = {
   slug: "my-game",
   isNewGame: false,
   isPrivate: false,
+  isCurrent: true,
   channel: undefined,
   upload: { versionId, isCurrent: true, size: 1000, checksum: `sha256:${"0f".repeat(32)}` },
   distribution: { servers: 2, cached: 2, pending: [] },
   verification: undefined,
 };
-const waiting = { ...published, upload: { ...published.upload, isCurrent: false }, distribution: undefined };
+const waiting = { ...published, isCurrent: false, distribution: undefined };
 
 describe("publishedText", () => {
   it("says who gets the version", () => {
@@ -29,11 +30,16 @@ describe("publishedText", () => {
       .and.include("activate version-1");
   });
 
-  it("says which game servers do not hold it", () => {
-    const text = (servers: number, cached: number) =>
-      publishedText({ ...published, distribution: { servers, cached, pending: ["node-2"] } }, address);
-    expect(text(2, 1)).to.include("1 of 2. Others fetch it");
-    expect(text(0, 0)).to.include("no game server at the moment");
+  it("says which game servers do not hold it, and why", () => {
+    const text = (distribution: Published["distribution"]) =>
+      publishedText({ ...published, distribution }, address);
+    const message = "The server's disk has no room for the game.";
+    const full = { id: "node-2", message, isAwaited: true };
+    const unasked = { id: "node-3", message: "Only on demand.", isAwaited: false };
+    expect(text({ servers: 3, cached: 1, pending: [full, unasked] })).to.match(
+      /1 of 3[.] The others fetch it when a player needs it[.]\n {2}node-2: The server's disk .*\nPlayers/,
+    );
+    expect(text({ servers: 0, cached: 0, pending: [] })).to.include("no game server at the moment");
   });
 
   it("shows the verdict with each finding", () => {
