@@ -330,6 +330,7 @@ describe("the API withholds internal details", function () {
       "copySaveVersion",
       "getSavePicture",
       "getGameRunLog",
+      "getVerificationPicture",
       "isReady",
     ];
     expect(changed(responses)).to.have.members(unavailable);
