@@ -85,7 +85,9 @@ describe("the queue on the play page", function () {
     const { page } = tab;
     const user = await aUser(api.deps);
     await wait(user);
+    const kept = page.waitForResponse("**/api/game/keepalive");
     await openSignedIn(page, api, user, "/games/wanted");
     await page.getByRole("link", { name: "No. 1 in queue Wanted" }).waitFor();
+    expect((await kept).status(), "the place is kept").to.equal(200);
   });
 });

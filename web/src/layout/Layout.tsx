@@ -10,6 +10,7 @@ import { Spinner, Notice } from "../components/Notice.tsx";
 import { useTitle } from "../components/useTitle.ts";
 import { playPath } from "../launch/playPath.ts";
 import { refreshActiveGameSession, useActiveGameSession } from "../launch/useActiveGameSession.ts";
+import { useWaitingKeepalive } from "../play/useWaitingKeepalive.ts";
 import { MaintenanceNotice } from "../service/MaintenanceNotice.tsx";
 import { endAuthSession, useAuth } from "../signIn/useAuth.ts";
 
@@ -68,7 +69,7 @@ function useTopOfPage(main: RefObject<HTMLElement | null>): void {
 
 /**
  * Links to the player's game, if there is one, which is read again with every change of the page. While it
- * waits in the queue, the link shows its place.
+ * waits in the queue, the link shows its place, which the page keeps.
  */
 function ActiveSessionLink() {
   const { t } = useTranslation();
@@ -76,6 +77,11 @@ function ActiveSessionLink() {
   const client = useQueryClient();
   const { pathname } = useLocation();
   useEffect(() => refreshActiveGameSession(client), [client, pathname]);
+  useWaitingKeepalive(active?.sessionId ?? "", {
+    session: active?.queue === undefined ? undefined : active,
+    isStopping: false,
+    refresh: () => refreshActiveGameSession(client),
+  });
   if (active === undefined) return null;
   if (active.status === "stopping") {
     return (

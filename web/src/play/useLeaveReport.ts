@@ -8,7 +8,7 @@ const noConnection = "none";
 
 /**
  * Reports when the page closes or the player opens another one of this site while the session goes on, so
- * that its seat is free soon.
+ * that its seat is free soon. A place in the queue is kept on other pages, whose header shows it.
  */
 export function useLeaveReport(
   session: GameSessionStatusResponse | undefined,
@@ -16,7 +16,9 @@ export function useLeaveReport(
   isStopping: boolean,
 ): void {
   const report = useRef<() => void>(() => undefined);
+  const isQueued = useRef(false);
   useEffect(() => {
+    isQueued.current = session?.stage === "queued";
     report.current = () => {
       if (session === undefined || isStopping) return;
       if (session.status !== "starting" && session.status !== "running") return;
@@ -29,7 +31,7 @@ export function useLeaveReport(
     window.addEventListener("pagehide", leave);
     return () => {
       window.removeEventListener("pagehide", leave);
-      leave();
+      if (!isQueued.current) leave();
     };
   }, []);
 }
