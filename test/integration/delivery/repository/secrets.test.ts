@@ -27,6 +27,7 @@ const examples = [
   "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/AbCdE=",
   "bBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789+/AbCdE=",
   "https://user:pass@",
+  "https://user:password@",
   "postgres://joypod:PASSWORD@",
   "rediss://joypod:PASSWORD@",
   "postgres://joypod:secret@",
