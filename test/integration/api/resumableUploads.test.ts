@@ -174,6 +174,7 @@ describe("uploads in chunks", function () {
     const wrong = await upload.append(0, archive);
     expectErrorResponse(wrong, 409, "conflict");
     expect(wrong.headers.get("upload-offset")).to.equal("600");
+    expectErrorResponse(await upload.append(300, archive), 409, "conflict");
     expectErrorResponse(
       await upload.append(600, rest, { "content-type": "application/gzip" }),
       415,
@@ -212,6 +213,18 @@ describe("uploads in chunks", function () {
     expect(await upload.offset()).to.equal(0);
     await upload.appended(0, large, headers);
     expect(await upload.outcome()).to.include({ state: "done" });
+  });
+
+  it("last for another day after the last chunk", async () => {
+    const upload = await create(1000);
+    await fixture.api.deps.postgres.prisma.resumableUpload.update({
+      where: { id: upload.id },
+      data: { expiresAt: new Date(Date.now() + 60_000) },
+    });
+    const { headers } = await upload.append(0, Buffer.alloc(1000));
+    const inHours = (Date.parse(headers.get("upload-expires") ?? "") - Date.now()) / 3_600_000;
+    expect(inHours).to.be.within(23.9, 24.1);
+    await upload.outcome();
   });
 
   it("go to one of two requests at the same offset", async () => {

@@ -19,6 +19,7 @@ CREATE TABLE resumable_uploads (
     created_at TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     expires_at TIMESTAMPTZ(3) NOT NULL,
     CONSTRAINT resumable_uploads_state CHECK (state IN ('receiving', 'checking', 'done', 'refused', 'ended')),
+    CONSTRAINT resumable_uploads_received CHECK (received BETWEEN 0 AND length),
     CONSTRAINT resumable_uploads_pkey PRIMARY KEY (id),
     CONSTRAINT resumable_uploads_game_id_fkey FOREIGN KEY (game_id) REFERENCES games (id) ON DELETE CASCADE ON UPDATE CASCADE
 );

@@ -3,6 +3,7 @@ import { chunkBytes } from "#archive/gunzip.ts";
 import { gameArchiveRules } from "#archive/archiveRules.ts";
 import { limits } from "#contracts/limits.ts";
 import { archiveKey } from "#contracts/objectKeys.ts";
+import { partBytes } from "../../archives/archiveUpload.ts";
 import { CutOff, TooSlow } from "../../archives/bodyReader.ts";
 import { completeMultipartUpload } from "../../archives/multipartUpload.ts";
 import { piecesAhead, receiveArchive, toReceptionError } from "../../archives/receiveArchive.ts";
@@ -117,7 +118,7 @@ type Received = Awaited<ReturnType<typeof receiveArchive>>;
 
 /** Reads the archive from the object store once, with all checks of an upload in one piece. */
 async function inspect(
-  { postgres, objectStore, config, logger }: CheckUploadDeps,
+  { postgres, objectStore, config }: CheckUploadDeps,
   { id, objectKey, multipartId, length }: CheckedUpload,
   { game }: UploadTarget,
   keepNames: (names: number) => void,
@@ -125,6 +126,10 @@ async function inspect(
 ): Promise<Received> {
   const { uploadMaxBytes: maxBytes, uploadPace: pace } = config.partner;
   const parts = await listUploadParts(postgres.pool, id);
+  if (parts.length !== Math.ceil(length / partBytes))
+    throw new DomainError("invalid_archive", {
+      message: "A part of the archive was lost on its way to the store. Upload it again.",
+    });
   await completeMultipartUpload(
     objectStore,
     { key: objectKey, uploadId: multipartId, bytes: length },
@@ -147,9 +152,7 @@ async function inspect(
   } catch (error) {
     if (error instanceof CutOff || error instanceof TooSlow)
       throw unavailable("The archive store is temporarily unavailable. Try again in a moment.", error);
-    const refusal = toReceptionError(error, maxBytes);
-    await recordRefused({ postgres, logger }, game, refusal);
-    throw refusal;
+    throw toReceptionError(error, maxBytes);
   } finally {
     body.destroy();
   }
@@ -210,16 +213,19 @@ function isFinal({ code }: DomainError, { checks }: CheckedUpload): boolean {
   return finalCodes.has(code) || (code === "conflict" && checks >= conflictChecksMax);
 }
 
-/** Stores why the archive is refused, and removes it. */
+/** Stores why the archive is refused, records the event, and removes the archive. */
 async function refuse(
   deps: CheckUploadDeps,
-  { objectKey, partnerId }: CheckedUpload,
+  { objectKey, partnerId, gameId, slug }: CheckedUpload,
   claim: Claim,
-  { code, message, details }: DomainError,
+  refusal: DomainError,
 ): Promise<void> {
+  const { code, message, details } = refusal;
   const error = { error: code, message, ...(details !== undefined && { details }) };
   if (!(await updateUploadChecked(deps.postgres.pool, claim, { error }, hours))) return;
   deps.metrics.uploadDone("game", "refused");
+  // Only now: a check that lost the upload must not send the event a second time.
+  await recordRefused(deps, { id: gameId, slug }, refusal);
   // As for an upload in one piece: a partner finds out by trying how to pack a game.
   if (code === "invalid_archive" && (await deps.rateLimits.consume("refusedUpload", partnerId)).isAllowed)
     await deps.rateLimits.refund("upload", partnerId);
@@ -240,7 +246,7 @@ async function leave(deps: CheckUploadDeps, claim: Claim, error: unknown): Promi
       "The API could not check an upload yet; it will retry.",
     );
   }
-  await updateCheckLeft(deps.postgres.pool, claim);
+  await updateCheckLeft(deps.postgres.pool, claim, isWaiting);
 }
 
 function partnerOf({ partnerId, partnerName, keyId, address, requestId }: CheckedUpload): PartnerPrincipal {

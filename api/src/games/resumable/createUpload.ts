@@ -7,10 +7,10 @@ import type { PartnerPrincipal } from "../../partners/requirePartner.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import {
-  deleteResumableUpload,
   insertResumableUpload,
   listUnfinishedUploads,
   updateMultipartId,
+  updateUploadEnded,
 } from "./resumableQueries.ts";
 
 const { unfinishedUploads: unfinishedMax, unfinishedUploadHours: hours } = limits.partner;
@@ -43,7 +43,8 @@ export async function createUpload(
   try {
     await updateMultipartId(pool, id, await openMultipartUpload(objectStore, objectKey));
   } catch (error) {
-    await deleteResumableUpload(pool, upload).catch(() => undefined); // It expires.
+    // The row stays for the sweeper, because the multipart upload may be open.
+    await updateUploadEnded(pool, gameId, id).catch(() => undefined); // It expires.
     throw error;
   }
   return { id, expiresAt };

@@ -14,6 +14,7 @@ export class PartRecorder {
   #next: number;
   #isHeld: boolean;
   #recording: Promise<void> | undefined;
+  #failure: { error: unknown } | undefined;
 
   /** `isHeld`: parts are only collected, for `take`. */
   constructor(options: {
@@ -32,16 +33,22 @@ export class PartRecorder {
     this.#waiting.set(part.part, part);
     if (this.#isHeld || this.#recording !== undefined) return;
     this.#recording = this.#record()
-      .catch(this.#onFailure)
+      .catch((error: unknown) => {
+        // Later parts would leave a gap.
+        this.#isHeld = true;
+        this.#failure = { error };
+        this.#onFailure(error);
+      })
       .finally(() => {
         this.#recording = undefined;
       });
   }
 
-  /** Stops recording, and returns the parts without gaps that are not recorded. */
+  /** Stops recording, and returns the parts without gaps that are not recorded. Throws what `store` threw. */
   async take(): Promise<StoredPart[]> {
     this.#isHeld = true;
     await this.#recording;
+    if (this.#failure !== undefined) throw this.#failure.error;
     return this.#takeNext();
   }
 

@@ -102,6 +102,7 @@ class ChunkWriter {
   #wholeBytes: number;
   #tailKey: string | null;
   #isComplete = false;
+  #expiresAt: Date;
 
   constructor(
     deps: ReceiveChunkDeps,
@@ -116,10 +117,11 @@ class ChunkWriter {
     this.#objects = new UploadObjects(deps.objectStore);
     this.#wholeBytes = upload.received - (upload.received % partBytes);
     this.#tailKey = upload.tailKey;
+    this.#expiresAt = upload.expiresAt;
   }
 
   async write({ open, check }: Chunk): Promise<ReceivedChunk> {
-    const { objectKey, multipartId, length, received: before, tailKey, expiresAt } = this.#upload;
+    const { objectKey, multipartId, length, received: before, tailKey } = this.#upload;
     const parts = this.#wholeBytes / partBytes;
     const recorder = new PartRecorder({
       firstPart: parts + 1,
@@ -149,7 +151,7 @@ class ChunkWriter {
       // The last whole part may have completed the archive.
       if (bytes > 0 && !this.#isComplete) await this.#record(rest, received, key);
       if (failure !== undefined) throw failure;
-      return { received, isComplete: received === length, expiresAt };
+      return { received, isComplete: received === length, expiresAt: this.#expiresAt };
     } catch (error) {
       throw this.#losing.signal.aborted ? this.#losing.signal.reason : error;
     } finally {
@@ -201,10 +203,15 @@ class ChunkWriter {
     tailKey: string | null,
   ): Promise<void> {
     this.#wholeBytes += parts.length * partBytes;
-    const progress = { parts, received: received === 0 ? this.#wholeBytes : received, tailKey };
+    const { length } = this.#upload;
+    // The last part is shorter.
+    const whole = Math.min(this.#wholeBytes, length);
+    const progress = { parts, received: received === 0 ? whole : received, tailKey };
     const { pool } = this.#deps.postgres;
-    if (!(await updateUploadProgress(pool, this.#claim, progress, unfinishedUploadHours))) throw lostUpload();
-    this.#isComplete = progress.received === this.#upload.length;
+    const expiresAt = await updateUploadProgress(pool, this.#claim, progress, unfinishedUploadHours);
+    if (expiresAt === undefined) throw lostUpload();
+    this.#expiresAt = expiresAt;
+    this.#isComplete = progress.received === length;
     const replaced = this.#tailKey;
     this.#tailKey = tailKey;
     if (replaced === null || replaced === tailKey) return;

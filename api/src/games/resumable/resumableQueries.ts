@@ -140,28 +140,28 @@ interface Progress {
 
 /**
  * Records stored bytes. With the last one, the upload waits for its inspection for another `hours`. Returns
- * false when another request has the upload.
+ * when the upload expires; undefined when another request has it.
  */
 export async function updateUploadProgress(
   db: Queryable,
   { id, writer }: { id: string; writer: string },
   { parts, received, tailKey }: Progress,
   hours: number,
-): Promise<boolean> {
-  const { rows } = await db.query<{ moved: number }>({
+): Promise<Date | undefined> {
+  const { rows } = await db.query<{ expiresAt: Date }>({
     name: "record-upload-progress",
     text: `WITH moved AS (
         UPDATE resumable_uploads SET received = $3, tail_key = $4, renewed_at = now(),
           state = CASE WHEN length = $3 THEN 'checking' ELSE state END,
           writer = CASE WHEN length = $3 THEN NULL ELSE writer END,
           expires_at = CASE WHEN length = $3 THEN now() + make_interval(hours => $7::int) ELSE expires_at END
-        WHERE id = $1 AND writer = $2 AND state = 'receiving' AND expires_at > now() RETURNING id
+        WHERE id = $1 AND writer = $2 AND state = 'receiving' AND expires_at > now() RETURNING id, expires_at
       ), stored AS (
         INSERT INTO resumable_upload_parts (upload_id, number, etag)
         SELECT m.id, p.number, p.etag FROM moved m, unnest($5::int[], $6::text[]) AS p (number, etag)
         ON CONFLICT (upload_id, number) DO UPDATE SET etag = excluded.etag
       )
-      SELECT count(*)::int AS moved FROM moved`,
+      SELECT expires_at AS "expiresAt" FROM moved`,
     values: [
       id,
       writer,
@@ -172,7 +172,7 @@ export async function updateUploadProgress(
       hours,
     ],
   });
-  return rows[0]?.moved === 1;
+  return rows[0]?.expiresAt;
 }
 
 /** Returns the parts of an upload, in order. */
@@ -225,27 +225,34 @@ export async function claimCheck(
   return rows[0];
 }
 
-/** Returns complete uploads that no check has, oldest first. */
+/**
+ * Returns complete uploads that no check has, longest untouched first. After failed checks, an upload waits
+ * for a time that grows to ten minutes.
+ */
 export async function listUncheckedUploads(db: Queryable, max: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>({
     name: "unchecked-uploads",
     text: `SELECT id FROM resumable_uploads WHERE state = 'checking' AND expires_at > now()
-        AND (writer IS NULL OR renewed_at < now() - make_interval(secs => ${checkLeaseSeconds}))
-      ORDER BY created_at LIMIT $1`,
+        AND CASE WHEN writer IS NULL THEN checks = 0 OR renewed_at < now() - make_interval(secs => 10 * least(checks, 60))
+          ELSE renewed_at < now() - make_interval(secs => ${checkLeaseSeconds}) END
+      ORDER BY renewed_at LIMIT $1`,
     values: [max],
   });
   return rows.map(({ id }) => id);
 }
 
-/** Leaves the upload to another check. */
+/** Leaves the upload to another check. One that `isWaiting` has not begun and does not count. */
 export async function updateCheckLeft(
   db: Queryable,
   { id, writer }: { id: string; writer: string },
+  isWaiting: boolean,
 ): Promise<void> {
   await db.query({
     name: "leave-upload-check",
-    text: "UPDATE resumable_uploads SET writer = NULL WHERE id = $1 AND writer = $2 AND state = 'checking'",
-    values: [id, writer],
+    text: `UPDATE resumable_uploads SET writer = NULL, renewed_at = now(),
+        checks = CASE WHEN $3::boolean THEN greatest(checks - 1, 0) ELSE checks END
+      WHERE id = $1 AND writer = $2 AND state = 'checking'`,
+    values: [id, writer, isWaiting],
   });
 }
 
@@ -280,12 +287,18 @@ export async function updateUploadEnded(
   gameId: string,
   id: string,
 ): Promise<EndedUpload | undefined> {
-  const { rows } = await db.query<EndedUpload>({
+  const { rowCount } = await db.query({
     name: "end-resumable-upload",
     text: `UPDATE resumable_uploads SET state = 'ended', writer = NULL, expires_at = now()
-      WHERE game_id = $1 AND id = $2 AND state <> 'ended' AND expires_at > now()
-      RETURNING id, object_key AS "objectKey", ${isVersion}`,
+      WHERE game_id = $1 AND id = $2 AND state <> 'ended' AND expires_at > now()`,
     values: [gameId, id],
+  });
+  if (rowCount === 0) return undefined;
+  // A statement of its own: the first one may have waited for a check, and does not see the check's version.
+  const { rows } = await db.query<EndedUpload>({
+    name: "ended-resumable-upload",
+    text: `SELECT id, object_key AS "objectKey", ${isVersion} FROM resumable_uploads WHERE id = $1`,
+    values: [id],
   });
   return rows[0];
 }

@@ -155,8 +155,10 @@ const append = route({
     const offset = bytesOf(ctx, "Upload-Offset");
     const check = chunkCheckOf(ctx);
     const game = await findGame(deps, partner, slug);
-    const { length } = await findUpload(deps, game, uploadId);
-    if (offset + Number(ctx.req.headers["content-length"] ?? 0) > length) throw tooLong(length);
+    const { length, received: stored } = await findUpload(deps, game, uploadId);
+    const bytes = Number(ctx.req.headers["content-length"] ?? 0);
+    // Another offset is a conflict, however long the chunk is.
+    if (offset === stored && offset + bytes > length) throw tooLong(length);
     const { received, isComplete, expiresAt } = await receiveChunk(deps, partner, {
       gameId: game.id,
       uploadId,

@@ -60,10 +60,16 @@ describe("PartRecorder", () => {
     expect(stored).to.deep.equal([]);
   });
 
-  it("reports the failure of a statement", async () => {
-    const { recorder, failures, finish } = recorderOf();
+  it("reports the failure of a statement, and records no later part", async () => {
+    const { recorder, stored, failures, finish } = recorderOf();
+    const failure = new Error("no database");
     recorder.add(partOf(3));
-    await finish(new Error("no database"));
-    expect(failures).to.have.length(1);
+    recorder.add(partOf(4));
+    await finish(failure);
+    recorder.add(partOf(5));
+    await finish();
+    expect(failures).to.deep.equal([failure]);
+    expect(stored).to.deep.equal([[3]]);
+    expect(await recorder.take().catch((error: unknown) => error)).to.equal(failure);
   });
 });
