@@ -85,18 +85,24 @@ describe("queries for few of many rows", function () {
       after: undefined,
       limit: 21,
     };
+    const rareVersion = "rare-version";
     let game: TestGame;
 
     before(async () => {
       game = await aGame(api.deps);
       const { pool } = api.deps.postgres;
-      // One in each ten minutes; every thousandth crashed.
+      await pool.query(
+        `INSERT INTO game_versions SELECT (jsonb_populate_record(v, jsonb_build_object('id', $2::text, 'object_key', $2::text))).*
+          FROM game_versions v WHERE id = $1`,
+        [game.versionId, rareVersion],
+      );
+      // One in each ten minutes; every thousandth crashed, and another one had the rare version.
       await pool.query(
         `INSERT INTO game_sessions (id, cr_name, user_id, game_id, version_id, status, spec, idle_timeout_seconds,
             started_at, cr_created_at, ready_at, ended_at, recorded_at, slot_released_at, failure_reason)
-          SELECT id, id, $1, $2, $3, 'stopped', '{}', 1800, at, at, at, at, at, at, CASE WHEN n % 1000 = 0 THEN 'GameCrashed' END
+          SELECT id, id, $1, $2, CASE WHEN n % 1000 = 1 THEN $4 ELSE $3 END, 'stopped', '{}', 1800, at, at, at, at, at, at, CASE WHEN n % 1000 = 0 THEN 'GameCrashed' END
           FROM (SELECT n, 'gs-' || n AS id, timestamptz '2026-01-01Z' + n * interval '10 minutes' AS at FROM generate_series(1, 20000) n) runs`,
-        [(await aUser(api.deps)).id, game.id, game.versionId],
+        [(await aUser(api.deps)).id, game.id, game.versionId, rareVersion],
       );
       await pool.query("ANALYZE game_sessions");
     });
@@ -106,6 +112,7 @@ describe("queries for few of many rows", function () {
       ["a later page", { after: { startedAt: new Date("2026-03-01T00:00:00Z"), id: "gs-0" } }],
       ["a day's page", { from: "2026-02-01", to: "2026-02-01" }],
       ["crashed ones", { failureReasons: ["GameCrashed"] }],
+      ["those of a rare version", { gameVersionId: rareVersion }],
     ] as const)
       it(`visit at most 200 of 20,000 for ${what}`, async () => {
         const { pool } = api.deps.postgres;

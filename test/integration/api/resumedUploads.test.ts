@@ -259,7 +259,7 @@ describe("an interrupted upload in chunks", function () {
           cwd: folder,
           env: {
             PATH: process.env["PATH"],
-            JOYPOD_KEY: fixture.partner.key,
+            JOYPOD_API_KEY: fixture.partner.key,
             JOYPOD_URL: `http://${apiRelay.host}`,
           },
         },

@@ -45,7 +45,7 @@ describe("the guide to webhooks", function () {
     const env: Record<string, string | undefined> = {
       PATH: process.env["PATH"],
       JOYPOD_URL: api.url,
-      JOYPOD_KEY: partner.key,
+      JOYPOD_API_KEY: partner.key,
     };
     const script = async (...lines: (string | undefined)[]): Promise<Record<string, unknown>[]> =>
       (await run("bash", ["-euo", "pipefail", "-c", lines.join("\n")], { env })).stdout

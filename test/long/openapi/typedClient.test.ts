@@ -137,7 +137,7 @@ describe("a client that openapi-ts generates from /openapi.json", function () {
     const env = {
       PATH: process.env["PATH"],
       JOYPOD_URL: api.url,
-      JOYPOD_KEY: partner.key,
+      JOYPOD_API_KEY: partner.key,
       JOYPOD_EMAIL: user.email,
       JOYPOD_PASSWORD: user.password,
       JOYPOD_SLUG: slug,

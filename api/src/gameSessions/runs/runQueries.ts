@@ -60,28 +60,39 @@ function startedWithin(first: string, last: string): string {
         AND s.started_at < COALESCE((${last}::date + 1)::timestamp AT TIME ZONE 'UTC', 'infinity')`;
 }
 
+/** Returns SQL for sessions that failed for one of the reasons. The first condition is that of an index. */
+function failedFor(reasons: string): string {
+  return `s.failure_reason IS NOT NULL AND s.failure_reason = ANY(${reasons}::text[])`;
+}
+
 /** Returns a page of a game's runs, newest first. */
 export async function listRuns(
   db: Queryable,
   gameId: string,
   { gameVersionId, from, to, failureReasons, after, limit }: RunFilter,
 ): Promise<RunRow[]> {
-  const values = [
-    gameId,
-    from ?? null,
-    to ?? null,
-    gameVersionId ?? null,
-    after?.startedAt ?? "infinity",
-    after?.id ?? "",
-    limit,
-  ];
+  const isOfVersion = gameVersionId !== undefined;
+  const isFailed = failureReasons !== undefined;
+  // Each combination has its own statement, because a generic plan for all could not use the indexes.
+  const [all, failed] = isOfVersion
+    ? ["list-version-runs", "list-failed-version-runs"]
+    : ["list-runs", "list-failed-runs"];
   const { rows } = await db.query<RunRow>({
-    name: failureReasons === undefined ? "list-runs" : "list-failed-runs",
+    name: isFailed ? failed : all,
     text: `SELECT ${columns} FROM ${runs} AND ${startedWithin("$2", "$3")}
-        AND ($4::text IS NULL OR s.version_id = $4) AND (s.started_at, s.id) < ($5::timestamptz, $6::text)
-        ${failureReasons === undefined ? "" : "AND s.failure_reason IS NOT NULL AND s.failure_reason = ANY($8::text[])"}
-      ORDER BY s.started_at DESC, s.id DESC LIMIT $7`,
-    values: failureReasons === undefined ? values : [...values, failureReasons],
+        AND (s.started_at, s.id) < ($4::timestamptz, $5::text)
+        ${isFailed ? `AND ${failedFor("$7")} ${isOfVersion ? "AND s.version_id = $8" : ""}` : isOfVersion ? "AND s.version_id = $7" : ""}
+      ORDER BY s.started_at DESC, s.id DESC LIMIT $6`,
+    values: [
+      gameId,
+      from ?? null,
+      to ?? null,
+      after?.startedAt ?? "infinity",
+      after?.id ?? "",
+      limit,
+      ...(isFailed ? [failureReasons] : []),
+      ...(isOfVersion ? [gameVersionId] : []),
+    ],
   });
   return rows;
 }
