@@ -175,8 +175,8 @@ export async function updateVersionTexts(
 
 /**
  * Makes a (locked) version the current one of its (locked) game, with the launcher that it was checked with.
- * Sessions keep the version they started with. Records the event for webhooks, which are told of its
- * distribution anew.
+ * Sessions keep the version they started with. Records the event for webhooks and clears the distribution
+ * marks, so it is announced again.
  */
 export async function updateCurrentVersion(
   transaction: Queryable,
@@ -185,7 +185,7 @@ export async function updateCurrentVersion(
 ): Promise<void> {
   await transaction.query({
     name: "switch-version",
-    text: `WITH untold AS (UPDATE game_versions SET distributed_at = NULL, distribution_failed_at = NULL WHERE id = $2)
+    text: `WITH cleared AS (UPDATE game_versions SET distributed_at = NULL, distribution_failed_at = NULL WHERE id = $2)
       UPDATE games g SET current_version_id = v.id, status = 'active', launcher = coalesce(v.launcher, g.launcher),
         engine_dir = coalesce(v.engine_dir, g.engine_dir), cache_revision = cache_revision + 1, updated_at = now()
       FROM game_versions v WHERE g.id = $1 AND v.id = $2`,

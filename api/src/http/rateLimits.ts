@@ -53,6 +53,7 @@ export function policiesOf(config: RateLimitConfig) {
     saveLinkReads: minute(limits.save.link.readsPerMinute),
     savePicture: minute(limits.save.picture.readsPerMinute),
     picture: minute(limits.picture.readsPerIpPerMinute),
+    webhookTest: minute(limits.webhook.testsPerMinute),
     uploadChunk: minute(partner.uploadChunksPerMinute),
     pictureUpload: { points: partner.picturesPerHour, windowSeconds: 3600 },
     unknownKeys: minute(partner.unknownKeysPerIpPerMinute),

@@ -96,8 +96,8 @@ export interface EndpointChange {
 }
 
 /**
- * Changes an endpoint. Its waiting deliveries fail when it is disabled. Returns false if it is unknown or
- * another partner's.
+ * Changes an endpoint. Its waiting deliveries fail when it is disabled, and a new address has not failed yet.
+ * Returns false if it is unknown or another partner's.
  */
 export async function updateEndpoint(
   db: Queryable,
@@ -116,7 +116,7 @@ export async function updateEndpoint(
       UPDATE webhook_endpoints SET url = coalesce($3, url), description = coalesce($4, description), events = coalesce($5, events),
         disabled_at = CASE WHEN $6 THEN NULL WHEN NOT $6 THEN coalesce(disabled_at, now()) ELSE disabled_at END,
         disabled_reason = CASE WHEN $6 THEN NULL ELSE disabled_reason END,
-        failing_since = CASE WHEN $6 AND disabled_at IS NOT NULL THEN NULL ELSE failing_since END
+        failing_since = CASE WHEN ($6 AND disabled_at IS NOT NULL) OR $3 <> url THEN NULL ELSE failing_since END
       WHERE partner_id = $1 AND id = $2`,
     values: [partnerId, id, url ?? null, description ?? null, events ?? null, isEnabled ?? null],
   });

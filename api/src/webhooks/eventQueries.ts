@@ -8,7 +8,7 @@ const { webhook } = limits;
 /**
  * Records an event of a game for each endpoint of its partner that wants it. Call it in the transaction of
  * what happened, so that the event is sent exactly if that is committed. An endpoint whose queue is full
- * counts the event instead.
+ * counts the event instead, and one that is being removed is left out.
  */
 export async function recordWebhookEvent(
   transaction: Queryable,
@@ -24,6 +24,7 @@ export async function recordWebhookEvent(
             WHERE d.endpoint_id = e.id AND d.status = 'pending' OFFSET ${webhook.queue - 1} LIMIT 1) AS is_full
         FROM games g JOIN partners p ON p.id = g.partner_id JOIN webhook_endpoints e ON e.partner_id = p.id
         WHERE g.id = $1 AND p.suspended_at IS NULL AND e.disabled_at IS NULL AND (e.events = '{}' OR $2 = ANY(e.events))
+        FOR KEY SHARE OF e
       ), dropped AS (
         UPDATE webhook_endpoints e SET dropped_events = dropped_events + 1 FROM receivers r WHERE e.id = r.id AND r.is_full
       )

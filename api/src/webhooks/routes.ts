@@ -11,6 +11,7 @@ import {
   WebhookWithSecret,
 } from "#contracts/http/webhooks.ts";
 import { limits as allLimits } from "#contracts/limits.ts";
+import { applyRateLimits } from "../http/applyRateLimits.ts";
 import { respondCacheable } from "../http/respondCacheable.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
@@ -37,6 +38,8 @@ const webhooksPath = "/api/partners/webhooks";
 const webhookPath = `${webhooksPath}/:webhookId`;
 const deliveriesPath = `${webhookPath}/deliveries`;
 const limits = ["partner"] as const;
+/** Limits of tests and replays, counted per partner. */
+const innerLimits = ["webhookTest"] as const;
 const params = WebhookParams;
 
 const list = route({
@@ -126,7 +129,7 @@ const rotate = route({
   summary: "Replace the signing secret",
   limits,
   params,
-  description: "For 24 hours, deliveries are also signed with the secret before.",
+  description: "For 24 hours, deliveries are also signed with the previous secret.",
   responses: { 200: json(WebhookWithSecret) },
   errors: [],
   handle: async ({ ctx, deps, partner, params: { webhookId } }) => {
@@ -141,11 +144,13 @@ const test = route({
   name: "testWebhook",
   summary: "Send a test event",
   limits,
+  innerLimits,
   params,
   description: "Sends an event of the type `webhook.test`, whatever events the webhook wants.",
   responses: { 202: json(WebhookDelivery) },
   errors: ["conflict"],
   handle: async ({ ctx, deps, partner, params: { webhookId } }) => {
+    await applyRateLimits(ctx, innerLimits, partner.id);
     ctx.status = 202;
     ctx.body = presentDelivery(await testWebhook(deps, partner, webhookId));
   },
@@ -162,13 +167,13 @@ const deliveries = route({
   headers: ["If-None-Match"],
   responses: cacheable(WebhookDeliveriesResponse),
   errors: [],
-  handle: async ({ ctx, deps, partner, params: { webhookId }, query: { status, before, limit } }) => {
+  handle: async ({ ctx, deps, partner, params: { webhookId }, query: { status, cursor, limit } }) => {
     const { id } = await requireWebhook(deps.postgres.pool, partner, webhookId);
-    const rows = await listDeliveries(deps.postgres.pool, id, { status, before, limit: limit + 1 });
+    const rows = await listDeliveries(deps.postgres.pool, id, { status, before: cursor, limit: limit + 1 });
     const shown = rows.slice(0, limit);
     respondCacheable(ctx, {
       deliveries: shown.map(presentDelivery),
-      next: rows.length > limit ? (shown.at(-1)?.number ?? null) : null,
+      nextCursor: rows.length > limit ? (shown.at(-1)?.number ?? null) : null,
     } satisfies WebhookDeliveriesResponse);
   },
 });
@@ -179,11 +184,13 @@ const replay = route({
   name: "replayWebhookDelivery",
   summary: "Send a delivery again",
   limits,
+  innerLimits,
   params: WebhookDeliveryParams,
   description: "With the same `webhook-id`, whether it has succeeded or not. It is retried for another day.",
   responses: { 202: json(WebhookDelivery) },
   errors: ["conflict"],
   handle: async ({ ctx, deps, partner, params: { webhookId, deliveryId } }) => {
+    await applyRateLimits(ctx, innerLimits, partner.id);
     ctx.status = 202;
     ctx.body = presentDelivery(await replayDelivery(deps, partner, webhookId, deliveryId));
   },

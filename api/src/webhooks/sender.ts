@@ -132,7 +132,8 @@ export class WebhookSender implements BackgroundJob {
     const consequence = await updateDeliveryFailed(postgres.pool, delivery, failure);
     metrics.webhookAttempted(consequence?.isFinal === true ? "exhausted" : "failed");
     if (response?.status === 410) await this.#disable(delivery.endpointId, "gone");
-    else if (consequence?.isFailingTooLong === true) await this.#disable(delivery.endpointId, "failing");
+    else if (consequence?.isFinal === true && consequence.isFailingTooLong)
+      await this.#disable(delivery.endpointId, "failing");
   }
 
   async #send({

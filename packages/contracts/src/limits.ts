@@ -236,12 +236,14 @@ export const limits = {
     /** How long a delivery is retried, with delays that double from `baseSeconds` to `maxSeconds`. */
     retrySeconds: 24 * 3600,
     backOff: { baseSeconds: 5, maxSeconds: 4 * 3600 },
-    /** An endpoint without any success for this long is disabled. */
+    /** An endpoint without any success for this long is disabled when a delivery has used up its retries. */
     failingDays: 5,
     /** How long a rotated secret still signs. */
     rotationSeconds: 24 * 3600,
     keptDays: 30,
     responseBytes: 1024,
+    /** Test events and replays together. */
+    testsPerMinute: 10,
     pageSizeDefault: 20,
     pageSizeMax: 50,
   },

@@ -269,6 +269,10 @@ describe("the queue for seats", function () {
     await restrictGame(api.deps, game.slug, ["Nobody"]);
     expectErrorResponse(await confirm(one), 404, "not_found");
     await eventually(async () => expect((await statusOf(one)).status).to.equal("error"));
+    expect(await statusOf(one)).to.deep.include({
+      endReason: "game_unavailable",
+      message: "This game is no longer available to you, so your launch left the queue.",
+    });
     expect(await operator.findSession(one.id)).to.equal(undefined);
   });
 

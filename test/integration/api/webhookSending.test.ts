@@ -71,6 +71,13 @@ describe("sending webhooks", function () {
       [id],
     );
 
+  /** As if the next attempts of the endpoint's deliveries were their last ones. */
+  const makeLast = (id: string) =>
+    api.deps.postgres.pool.query(
+      "UPDATE webhook_deliveries SET attempts = 20, expires_at = now() + interval '1 hour' WHERE endpoint_id = $1",
+      [id],
+    );
+
   /** Returns a sender with another way out. */
   function senderTo(config: Partial<DestinationConfig>, attemptMs?: number): WebhookSender {
     const destinations = new WebhookDestinations({ ...api.deps.config.webhooks, ...config }, attemptMs);
@@ -134,10 +141,7 @@ describe("sending webhooks", function () {
     const { id } = await created();
     await record();
     receiver.answer = (response) => response.writeHead(503).end();
-    await api.deps.postgres.pool.query(
-      "UPDATE webhook_deliveries SET attempts = 20, expires_at = now() + interval '1 hour' WHERE endpoint_id = $1",
-      [id],
-    );
+    await makeLast(id);
     await sender.pass();
     expect((await deliveriesOf(id))[0]).to.include({ status: "failed", nextAttemptAt: null });
     expect(await api.deps.metrics.registry.getSingleMetricAsString("joypod_webhook_attempts_total")).to.match(
@@ -283,6 +287,10 @@ describe("sending webhooks", function () {
     );
     await record();
     await sender.pass();
+    expect(await detail(failing.id), "while it is retried").to.include({ enabled: true, waiting: 1 });
+    await makeDue(failing.id);
+    await makeLast(failing.id);
+    await sender.pass();
     expect(await detail(failing.id)).to.include({ enabled: false, disabledReason: "failing", waiting: 0 });
     await api.deps.audit.settled();
     const events = await api.deps.postgres.prisma.auditEvent.findMany({
@@ -295,6 +303,38 @@ describe("sending webhooks", function () {
     ]);
     const enabled = await client.patch(`${path}/${failing.id}`, { enabled: true });
     expect(enabled.json()).to.include({ enabled: true, disabledReason: null, failingSince: null });
+  });
+
+  it("forgets the failures of an address that is replaced", async () => {
+    const { id } = await created();
+    receiver.answer = (response) => response.writeHead(500).end();
+    await record();
+    await sender.pass();
+    const { failingSince, url } = await detail(id);
+    expect(failingSince).to.be.a("string");
+    const same = await client.patch(`${path}/${id}`, { url, description: "Unchanged" });
+    expect(same.json()).to.include({ failingSince });
+    const moved = await client.patch(`${path}/${id}`, { url: `${url}?moved` });
+    expect(moved.json()).to.include({ failingSince: null });
+  });
+
+  it("leaves out an endpoint that is removed at the same time", async () => {
+    const [removed, kept] = [await created(), await created()];
+    const { pool } = api.deps.postgres;
+    const remover = await pool.connect();
+    await remover.query("BEGIN");
+    await remover.query("DELETE FROM webhook_endpoints WHERE id = $1", [removed.id]);
+    const recording = record();
+    try {
+      const isWaiting =
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+      await eventually(async () => (await pool.query(isWaiting)).rowCount === 1);
+    } finally {
+      await remover.query("COMMIT");
+      remover.release();
+    }
+    await recording;
+    expect(await deliveriesOf(kept.id)).to.have.length(1);
   });
 
   it("waits while the partner is suspended", async () => {

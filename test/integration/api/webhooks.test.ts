@@ -192,6 +192,15 @@ describe("webhooks of a partner", function () {
     expect((await detail(id)).lastSuccessAt).to.be.a("string");
   });
 
+  it("receive at most ten tests and replays a minute", async () => {
+    const { id } = await created();
+    const { id: deliveryId } = await tested(id);
+    for (let count = 1; count < 10; count++) await tested(id);
+    for (const action of ["test", `deliveries/${deliveryId}/replay`])
+      expectErrorResponse(await client.post(`${path}/${id}/${action}`), 429, "rate_limited");
+    expect((await deliveriesOf(id)).deliveries).to.have.length(10);
+  });
+
   it("receive only the events that they want, of their partner's games", async () => {
     const all = await created();
     const some = await created({ events: ["version.activated", "version.activated"] });
@@ -251,13 +260,13 @@ describe("webhooks of a partner", function () {
     const ids = [];
     for (let count = 0; count < 5; count++) ids.unshift((await tested(id)).id);
     const first = await deliveriesOf(id, "?limit=3");
-    const second = await deliveriesOf(id, `?limit=3&before=${first.next}`);
+    const second = await deliveriesOf(id, `?limit=3&cursor=${first.nextCursor}`);
     expect([...first.deliveries, ...second.deliveries].map((delivery) => delivery.id)).to.deep.equal(ids);
-    expect(second.next).to.equal(null);
+    expect(second.nextCursor).to.equal(null);
     expect((await deliveriesOf(id, "?status=failed")).deliveries).to.be.empty;
     expect((await deliveriesOf(id, "?status=pending")).deliveries).to.have.length(5);
     expect(await detail(id)).to.include({ waiting: 5 });
-    expectErrorResponse(await client.get(`${path}/${id}/deliveries?before=x`), 400, "invalid_request");
+    expectErrorResponse(await client.get(`${path}/${id}/deliveries?cursor=x`), 400, "invalid_request");
     await client.patch(`${path}/${id}`, { enabled: false });
     expect((await deliveriesOf(id)).deliveries[0]).to.deep.include({
       status: "failed",

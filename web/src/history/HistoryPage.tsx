@@ -222,7 +222,8 @@ function GameTitle({ game }: { game: HistoryGame }) {
 
 /** Returns how a session ended, or what it does now, in a few words. */
 function describeHistoryEnd({ status, endReason }: PlayedSession): string {
-  return t(`history:end.${status === "stopped" ? (endReason ?? status) : status}`);
+  const isOwnReason = status === "stopped" || endReason === "game_unavailable";
+  return t(`history:end.${isOwnReason ? (endReason ?? status) : status}`);
 }
 
 function More({

@@ -15,13 +15,13 @@ interface EndMessage {
 
 /** Returns why a session ended, as a title and a sentence for the player. */
 export function describeEnd(session: EndedGameSession): EndMessage {
-  const { status, message, saveNotice, gameError } = session;
+  const { status, endReason, message, saveNotice, gameError } = session;
   if (gameError !== undefined)
     return {
       title: t("play:ended.gameError.title"),
       text: [message, saveNotice].filter((part) => part !== undefined).join(" "),
     };
-  if (status === "error")
+  if (status === "error" && endReason !== "game_unavailable")
     return { title: t("play:ended.error.title"), text: message ?? t("play:ended.error.text") };
   return describeReason(session);
 }
@@ -42,6 +42,7 @@ function describeReason({ endReason, message, saveNotice }: EndedGameSession): E
     case "deleted":
       return { title: t("play:ended.deleted.title"), text: saveNotice ?? message ?? saved };
     case "queue_timeout":
+    case "game_unavailable":
     case "server_lost":
     case "failed":
       return {

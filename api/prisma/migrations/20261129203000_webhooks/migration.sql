@@ -46,5 +46,5 @@ CREATE INDEX webhook_deliveries_due_idx ON webhook_deliveries (next_attempt_at) 
 CREATE INDEX webhook_deliveries_waiting_idx ON webhook_deliveries (endpoint_id) WHERE status = 'pending';
 CREATE INDEX webhook_deliveries_old_idx ON webhook_deliveries (created_at) WHERE status <> 'pending';
 
--- What webhooks have told of a version since it was last activated.
+-- When distribution events were recorded since the last activation.
 ALTER TABLE game_versions ADD COLUMN distributed_at TIMESTAMPTZ(3), ADD COLUMN distribution_failed_at TIMESTAMPTZ(3);

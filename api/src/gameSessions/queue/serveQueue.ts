@@ -25,9 +25,10 @@ const failed = {
   stopReason: stopReasons.failed,
   failureReason: recordedFailureReasons.launchFailed,
 } as const;
+const unavailable = { ...failed, failureReason: recordedFailureReasons.gameUnavailable } as const;
 
 /** How a session ends that can wait no longer. */
-const endOf = { silent: lapsed, unconfirmed: lapsed, unavailable: failed, disabled: stopped } as const;
+const endOf = { silent: lapsed, unconfirmed: lapsed, unavailable, disabled: stopped } as const;
 
 /**
  * Ends queued launches that can wait no longer and offers free seats to the next ones. All of it happens

@@ -37,7 +37,10 @@ export function presentRun(row: RunRow): GameRun {
     readyAt: readyAt?.toISOString() ?? null,
     endedAt: endedAt?.toISOString() ?? null,
     playSeconds: isOver ? rounded(row.durationSeconds ?? 0, 10) : null,
-    endReason: isOngoing(status) ? null : (publicEndOf(row.stopReason, readyAt !== null)?.endReason ?? null),
+    endReason: isOngoing(status)
+      ? null
+      : (publicEndOf(row.stopReason, readyAt !== null, { failureReason: row.failureReason })?.endReason ??
+        null),
     ...presentFailure(row),
     exit: row.exitCode === null ? null : { code: row.exitCode, signal: row.exitSignal },
     endedBy: enders[row.endedBy ?? ""] ?? null,

@@ -1,5 +1,5 @@
 import { type GameExit, type GameSession, isUnreadableSaveReason } from "#contracts/crd/gameSession.ts";
-import { failureReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { failureReasons, recordedFailureReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type {
   GameSessionsResponse,
   GameSessionStatusResponse,
@@ -149,6 +149,8 @@ const gameFailureTexts: ReadonlyMap<string, PublicStopText["messages"]> = new Ma
 
 const unreadableMessage =
   "The save of this slot is missing or damaged. Restore the previous version on the game's page.";
+
+const unavailableMessage = "This game is no longer available to you, so your launch left the queue.";
 
 const playLimitMessages: EndMessages = { running: "Your play time is used up.", isSaved: true };
 
@@ -371,6 +373,8 @@ export function publicEndOf(
 ): PublicEnd | undefined {
   const reason = StopReason.safeParse(stopReason).data;
   if (reason === undefined) return undefined;
+  if (failureReason === recordedFailureReasons.gameUnavailable)
+    return { endReason: "game_unavailable", message: unavailableMessage };
   const { endReason, messages: usualMessages } = publicStopTexts[reason];
   const gameMessages = gameFailureTexts.get(failureReason ?? "");
   const messages = gameMessages ?? usualMessages;

@@ -183,6 +183,7 @@ const callers: Record<Route["access"], string> = {
 const ownCallers: Partial<Record<RateLimitName, string>> = {
   upload: "partner",
   pictureUpload: "partner",
+  webhookTest: "partner",
   signInFailures: "address, of failed sign-ins",
   authPosts: "address",
 };

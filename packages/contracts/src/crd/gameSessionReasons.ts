@@ -301,6 +301,8 @@ export const gameFaults = [
 export const recordedFailureReasons = {
   /** The GameSession was never created. */
   launchFailed: "LaunchFailed",
+  /** The player could no longer see the game while the launch waited in the queue. */
+  gameUnavailable: "GameUnavailable",
   /** The GameSession was removed by force, or the cluster lost it. */
   vanished: "Vanished",
 } as const;

@@ -109,6 +109,7 @@ export const GameSessionEndReason = z
     "drained",
     "play_limit",
     "queue_timeout",
+    "game_unavailable",
     "deleted",
     "game_exited",
     "server_lost",

@@ -254,11 +254,14 @@ export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
 export const WebhookDeliveriesQuery = z.strictObject({
   status: DeliveryStatus.optional().meta({ description: "Only deliveries with this status." }),
-  before: z
+  cursor: z
     .string()
-    .regex(/^[1-9]\d{0,17}$/, "must be a cursor from an earlier response")
+    .regex(/^[1-9]\d{0,17}$/, "must be the nextCursor of a response")
     .optional()
-    .meta({ description: "`next` of an earlier response, for older deliveries.", examples: ["4711"] }),
+    .meta({
+      description: "The `nextCursor` of the page before. Send the same filters.",
+      examples: ["4711"],
+    }),
   limit: pageNumber
     .transform((size) => Math.min(size, webhook.pageSizeMax))
     .default(webhook.pageSizeDefault)
@@ -272,7 +275,7 @@ export type WebhookDeliveriesQuery = z.infer<typeof WebhookDeliveriesQuery>;
 export const WebhookDeliveriesResponse = z
   .object({
     deliveries: z.array(WebhookDelivery).max(webhook.pageSizeMax),
-    next: z.string().nullable().meta({ description: "The cursor for older ones; null on the last page." }),
+    nextCursor: z.string().nullable().meta({ description: "Null on the last page." }),
   })
   .meta({
     id: "WebhookDeliveries",

@@ -13,6 +13,12 @@ describe("describeEnd", () => {
     );
   });
 
+  it("says that the game is no longer available, not that it did not start", () => {
+    expect(describeEnd({ status: "error", endReason: "game_unavailable" }).title).to.equal(
+      "This game is no longer available",
+    );
+  });
+
   it("returns the API's message for a cancelled launch", () => {
     const message = "The launch was cancelled. Your saves are unchanged.";
     expect(describeEnd({ status: "stopped", endReason: "user_requested", message })).to.deep.equal({

@@ -64,6 +64,7 @@ describe("publicEndOf", () => {
   it("maps every reason of the cluster", () => {
     const words = StopReason.options.map((reason) => publicEndOf(reason, true)!.endReason);
     words.push(publicEndOf("IdleTimeout", false)!.endReason);
+    words.push(publicEndOf("Failed", false, { failureReason: "GameUnavailable" })!.endReason);
     // The cluster does not know why the duration of a session is limited.
     expect([...words, "play_limit"].toSorted()).to.deep.equal(GameSessionEndReason.options.toSorted());
   });
