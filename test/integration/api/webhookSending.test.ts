@@ -312,27 +312,21 @@ describe("sending webhooks", function () {
     await sender.pass();
     const { failingSince, url } = await detail(id);
     expect(failingSince).to.be.a("string");
-    const same = await client.patch(`${path}/${id}`, { url, description: "Unchanged" });
-    expect(same.json()).to.include({ failingSince });
+    expect((await client.patch(`${path}/${id}`, { url })).json()).to.include({ failingSince });
     const moved = await client.patch(`${path}/${id}`, { url: `${url}?moved` });
     expect(moved.json()).to.include({ failingSince: null });
   });
 
   it("leaves out an endpoint that is removed at the same time", async () => {
     const [removed, kept] = [await created(), await created()];
-    const { pool } = api.deps.postgres;
-    const remover = await pool.connect();
-    await remover.query("BEGIN");
-    await remover.query("DELETE FROM webhook_endpoints WHERE id = $1", [removed.id]);
-    const recording = record();
-    try {
-      const isWaiting =
-        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-      await eventually(async () => (await pool.query(isWaiting)).rowCount === 1);
-    } finally {
-      await remover.query("COMMIT");
-      remover.release();
-    }
+    const isWaiting =
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let recording = Promise.resolve();
+    await api.deps.postgres.transaction(async (transaction) => {
+      await transaction.query("DELETE FROM webhook_endpoints WHERE id = $1", [removed.id]);
+      recording = record();
+      await eventually(async () => (await api.deps.postgres.pool.query(isWaiting)).rowCount === 1);
+    });
     await recording;
     expect(await deliveriesOf(kept.id)).to.have.length(1);
   });
@@ -401,6 +395,6 @@ describe("sending webhooks", function () {
       "UPDATE webhook_deliveries SET next_attempt_at = now() - interval '1 minute' WHERE endpoint_id = $1",
       [id],
     );
-    expect(await seconds()).to.be.within(60, 90);
+    expect(await seconds()).to.be.within(59, 90);
   });
 });
