@@ -7,7 +7,7 @@ import { exitCodes, PublishError } from "./publishError.ts";
 declare const joypodVersion: string | undefined;
 
 const interruption = new AbortController();
-process.once("SIGINT", () => interruption.abort());
+for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interruption.abort());
 // A reader of only the first lines (`| head`) closes the pipe.
 process.stdout.on("error", () => process.exit(0));
 
@@ -46,6 +46,7 @@ function report(thrown: unknown): void {
     [`joypod-publish: ${messageOf(thrown)}`, ...details, ""].join("\n  ").trimEnd() + "\n",
   );
   if (!process.argv.includes("--json")) return;
-  const error = thrown instanceof PublishError ? thrown.code : "internal_error";
-  process.stdout.write(`${JSON.stringify({ error, message: messageOf(thrown), details })}\n`);
+  const { code: error, result } =
+    thrown instanceof PublishError ? thrown : { code: "internal_error", result: {} };
+  process.stdout.write(`${JSON.stringify({ ...result, error, message: messageOf(thrown), details })}\n`);
 }

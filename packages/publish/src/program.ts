@@ -108,11 +108,11 @@ async function runPublish(
     stateFolder: stateFolder(platform, variables),
     chunkBytes: options.chunkMib * mebibyte,
   });
-  const address = api.http.address;
-  print(
-    options.json === true ? JSON.stringify(presentPublished(published)) : publishedText(published, address),
-  );
-  throwIfFailed(published, options.waitMinutes);
+  const failure = failureOf(published, options.waitMinutes);
+  if (options.json !== true) print(publishedText(published, api.http.address));
+  // With --json, a failure is printed with the result, as one document.
+  else if (failure === undefined) print(JSON.stringify(presentPublished(published)));
+  if (failure !== undefined) throw failure;
 }
 
 function withOptions(config: ConfigFile, options: PublishOptions): ConfigFile {
@@ -132,21 +132,29 @@ function presentPublished({ upload, ...published }: Published): object {
   return { ...published, versionId, size, checksum };
 }
 
-/** @throws PublishError if no game server holds the version although one should, or it was found to be bad */
-function throwIfFailed({ distribution, verification }: Published, minutes: number): void {
-  if (distribution?.cached === 0 && distribution.pending.some(({ isAwaited }) => isAwaited))
-    throw new PublishError(
+/** Returns an error if no game server holds the version although one should, or it was found to be bad. */
+function failureOf(published: Published, minutes: number): PublishError | undefined {
+  const { distribution, verification } = published;
+  const result = presentPublished(published);
+  if (distribution?.cached === 0 && distribution.pending.some(({ isExpected }) => isExpected)) {
+    const after = distribution.pending.some(({ isAwaited }) => isAwaited) ? `after ${minutes} minutes ` : "";
+    return new PublishError(
       "not_distributed",
-      `The version is uploaded, but after ${minutes} minutes no game server holds it. Ask the admin of the server.`,
-      { details: distribution.pending.map(({ id, message = "pending" }) => `${id}: ${message}`) },
+      `The version is uploaded, but ${after}no game server holds it. Ask the admin of the server.`,
+      { details: distribution.pending.map(({ id, message = "pending" }) => `${id}: ${message}`), result },
     );
+  }
   if (verification?.verdict === "bad")
-    throw new PublishError("bad_verdict", "The version is uploaded, but does not work as it should.");
+    return new PublishError("bad_verdict", "The version is uploaded, but does not work as it should.", {
+      result,
+    });
   if (verification?.isRequired === true && verification.verdict !== "good")
-    throw new PublishError(
+    return new PublishError(
       "unverified",
       "The version is uploaded, but players get it only once it is verified.",
+      { result },
     );
+  return undefined;
 }
 
 function toMinutes(text: string): number {

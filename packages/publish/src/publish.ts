@@ -93,15 +93,18 @@ export async function publish(
   noteCompiledPython(progress, listing, settings.keepTimes);
   if (game === undefined) await register(context, api, settings.game, layout);
   const state = await UploadState.open(settings.stateFolder, api.http.address, slug, clock.now());
-  const archive = await findOrPack(context, api, state, listing, layout, settings.keepTimes);
-  await checkSize(api, archive);
-  const upload = await send(
-    context,
-    { api, retry, state, chunkBytes: settings.chunkBytes },
-    archive,
-    settings.wish,
-  );
-  await state.remove();
+  let upload: Upload;
+  try {
+    if (state.isTemporary)
+      progress.note(`${settings.stateFolder} cannot be written. An interrupted upload will start again.`);
+    const archive = await findOrPack(context, api, state, listing, layout, settings.keepTimes);
+    await checkSize(api, archive);
+    const { chunkBytes, wish } = settings;
+    upload = await send(context, { api, retry, state, chunkBytes }, archive, wish);
+    await state.remove();
+  } finally {
+    await state.close();
+  }
   const visibility = game === undefined ? settings.game.visibility : game.visibility;
   const { channel } = settings.wish;
   const published = { slug, isNewGame: game === undefined, isPrivate: visibility === "private", channel };
@@ -277,6 +280,9 @@ async function checkSize(api: PartnerApi, { size }: PackedArchive): Promise<void
   throw new PublishError("payload_too_large", `The archive has ${bytesText(size)}. ${limit}`);
 }
 
+/** Codes of errors after which an archive cannot be uploaded again. */
+const unsendable: ReadonlySet<string> = new Set(["invalid_archive", "checksum_mismatch"]);
+
 async function send(
   { progress }: PublishContext,
   upload: Pick<ResumableContext, "api" | "retry" | "state" | "chunkBytes">,
@@ -298,8 +304,8 @@ async function send(
     const result = await uploadInChunks({ ...upload, onProgress, onChecking }, archive, wish);
     return result ?? (await putArchive(api, archive, wish, retry, onProgress));
   } catch (error) {
-    // The same archive would be refused again, so it is not kept.
-    if (error instanceof PublishError && error.code === "invalid_archive") await state.remove();
+    // The same archive would be refused again, or is damaged, so it is not kept.
+    if (error instanceof PublishError && unsendable.has(error.code)) await state.remove();
     throw error;
   } finally {
     end();

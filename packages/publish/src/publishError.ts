@@ -9,6 +9,8 @@ export class PublishError extends Error {
   readonly exitCode: number;
   /** What exactly is wrong, such as the files that cannot be packed. */
   readonly details: readonly string[];
+  /** What was achieved before, for `--json`. */
+  readonly result: object;
 
   constructor(
     code: string,
@@ -16,13 +18,15 @@ export class PublishError extends Error {
     {
       exitCode = exitCodes.failed,
       details = [],
+      result = {},
       cause,
-    }: { exitCode?: number; details?: readonly string[]; cause?: unknown } = {},
+    }: { exitCode?: number; details?: readonly string[]; result?: object; cause?: unknown } = {},
   ) {
     super(message, { cause });
     this.code = code;
     this.exitCode = exitCode;
     this.details = details;
+    this.result = result;
   }
 }
 

@@ -7,7 +7,9 @@ export interface PendingServer {
   id: string;
   /** Why it does not have it; undefined if the server does not say. */
   message: string | undefined;
-  /** Whether it is going to fetch the version without being asked by a player. */
+  /** Whether it should fetch the version without being asked by a player. */
+  isExpected: boolean;
+  /** Whether waiting for it may help. */
   isAwaited: boolean;
 }
 
@@ -21,7 +23,13 @@ export interface Distribution {
 const intervalMs = 3000;
 
 /** Reasons of servers that fetch the version only when a player needs it. */
-const unawaited: ReadonlySet<string | undefined> = new Set(["on_demand", "not_selected", "suspended"]);
+const unexpected: ReadonlySet<string | undefined> = new Set(["on_demand", "not_selected", "suspended"]);
+/** Reasons that only a person can remove. */
+const lasting: ReadonlySet<string | undefined> = new Set([
+  "archive_refused",
+  "archive_missing",
+  "archive_damaged",
+]);
 /** Reasons that pass by themselves, so that nobody needs to read them. */
 const ordinary: ReadonlySet<string | undefined> = new Set(["no_version", "waiting", "downloading"]);
 
@@ -36,6 +44,7 @@ export async function waitForDistribution(
 ): Promise<Distribution> {
   const endMs = clock.monotonicMs() + timeoutMs;
   const shown = new Set<string>();
+  let wasOver = false;
   for (;;) {
     const sync = await api.sync();
     const distribution = distributionOf(sync);
@@ -44,7 +53,10 @@ export async function waitForDistribution(
       shown.add(text);
     }
     const isOver = !distribution.pending.some(({ isAwaited }) => isAwaited);
-    if (isOver || clock.monotonicMs() + intervalMs > endMs) return distribution;
+    // Servers are selected moments after the cluster learns of a version, so one look is not enough.
+    const isSettled = isOver && (wasOver || distribution.pending.length === 0);
+    if (isSettled || clock.monotonicMs() + intervalMs > endMs) return distribution;
+    wasOver = isOver;
     await clock.sleep(intervalMs, signal);
   }
 }
@@ -53,18 +65,24 @@ export async function waitForDistribution(
 export function distributionOf({ totalServers, cachedOn, servers }: Sync): Distribution {
   const pending = servers
     .filter(({ status }) => status !== "cached")
-    .map(({ id, pending: why }) => ({
-      id,
-      message: why?.message,
-      isAwaited: !unawaited.has(why?.reason),
-    }));
+    .map(({ id, pending: why }) => {
+      const isExpected = !unexpected.has(why?.reason);
+      // One that does not report may be off for long. Others suffice for players.
+      const isOff = why?.reason === "server_unavailable" && cachedOn > 0;
+      return {
+        id,
+        message: why?.message,
+        isExpected,
+        isAwaited: isExpected && !isOff && !lasting.has(why?.reason),
+      };
+    });
   return { servers: totalServers, cached: cachedOn, pending };
 }
 
 /** Returns what a person may want to know of a state. */
 function changes({ totalServers, cachedOn, servers }: Sync): string[] {
   const troubles = servers
-    .filter(({ pending }) => pending !== undefined && !unawaited.has(pending.reason))
+    .filter(({ pending }) => pending !== undefined && !unexpected.has(pending.reason))
     .filter(({ pending }) => !ordinary.has(pending?.reason))
     .map(({ id, pending }) => `${id}: ${pending?.message ?? ""}`);
   return [`Game servers that hold it: ${cachedOn} of ${totalServers}`, ...troubles];

@@ -124,10 +124,11 @@ describe("npx joypod-publish", function () {
     expect(unknown.stderr).to.include("no version 2.0");
   });
 
-  it("prints the verdict that players wait for, and fails if it is bad", async () => {
+  /** Publishes a version that gets a bad verdict. */
+  async function publishBad(...args: string[]): Promise<PublishOutcome> {
     const registration = { slug, title: "A Game", developer: "A Studio", verify: "require" };
     client.write("joypod.json", JSON.stringify(registration));
-    const { ended } = client.start(["game"]);
+    const { ended } = client.start(["game", ...args]);
     const finding = {
       code: "library_missing",
       severity: "error",
@@ -155,10 +156,23 @@ describe("npx joypod-publish", function () {
     await eventually(async () => (await fixture.api.deps.postgres.pool.query(text, values)).rowCount === 1, {
       what: "a verification",
     });
-    const { code, stdout, stderr } = await ended;
+    return ended;
+  }
+
+  it("prints the verdict that players wait for, and fails if it is bad", async () => {
+    const { code, stdout, stderr } = await publishBad();
     expect(code, stdout + stderr).to.equal(1);
     expect(stdout).to.include("The verdict is bad.").and.include("[libfoo.so.1] See docs/games.md#libraries");
     expect(stdout).to.include("Nobody gets it yet").and.include("activate");
+  });
+
+  it("prints a failure with the result as one JSON document", async () => {
+    const { code, stdout, stderr } = await publishBad("--json");
+    expect(code, stdout + stderr).to.equal(1);
+    const document = JSON.parse(stdout) as { versionId: string; verification: object };
+    expect(document).to.include({ slug, isCurrent: false, error: "bad_verdict" }).and.include.keys("message");
+    expect(document.verification).to.include({ verdict: "bad" });
+    expect((await versions()).map(({ id }) => id)).to.deep.equal([document.versionId]);
   });
 
   it("lists the sessions of a game, and prints the end of one's output", async () => {
@@ -239,6 +253,21 @@ describe("npx joypod-publish", function () {
     expect(proxy.requests.filter(({ method }) => method === "DELETE")).to.have.length(1);
     expect(await versions()).to.have.length(2);
     expect(stateFiles()).to.deep.equal([]);
+  });
+
+  it("ends an interrupted upload on the server when its label changes", async () => {
+    const ended = (): number => proxy.requests.filter(({ method }) => method === "DELETE").length;
+    await published();
+    const before = ended();
+    writeGame(randomBytes(3 * 2 ** 20));
+    proxy.fault = ({ method }) => (method === "PATCH" ? { isCut: true } : undefined);
+    await killAtRetry("game", "--game", slug, "--no-wait", "--label", "1.0");
+    proxy.fault = undefined;
+    const { code, stderr } = await publish("--label", "1.1");
+    expect(code, stderr).to.equal(0);
+    expect(stderr).to.not.include("Packing");
+    expect(ended() - before).to.equal(1);
+    expect((await versions()).map(({ label }) => label)).to.deep.equal(["1.1", null]);
   });
 
   it("retries an upload in one request to an older server, and does not pack again after it was killed", async () => {

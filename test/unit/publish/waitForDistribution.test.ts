@@ -29,5 +29,27 @@ describe("distributionOf", () => {
       "node-3",
       "node-4",
     ]);
+    expect(pending.filter(({ isExpected }) => !isExpected).map(({ id }) => id)).to.deep.equal([
+      "node-5",
+      "node-6",
+    ]);
+  });
+
+  it("does not await servers for which waiting cannot help, although they should hold the version", () => {
+    const lasting = ["archive_refused", "archive_missing", "archive_damaged"];
+    for (const reason of lasting)
+      expect(sync(because("node-1", reason)).pending).to.deep.equal([
+        { id: "node-1", message: "Why.", isExpected: true, isAwaited: false },
+      ]);
+  });
+
+  it("awaits a server that does not report only while no other holds the version", () => {
+    const off = because("node-1", "server_unavailable");
+    expect(sync(off).pending).to.deep.include.members([
+      { id: "node-1", message: "Why.", isExpected: true, isAwaited: true },
+    ]);
+    expect(sync(off, { id: "node-2", status: "cached" }).pending).to.deep.equal([
+      { id: "node-1", message: "Why.", isExpected: true, isAwaited: false },
+    ]);
   });
 });

@@ -32,9 +32,9 @@ function distributionText({ servers, cached, pending }: NonNullable<Published["d
   const held = `Game servers that hold it: ${cached} of ${servers}.`;
   if (pending.length === 0) return held;
   const reasons = pending
-    .filter(({ isAwaited }) => isAwaited)
-    .map(({ id, message = "" }) => `\n  ${id}: ${message}`);
-  return `${held} The others fetch it when a player needs it.${reasons.join("")}`;
+    .filter(({ isExpected }) => isExpected)
+    .map(({ id, message = "pending" }) => `\n  ${id}: ${message}`);
+  return reasons.length > 0 ? held + reasons.join("") : `${held} The others fetch it when a player needs it.`;
 }
 
 function audienceText({ slug, channel, isPrivate, isCurrent, upload }: Published, page: string): string {

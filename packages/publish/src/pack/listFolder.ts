@@ -12,6 +12,8 @@ export interface FolderEntry {
   isDirectory: boolean;
   size: number;
   mtimeMs: number;
+  /** When the content or the metadata changed, which builds with constant times do not set. */
+  ctimeMs: number;
   /** Whether the file system marks it as executable. Windows has no such mark. */
   isMarkedExecutable: boolean;
 }
@@ -149,14 +151,15 @@ class FolderWalk {
   }
 
   #addFile(path: string, location: string, stats: Stats, parents: readonly string[]): void {
-    const { size, mtimeMs, mode } = stats;
+    const { size, mtimeMs, ctimeMs, mode } = stats;
+    const times = { mtimeMs, ctimeMs };
     if (stats.isDirectory()) {
-      const entry = { path, location, isDirectory: true, size: 0, mtimeMs, isMarkedExecutable: true };
+      const entry = { path, location, isDirectory: true, size: 0, ...times, isMarkedExecutable: true };
       this.entries.push(entry);
       this.#addContent(path, location, [...parents, realpathSync(location)]);
     } else if (stats.isFile()) {
       const isMarkedExecutable = this.#platform !== "win32" && (mode & 0o111) !== 0;
-      this.entries.push({ path, location, isDirectory: false, size, mtimeMs, isMarkedExecutable });
+      this.entries.push({ path, location, isDirectory: false, size, ...times, isMarkedExecutable });
     } else this.problems.push(`${path} is neither a file nor a folder`);
   }
 

@@ -1,9 +1,10 @@
+import type { ReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { connectionFailureOf, type ConnectionFailure } from "#runtime/network/connectionFailure.ts";
-import { messageOf } from "#runtime/errors.ts";
+import { messageOf, systemErrorCode } from "#runtime/errors.ts";
 import { PublishError } from "../publishError.ts";
 
 /** A request to the server. */
@@ -15,8 +16,15 @@ export interface HttpRequest {
   headers?: Readonly<Record<string, string>>;
   /** A body to send as JSON. */
   json?: object;
-  /** A body of this many bytes. */
-  body?: { open: () => Readable; bytes: number };
+  body?: FileBody;
+}
+
+/** A part of a file to send as a body. */
+export interface FileBody {
+  file: string;
+  start: number;
+  bytes: number;
+  onProgress: (sentBytes: number) => void;
 }
 
 /** A response with its whole body. */
@@ -55,6 +63,7 @@ const sentences: Readonly<Record<ConnectionFailure, string>> = {
 
 /** Without data for this long, a connection counts as broken. The server checks an archive after its end. */
 const silentMs = { request: 60_000, upload: 300_000 };
+const readBytes = 1024 * 1024;
 const responseMaxBytes = 16 * 1024 * 1024;
 
 /** Sends requests with the partner's key to one server, and never to another address. */
@@ -72,21 +81,25 @@ export class HttpClient {
   /**
    * Sends a request and returns the response, whatever its status.
    *
-   * @throws UnreachableError, or the signal's reason when it is aborted
+   * @throws UnreachableError, PublishError if the body's file cannot be read, or the signal's reason when it
+   *   is aborted
    */
   async send(request: HttpRequest): Promise<HttpResponse> {
     this.#signal.throwIfAborted();
+    // Errors of opening it are not the server's.
+    const body = request.body === undefined ? undefined : await openBody(request.body);
     try {
-      return await this.#exchange(request);
+      return await this.#exchange(request, body);
     } catch (error) {
       this.#signal.throwIfAborted();
       throw new UnreachableError(this.address, error);
     }
   }
 
-  async #exchange({ method = "GET", path, headers, json, body }: HttpRequest): Promise<HttpResponse> {
+  async #exchange(request: HttpRequest, body: ReadStream | undefined): Promise<HttpResponse> {
+    const { method = "GET", path, headers, json } = request;
     const text = json === undefined ? undefined : JSON.stringify(json);
-    const bytes = body?.bytes ?? (text === undefined ? undefined : Buffer.byteLength(text));
+    const bytes = request.body?.bytes ?? (text === undefined ? undefined : Buffer.byteLength(text));
     const send = this.address.protocol === "https:" ? httpsRequest : httpRequest;
     const sending = send(this.#urlOf(path), {
       method,
@@ -104,7 +117,7 @@ export class HttpClient {
     sending.once("timeout", () => sending.destroy(new Error("no data arrived for too long")));
     const response = responseTo(sending);
     if (body === undefined) sending.end(text);
-    else await sendBody(sending, body.open(), response);
+    else await sendBody(sending, withProgress(body, request.body), response);
     return response;
   }
 
@@ -113,10 +126,25 @@ export class HttpClient {
   }
 }
 
+async function openBody({ file, start, bytes }: FileBody): Promise<ReadStream> {
+  try {
+    const handle = await open(file);
+    return handle.createReadStream({ start, end: start + bytes - 1, highWaterMark: readBytes });
+  } catch (error) {
+    const message = `${file} cannot be read (${systemErrorCode(error) ?? messageOf(error)}). Publish again.`;
+    throw new PublishError("unreadable_file", message, { cause: error });
+  }
+}
+
+function withProgress(body: ReadStream, part: FileBody | undefined): ReadStream {
+  let sent = 0;
+  return body.on("data", (chunk) => part?.onProgress((sent += chunk.length)));
+}
+
 /** The server may respond before it has read the whole body, and then close the connection. */
 async function sendBody(
   sending: ClientRequest,
-  body: Readable,
+  body: ReadStream,
   response: Promise<HttpResponse>,
 ): Promise<void> {
   const sent = pipeline(body, sending);

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import type { PackedArchive } from "../pack/packArchive.ts";
 import { parseResponse, sendOnce, type PartnerApi } from "../server/partnerApi.ts";
 import { Upload } from "../server/responses.ts";
@@ -14,7 +13,6 @@ export interface UploadWish {
 
 /** Each attempt sends the whole archive, and counts as an upload. */
 const attempts = 3;
-const chunkBytes = 1024 * 1024;
 
 /** Uploads the archive in one request. */
 export function putArchive(
@@ -25,13 +23,7 @@ export function putArchive(
   onProgress: (sentBytes: number) => void,
 ): Promise<Upload> {
   return withRetries(retry, attempts, async () => {
-    let sent = 0;
-    onProgress(sent);
-    const open = () =>
-      createReadStream(archive.file, { highWaterMark: chunkBytes }).on("data", (chunk) => {
-        sent += chunk.length;
-        onProgress(sent);
-      });
+    onProgress(0);
     const response = await sendOnce(api.http, {
       method: "PUT",
       path: `${api.path}/upload${queryOf(wish)}`,
@@ -39,7 +31,7 @@ export function putArchive(
         "content-type": "application/gzip",
         "content-digest": `sha-256=:${Buffer.from(archive.sha256, "hex").toString("base64")}:`,
       },
-      body: { open, bytes: archive.size },
+      body: { file: archive.file, start: 0, bytes: archive.size, onProgress },
     });
     return parseResponse(Upload, response);
   });

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { z } from "zod";
 import type { PackedArchive } from "../pack/packArchive.ts";
 import { PublishError } from "../publishError.ts";
@@ -33,7 +32,6 @@ export interface ResumableContext {
 const protocol = { "tus-resumable": "1.0.0" } as const;
 /** Attempts without progress. */
 const attempts = 8;
-const readBytes = 1024 * 1024;
 /** Interval between reads of the state, which grows: small archives are inspected at once. */
 const poll = { firstMs: 250, maxMs: 3000 };
 /** The longest time that the inspection of an archive may take. */
@@ -52,9 +50,11 @@ export async function uploadInChunks(
   archive: PackedArchive,
   wish: UploadWish,
 ): Promise<Upload | undefined> {
-  const { state, onProgress } = context;
+  const { api, state, onProgress } = context;
   const text = JSON.stringify(wish);
-  const known = state.uploadPath(text);
+  const kept = state.findUpload(text);
+  if (kept?.isSame === false) await endUpload(api, kept.path);
+  const known = kept?.isSame === true ? kept.path : undefined;
   let offset = known === undefined ? undefined : await findOffset(context, known);
   const path = known !== undefined && offset !== undefined ? known : await create(context, archive, wish);
   if (path === undefined) return undefined;
@@ -159,12 +159,6 @@ async function patch(
   offset: number,
 ): Promise<number> {
   const end = Math.min(size, offset + chunkBytes);
-  let sent = offset;
-  const open = () =>
-    createReadStream(file, { start: offset, end: end - 1, highWaterMark: readBytes }).on("data", (chunk) => {
-      sent += chunk.length;
-      onProgress(sent);
-    });
   const { header } = await sendOnce(api.http, {
     method: "PATCH",
     path,
@@ -173,7 +167,7 @@ async function patch(
       "content-type": "application/offset+octet-stream",
       "upload-offset": String(offset),
     },
-    body: { open, bytes: end - offset },
+    body: { file, start: offset, bytes: end - offset, onProgress: (sent) => onProgress(offset + sent) },
   });
   return offsetOf(header("upload-offset"));
 }

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { systemErrorCode } from "#runtime/errors.ts";
 import type { FolderListing } from "../pack/listFolder.ts";
 import type { PackedArchive } from "../pack/packArchive.ts";
+import { PublishError } from "../publishError.ts";
 
 const Pending = z.object({
   /** Names the files that the archive was packed from. */
@@ -19,6 +21,8 @@ type Pending = z.infer<typeof Pending>;
 
 /** Archives of uploads that were never continued are removed after this time. */
 const keptMs = 7 * 24 * 3600 * 1000;
+/** Errors of a state folder that cannot be made or written. */
+const unusable: ReadonlySet<string | undefined> = new Set(["EACCES", "EROFS", "EPERM", "ENOENT", "ENOTDIR"]);
 
 /** Returns the folder for state that outlives a run, by the conventions of the system. */
 export function stateFolder(
@@ -36,33 +40,50 @@ export function stateFolder(
 /** Returns a digest of the names, sizes and times of the files, and of how they are packed. */
 export function fingerprintOf({ entries }: FolderListing, options: readonly (string | boolean)[]): string {
   const hash = createHash("sha256").update(JSON.stringify(options));
-  for (const { path, size, mtimeMs, isMarkedExecutable } of entries)
-    hash.update(JSON.stringify([path, size, mtimeMs, isMarkedExecutable]));
+  for (const { path, size, mtimeMs, ctimeMs, isMarkedExecutable } of entries)
+    hash.update(JSON.stringify([path, size, mtimeMs, ctimeMs, isMarkedExecutable]));
   return hash.digest("hex");
 }
 
 /**
  * The unfinished upload of one game, in the user's state folder. It keeps the packed archive until the server
- * has it, so a later run continues where an interrupted one stopped.
+ * has it, so a later run continues where an interrupted one stopped. One process at a time has it open.
  */
 export class UploadState {
   readonly archiveFile: string;
+  /** Whether the state is in a temporary folder, and lost at the end. */
+  readonly isTemporary: boolean;
   readonly #folder: string;
+  readonly #name: string;
   readonly #file: string;
   #pending: Pending | undefined;
 
-  private constructor(folder: string, name: string) {
+  private constructor(folder: string, isTemporary: boolean, name: string) {
     this.#folder = folder;
+    this.isTemporary = isTemporary;
+    this.#name = name;
     this.#file = join(folder, `${name}.json`);
     this.archiveFile = join(folder, `${name}.tar.gz`);
   }
 
-  /** Opens the state of a game on a server, and removes what other uploads left long ago. */
+  /**
+   * Opens the state of a game on a server, and removes what other uploads left long ago. Uses a temporary
+   * folder if `folder` cannot be written.
+   *
+   * @throws PublishError if another process has it open
+   */
   static async open(folder: string, server: URL, slug: string, now: Date): Promise<UploadState> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await removeOld(folder, now);
     const digest = createHash("sha256").update(server.href).digest("hex").slice(0, 12);
-    const state = new UploadState(folder, `${slug}-${digest}`);
+    const name = `${slug}-${digest}`;
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await removeOld(folder, now);
+      await lock(lockFile(folder, name));
+    } catch (error) {
+      if (!unusable.has(systemErrorCode(error))) throw error;
+      return new UploadState(await mkdtemp(join(tmpdir(), "joypod-publish-")), true, name);
+    }
+    const state = new UploadState(folder, false, name);
     state.#pending = await state.#read();
     return state;
   }
@@ -76,10 +97,10 @@ export class UploadState {
     return { file: this.archiveFile, size, sha256, unpackedBytes };
   }
 
-  /** Returns the path of the server's unfinished upload of this archive with the same wishes. */
-  uploadPath(wish: string): string | undefined {
+  /** Returns the path of the server's unfinished upload of this archive, and whether it has the same wish. */
+  findUpload(wish: string): { path: string; isSame: boolean } | undefined {
     const upload = this.#pending?.upload;
-    return upload?.wish === wish ? upload.path : undefined;
+    return upload && { path: upload.path, isSame: upload.wish === wish };
   }
 
   /**
@@ -113,6 +134,12 @@ export class UploadState {
     await rm(this.archiveFile, { force: true });
   }
 
+  /** Lets other processes open the state. */
+  async close(): Promise<void> {
+    if (this.isTemporary) await rm(this.#folder, { recursive: true, force: true });
+    else await rm(lockFile(this.#folder, this.#name), { force: true });
+  }
+
   async #read(): Promise<Pending | undefined> {
     try {
       return Pending.safeParse(JSON.parse(await readFile(this.#file, "utf8"))).data;
@@ -128,6 +155,46 @@ export class UploadState {
     await writeFile(partial, JSON.stringify(pending), { mode: 0o600 });
     await rename(partial, this.#file);
   }
+}
+
+function lockFile(folder: string, name: string): string {
+  return join(folder, `${name}.lock`);
+}
+
+/**
+ * Creates a file with the number of this process. Replaces that of a process that has ended.
+ *
+ * @throws PublishError if the process of an existing file is running
+ */
+async function lock(file: string): Promise<void> {
+  for (;;)
+    try {
+      await writeFile(file, String(process.pid), { flag: "wx", mode: 0o600 });
+      return;
+    } catch (error) {
+      if (systemErrorCode(error) !== "EEXIST") throw error;
+      const holder = Number(await readFile(file, "utf8").catch(() => ""));
+      if (await isRunning(holder))
+        throw new PublishError("publish_in_progress", "Another joypod-publish publishes this game.", {
+          details: [`It is process ${holder}. If that is another program, remove ${file}.`],
+          cause: error,
+        });
+      await rm(file, { force: true });
+    }
+}
+
+async function isRunning(pid: number): Promise<boolean> {
+  // A container gives new processes the numbers of those before.
+  if (!Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: a process of another user.
+    if (systemErrorCode(error) !== "EPERM") return false;
+  }
+  // A killed process remains as a zombie in containers whose first process is no init.
+  const status = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return !/\) [ZX] [^)]*$/.test(status);
 }
 
 async function removeOld(folder: string, now: Date): Promise<void> {

@@ -34,10 +34,13 @@ describe("publishedText", () => {
     const text = (distribution: Published["distribution"]) =>
       publishedText({ ...published, distribution }, address);
     const message = "The server's disk has no room for the game.";
-    const full = { id: "node-2", message, isAwaited: true };
-    const unasked = { id: "node-3", message: "Only on demand.", isAwaited: false };
+    const full = { id: "node-2", message, isExpected: true, isAwaited: true };
+    const unasked = { id: "node-3", message: "Only on demand.", isExpected: false, isAwaited: false };
     expect(text({ servers: 3, cached: 1, pending: [full, unasked] })).to.match(
-      /1 of 3[.] The others fetch it when a player needs it[.]\n {2}node-2: The server's disk .*\nPlayers/,
+      /1 of 3[.]\n {2}node-2: The server's disk .*\nPlayers/,
+    );
+    expect(text({ servers: 2, cached: 1, pending: [unasked] })).to.include(
+      "1 of 2. The others fetch it when a player needs it.\n",
     );
     expect(text({ servers: 0, cached: 0, pending: [] })).to.include("no game server at the moment");
   });
