@@ -6,7 +6,7 @@
 // because a busy machine fails them. What depends on the machine's speed is in `make bench`.
 //
 //   1. programs and images, and at the same time lint, types, short checks and unit tests
-//   2. integration, three lanes at a time: api, cluster, web, session and delivery
+//   2. integration, two lanes at a time: api, cluster, web, session and delivery
 //   3. players (pages that play, connection tests) and streamer (its other tests, devices, reconnects)
 //   4. the platform on a cluster (JOYPOD_CLUSTER, default joypod-test) and end-to-end tests on it
 //
@@ -27,7 +27,7 @@ import {
   type TestsOptions,
 } from "./check.ts";
 
-/** Lanes of integration tests that can share the machine with two others, longest first. */
+/** Lanes of integration tests that can share the machine with another one, longest first. */
 const sharedLanes = [
   "integration:api",
   "integration:cluster",
@@ -110,7 +110,7 @@ async function runChecks(): Promise<void> {
 }
 
 async function runIntegration(): Promise<void> {
-  const queue = new PQueue({ concurrency: 3 });
+  const queue = new PQueue({ concurrency: 2 });
   const lanes = sharedLanes.map((lane) =>
     inBackground(mochaCheck(lane, { timeoutMinutes: 40 }), (run) => queue.add(run)),
   );

@@ -317,6 +317,14 @@ describe("the saves on a game's page", function () {
     page.on("request", (request) => {
       if (request.method() === "DELETE") deletions.push(request.url());
     });
+    const response = Promise.withResolvers<undefined>();
+    await page.route("**/api/games/kept/saves/*", async (route) => {
+      await response.promise;
+      await route.fulfill({
+        status: 503,
+        json: { error: "unavailable", message: "The database is unavailable." },
+      });
+    });
     await button("Delete slot 1").focus();
     for (let repeats = 0; repeats < 3; repeats += 1) await page.keyboard.down("Enter");
     await page.keyboard.up("Enter");
@@ -326,14 +334,6 @@ describe("the saves on a game's page", function () {
     await devTools.send("Input.dispatchKeyEvent", { type: "char", text: "\r", key: "Enter" });
     expect(await button("Delete it").isEnabled()).to.equal(true);
     expect(deletions).to.deep.equal([]);
-    const response = Promise.withResolvers<undefined>();
-    await page.route("**/api/games/kept/saves/*", async (route) => {
-      await response.promise;
-      await route.fulfill({
-        status: 503,
-        json: { error: "unavailable", message: "The database is unavailable." },
-      });
-    });
     await page.keyboard.press("Enter");
     await button("Deleting…").waitFor();
     await page.keyboard.press("Escape");

@@ -39,6 +39,7 @@ describe("the pages of new accounts", () => {
     const email = "eve@example.test";
     await page.goto("/signin");
     await page.getByRole("link", { name: "Create an account" }).click();
+    await page.getByRole("button", { name: "Create account" }).waitFor();
     await page.getByLabel("E-mail").fill(email);
     await page.getByLabel("Your name").fill("Eve");
     await page.getByLabel("Choose a password").fill("Password1");
@@ -63,6 +64,8 @@ describe("the pages of new accounts", () => {
     await page.getByRole("button", { name: "Sign out" }).click();
 
     await page.getByRole("link", { name: "Forgot password?" }).click();
+    // The page before has a field of this name, too.
+    await page.getByRole("button", { name: "Send the link" }).waitFor();
     await page.getByLabel("E-mail").fill(email);
     await page.getByRole("button", { name: "Send the link" }).click();
     await page.getByRole("status").getByText("a mail is on its way").waitFor();

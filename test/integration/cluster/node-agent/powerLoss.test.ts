@@ -30,6 +30,8 @@ describe("Node agent after a power loss", function () {
     const name = await fixture.aRunningSession();
     writeFileSync(`${fixture.saves(name)}/progress`, "level 1");
     await fixture.packed(name);
+    // The packer syncs the manifest's name a moment after it can be read.
+    execFileSync("sync", [fixture.folder(name)]);
     await losePower(fixture, disk, name);
     fixture.proxy.fault = undefined;
     await returnWithoutPod(name);
