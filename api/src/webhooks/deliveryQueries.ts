@@ -112,7 +112,8 @@ export async function claimDelivery(
     text: `
       WITH due AS MATERIALIZED (
         SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN partners p ON p.id = e.partner_id
-        WHERE d.status = 'pending' AND d.next_attempt_at <= now() AND d.expires_at > now()
+        -- Stored times are rounded to milliseconds, so what is due now may seem to be due in half of one.
+        WHERE d.status = 'pending' AND d.next_attempt_at <= now() + interval '1 ms' AND d.expires_at > now()
           AND e.disabled_at IS NULL AND p.suspended_at IS NULL AND e.id <> ALL ($1::text[])
         ORDER BY d.next_attempt_at LIMIT 1 FOR UPDATE OF d SKIP LOCKED
       )

@@ -67,7 +67,7 @@ describe("sending webhooks", function () {
   /** As if all waiting deliveries of the endpoint were due. */
   const makeDue = (id: string) =>
     api.deps.postgres.pool.query(
-      "UPDATE webhook_deliveries SET next_attempt_at = now() - interval '1 s' WHERE endpoint_id = $1 AND status = 'pending'",
+      "UPDATE webhook_deliveries SET next_attempt_at = now() WHERE endpoint_id = $1 AND status = 'pending'",
       [id],
     );
 
