@@ -19,8 +19,8 @@ export interface OutdatedGame {
   /** Null before the first upload. */
   current: StoredVersion | null;
   /**
-   * Other kept versions, newest first: at least those that sessions play, channels lead to or that are
-   * verified.
+   * Other kept versions, newest first: at least those that sessions play or channels lead to, then those that
+   * are being verified.
    */
   previous: StoredVersion[];
   activeSessions: number;
@@ -81,7 +81,7 @@ export async function findOutdatedGame(db: Queryable, gameId: string): Promise<O
           SELECT ${versionJson} AS version, v.created_at FROM game_versions v
           WHERE v.game_id = g.id AND v.id IS DISTINCT FROM ${sourceVersion} AND v.removed_at IS NULL
             AND (v.removing_at IS NULL OR ${isVersionPlayed})
-          ORDER BY (${isVersionPlayed} OR ${isInChannel} OR ${isBeingVerified}) DESC, v.created_at DESC LIMIT ${previousVersionsMax}) AS previous) AS "previous",
+          ORDER BY (${isVersionPlayed} OR ${isInChannel}) DESC, ${isBeingVerified} DESC, v.created_at DESC LIMIT ${previousVersionsMax}) AS previous) AS "previous",
         (SELECT count(*)::int FROM game_sessions s
           WHERE s.game_id = g.id AND s.status IN ('starting', 'running', 'stopping')) AS "activeSessions"
       FROM games g WHERE g.id = $1 AND g.cache_applied_revision <> g.cache_revision`,
