@@ -176,7 +176,7 @@ export async function updateVersionTexts(
 /**
  * Makes a (locked) version the current one of its (locked) game, with the launcher that it was checked with.
  * Sessions keep the version they started with. Records the event for webhooks and clears the distribution
- * marks, so it is announced again.
+ * marks, so it is announced again. Versions that are not newer no longer become current after a verdict.
  */
 export async function updateCurrentVersion(
   transaction: Queryable,
@@ -185,7 +185,9 @@ export async function updateCurrentVersion(
 ): Promise<void> {
   await transaction.query({
     name: "switch-version",
-    text: `WITH cleared AS (UPDATE game_versions SET distributed_at = NULL, distribution_failed_at = NULL WHERE id = $2)
+    text: `WITH cleared AS (UPDATE game_versions SET distributed_at = NULL, distribution_failed_at = NULL WHERE id = $2),
+      decided AS (UPDATE game_verifications f SET is_required = false FROM game_versions n, game_versions v
+        WHERE f.game_id = $1 AND f.is_required AND v.id = f.version_id AND n.id = $2 AND (v.created_at, v.id) <= (n.created_at, n.id))
       UPDATE games g SET current_version_id = v.id, status = 'active', launcher = coalesce(v.launcher, g.launcher),
         engine_dir = coalesce(v.engine_dir, g.engine_dir), cache_revision = cache_revision + 1, updated_at = now()
       FROM game_versions v WHERE g.id = $1 AND v.id = $2`,

@@ -21,7 +21,7 @@ interface RequestedVerification {
 
 /**
  * Requests a verification, and lets nodes get the version. One that waits or runs already continues. Without
- * `isAgain`, a verdict is kept.
+ * `isAgain`, a verdict is kept, except a bad one if a good one is required.
  */
 export async function requestVerification(
   transaction: Queryable,
@@ -35,7 +35,7 @@ export async function requestVerification(
         state = CASE WHEN game_verifications.state = 'running' THEN 'running' ELSE 'waiting' END,
         requested_at = CASE WHEN game_verifications.state IN ('waiting', 'running') THEN game_verifications.requested_at ELSE now() END,
         attempts = 0
-      WHERE $4 OR game_verifications.state NOT IN ('good', 'bad')`,
+      WHERE $4 OR game_verifications.state <> ALL (CASE WHEN excluded.is_required THEN ARRAY['good'] ELSE ARRAY['good', 'bad'] END)`,
     values: [versionId, gameId, isRequired, isAgain],
   });
   await transaction.query({
