@@ -1,6 +1,6 @@
 import type { StoredSave } from "#contracts/crd/gameSession.ts";
 import type { StoredVerdict, VerificationFinding } from "#contracts/http/gameVerifications.ts";
-import { mebibyte } from "#contracts/limits.ts";
+import { limits, mebibyte } from "#contracts/limits.ts";
 import type { RefusalKind, SessionObservations } from "#contracts/observations.ts";
 
 /** What is known of a session that verified a version. */
@@ -43,10 +43,11 @@ export function judge(session: VerifiedSession): StoredVerdict & { verdict: "goo
 }
 
 /** Returns what is said about the start and the end of the game. */
-function endFindings({ observed, log, failureReason }: VerifiedSession): VerificationFinding[] {
+function endFindings(session: VerifiedSession): VerificationFinding[] {
+  const { observed, log, failureReason } = session;
   const game = observed?.game;
   const missing = missingLibraries(log);
-  if (missing.length > 0)
+  if (missing.length > 0 && !canGoWithout(session))
     return [
       error(
         "library_missing",
@@ -99,11 +100,11 @@ function exited(observed: SessionObservations | undefined, code: number, log: st
 }
 
 /** Returns what is said about windows and picture. A game that did not run has none, which is no news. */
-function pictureFindings({ observed, failureReason }: VerifiedSession): VerificationFinding[] {
+function pictureFindings({ observed }: VerifiedSession): VerificationFinding[] {
   if (observed === undefined || observed.game === null) return [];
   const hasEndedEarly =
     observed.game.reason === "exited" || observed.game.reason?.startsWith("signal-") === true;
-  if (observed.firstWindowSeconds === null || failureReason === "StartTimedOut")
+  if (observed.firstWindowSeconds === null)
     return hasEndedEarly
       ? []
       : [error("no_window", `The game opened no window in ${Math.round(observed.seconds)} s.`, windows)];
@@ -128,7 +129,8 @@ function pictureFindings({ observed, failureReason }: VerifiedSession): Verifica
   return [];
 }
 
-function otherFindings({ observed, save, hasSaveFailed }: VerifiedSession): VerificationFinding[] {
+function otherFindings(session: VerifiedSession): VerificationFinding[] {
+  const { observed, log, save, hasSaveFailed } = session;
   if (observed === undefined || observed.game === null) return [];
   const of = (...kinds: RefusalKind[]) =>
     observed.refusals.filter(({ kind }) => kinds.includes(kind)).map(({ detail }) => detail);
@@ -143,7 +145,10 @@ function otherFindings({ observed, save, hasSaveFailed }: VerifiedSession): Veri
       "optional_library_missing",
       "The game looked for libraries that are missing, and may go without.",
       libraries,
-      of("library"),
+      [...new Set([...of("library"), ...(canGoWithout(session) ? missingLibraries(log) : [])])].slice(
+        0,
+        limits.verification.refusals,
+      ),
     ),
     warning(
       "network_refused",
@@ -171,6 +176,19 @@ function otherFindings({ observed, save, hasSaveFailed }: VerifiedSession): Veri
   if (observed.isMeasured && !observed.hasSound)
     findings.push(info("silent", "The game made no sound.", libraries));
   return findings;
+}
+
+/** Returns whether the game ran and showed a picture although a program that it started lacks a library. */
+function canGoWithout({ observed, failureReason }: VerifiedSession): boolean {
+  const game = observed?.game;
+  if (observed === undefined || game === undefined || game === null || failureReason === "GameCrashed")
+    return false;
+  const hasFailed =
+    (game.reason === "exited" && game.exitCode !== 0) || game.reason?.startsWith("signal-") === true;
+  const hasShown = observed.isMeasured
+    ? observed.firstPictureSeconds !== null
+    : observed.firstWindowSeconds !== null;
+  return hasShown && !hasFailed;
 }
 
 /** Returns the libraries whose absence kept programs from starting, from the messages of their loader. */
@@ -210,7 +228,7 @@ function reportOf({ observed, log, save, hasSaveFailed }: VerifiedSession): Stor
     save: save === undefined ? null : { bytes: save.bytes, restores: !hasSaveFailed },
     refusals,
     pictures: pictures.map(({ atSeconds }) => atSeconds),
-    log: log.slice(-logLength),
+    log: log.slice(-logLength).toWellFormed(), // The cut may have halved a character.
   };
 }
 

@@ -31,6 +31,25 @@ const sessions: [what: string, session: VerifiedSession, verdict: string, codes:
     ["library_missing", "nothing_saved"],
   ],
   [
+    "a game that is played although a helper of it lacks a library",
+    aSession({
+      observed: someObservations({ refusals: [{ kind: "library", detail: "libhelp.so.1" }] }),
+      log: "./helper: error while loading shared libraries: libhelp.so.1: cannot open shared object file\n",
+    }),
+    "good",
+    ["optional_library_missing"],
+  ],
+  [
+    "a launcher that hides that its game lacks a library",
+    aSession({
+      observed: someObservations(exitedAt(0.1), { reason: "exited", exitCode: 0, endedBy: "itself" }),
+      log: "./game: error while loading shared libraries: libfmod.so.13: cannot open shared object file\n",
+      failureReason: "GameEndedEarly",
+    }),
+    "bad",
+    ["library_missing"],
+  ],
+  [
     "a game that writes into /game",
     aSession({ observed: someObservations({ refusals: [{ kind: "write", detail: "/game/save.dat" }] }) }),
     "good",
@@ -65,7 +84,6 @@ const sessions: [what: string, session: VerifiedSession, verdict: string, codes:
     "a game without a window",
     aSession({
       observed: someObservations({ firstWindowSeconds: null, ...silentScreen }),
-      failureReason: "StartTimedOut",
     }),
     "bad",
     ["no_window"],
@@ -124,8 +142,9 @@ describe("judge", () => {
 
   it("names the library, the path or the address in its details", () => {
     const detailsOf = (index: number) => judge(sessions[index]![1]).findings[0]?.details;
-    expect([1, 2, 3].map(detailsOf)).to.deep.equal([
+    expect([1, 2, 4, 5].map(detailsOf)).to.deep.equal([
       ["libfmod.so.13"],
+      ["libhelp.so.1"],
       ["/game/save.dat"],
       ["192.0.2.1:443"],
     ]);
@@ -139,6 +158,12 @@ describe("judge", () => {
       peakMemoryMb: 286.1,
       log: "loading\n",
     });
+  });
+
+  it("cuts the output between characters, because the database refuses half of one", () => {
+    const { log } = judge(aSession({ log: `${"🎮".repeat(5_000)}.` })).report;
+    expect(log.isWellFormed()).to.equal(true);
+    expect(log).to.match(/🎮\.$/u);
   });
 
   it("refers to sections that exist", () => {
