@@ -180,7 +180,7 @@ export function readConfig(environment: Environment) {
       uploadMaxBytes: env.UPLOAD_MAX_BYTES,
       /** Number of a game's newest archives that are kept, in addition to those in use. */
       versionsKept: env.GAME_VERSIONS_KEPT,
-      /** Whether uploads are verified of games whose partner does not say. */
+      /** Whether partners may let versions be verified, and whether uploads are unless they choose. */
       verify: env.GAME_VERIFY,
       /**
        * Minimum pace of an upload: far below any connection that could upload a game, far above what ties up

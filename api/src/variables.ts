@@ -283,7 +283,7 @@ export const Variables = z
     CATALOG_REQUESTS_PER_MINUTE: whole(limits.catalog.requestsPerMinute, 1, 1_000_000),
     PARTNER_REQUESTS_PER_MINUTE: whole(limits.partner.requestsPerMinute, 1, 100_000),
     PARTNER_UPLOADS_PER_HOUR: whole(limits.partner.uploadsPerHour, 1, 100_000),
-    GAME_VERIFY: z.enum(["off", "report"]).default("off"),
+    GAME_VERIFY: z.enum(["never", "off", "report"]).default("never"),
     GAME_VERSIONS_KEPT: whole(limits.partner.versionsKept.default, 1, limits.partner.versionsKept.max),
     WEBHOOKS: isOn,
     WEBHOOK_ALLOW_HTTP: onOrOff("off"),

@@ -18,7 +18,8 @@ import { isGameThere, type PartnerGame } from "./partnerGameQueries.ts";
 import { setChannelVersion } from "./setChannelVersion.ts";
 import { noSuchGame } from "./updateGame.ts";
 import { recordUploaded } from "./versionEvents.ts";
-import { isVerifiedGood, requestVerification, type VerifyMode } from "./verificationQueries.ts";
+import { verifyModeOf, type VerifyConfig } from "./siteVerify.ts";
+import { isVerifiedGood, requestVerification } from "./verificationQueries.ts";
 import { lostUploadLease } from "./upload/uploadLease.ts";
 import { deleteUploadLease, type UploadLease } from "./upload/uploadQueries.ts";
 
@@ -63,7 +64,7 @@ type Incoming =
  * @throws conflict, not_found, precondition_failed, unauthorized, forbidden, and the errors of `record`
  */
 export async function commitUpload(
-  { postgres, config }: { postgres: Postgres; config: { partner: { verify: VerifyMode } } },
+  { postgres, config }: { postgres: Postgres; config: VerifyConfig },
   lease: UploadLease,
   { partner, game, wish, precondition }: UploadTarget,
   incoming: Incoming,
@@ -77,7 +78,7 @@ export async function commitUpload(
     await releaseLease(transaction, lease, game);
     if (locked === undefined) throw changedDuringUpload();
     const { revision, autoActivate, currentVersionId } = locked;
-    const verify = locked.verify ?? config.partner.verify;
+    const verify = verifyModeOf(config, locked.verify);
     precondition?.({ id: game.id, revision });
     const versionId =
       "kept" in incoming

@@ -3,6 +3,7 @@ import type { Audit } from "../audit/audit.ts";
 import { DomainError, invalidRequest } from "../errors.ts";
 import { gameAuditEvent, checkNetwork, type NetworkConfig, requireRoom } from "./updateGame.ts";
 import { checkResources, declaredResourcesOf, type SiteResources } from "./siteResources.ts";
+import { checkVerify, type VerifyConfig } from "./siteVerify.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import {
   insertPartnerGame,
@@ -16,7 +17,7 @@ import { slug } from "#contracts/http/text.ts";
 
 /** Dependencies of registering a game. */
 export interface RegisterGameDeps {
-  config: NetworkConfig & { siteResources: SiteResources };
+  config: NetworkConfig & VerifyConfig & { siteResources: SiteResources };
   postgres: Postgres;
   audit: Audit;
 }
@@ -25,7 +26,7 @@ export interface RegisterGameDeps {
  * Registers a game, which then waits for its archive. `inTransaction` runs in the same transaction.
  *
  * @throws invalid_request for a network or resources that the site does not allow, conflict when the slug is
- *   taken or the partner has reached the limit of games
+ *   taken, the partner has reached the limit of games, or the site does not verify games
  */
 export async function registerGame(
   { postgres, audit, config }: RegisterGameDeps,
@@ -35,6 +36,7 @@ export async function registerGame(
 ): Promise<InsertedGame> {
   checkNetwork(config, request);
   checkResources(config, request);
+  checkVerify(config, request);
   const slug = wanted ?? deriveSlug(request.title);
   if (slug === undefined)
     throw invalidRequest("No slug can be derived from this title. Specify one.", [

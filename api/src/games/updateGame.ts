@@ -4,6 +4,7 @@ import type { Audit, AuditEvent } from "../audit/audit.ts";
 import { DomainError, notFound, invalidRequest } from "../errors.ts";
 import type { GamePrecondition } from "./gameEtag.ts";
 import { checkResources, declaredResourcesOf, type SiteResources } from "./siteResources.ts";
+import { checkVerify, type VerifyConfig } from "./siteVerify.ts";
 import type { PartnerPrincipal } from "../partners/requirePartner.ts";
 import {
   findPartnerGame,
@@ -23,7 +24,7 @@ import type { Queryable } from "../stores/queryable.ts";
 
 /** Dependencies of updating a game. */
 export interface UpdateGameDeps {
-  config: NetworkConfig & { siteResources: SiteResources };
+  config: NetworkConfig & VerifyConfig & { siteResources: SiteResources };
   postgres: Postgres;
   audit: Audit;
 }
@@ -35,8 +36,8 @@ const attemptsMax = 100;
  * Changes the given fields of a game. Concurrent changes are all applied.
  *
  * @throws invalid_request for network access or resources that the site does not allow, not_found,
- *   precondition_failed, conflict when every attempt collides with another change, invalid_archive when
- *   launcher or engineDir are not in the game's archive
+ *   precondition_failed, conflict when every attempt collides with another change or the site does not verify
+ *   games, invalid_archive when launcher or engineDir are not in the game's archive
  */
 export async function updateGame(
   { postgres, audit, config }: UpdateGameDeps,
@@ -47,6 +48,7 @@ export async function updateGame(
 ): Promise<PartnerGame> {
   checkNetwork(config, changes);
   checkResources(config, changes);
+  checkVerify(config, changes);
   const data = changesOf(changes);
   const isDecidedByGame = precondition !== undefined || dependsOnGame(changes);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {

@@ -11,7 +11,7 @@ import type { PartnerGame } from "./partnerGameQueries.ts";
 import { commitUpload, type CommittedVersion, type UploadTarget, type UploadWish } from "./commitUpload.ts";
 import { findKeptVersion } from "./gameVersionQueries.ts";
 import { recordRefused } from "./versionEvents.ts";
-import type { VerifyMode } from "./verificationQueries.ts";
+import type { SiteVerify } from "./siteVerify.ts";
 import type { GameUploads } from "./upload/gameUploads.ts";
 import type { UploadLease } from "./upload/uploadQueries.ts";
 import type { ArchiveBody } from "../archives/archiveBody.ts";
@@ -23,7 +23,7 @@ import { holdUploadLease } from "./upload/uploadLease.ts";
 
 /** Dependencies of an upload. */
 export interface UploadDeps extends SyncGameCachesDeps {
-  config: { partner: { uploadMaxBytes: number; uploadPace: Pace; verify: VerifyMode } };
+  config: { partner: { uploadMaxBytes: number; uploadPace: Pace; verify: SiteVerify } };
   audit: Audit;
   gameUploads: GameUploads;
 }

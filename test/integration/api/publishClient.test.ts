@@ -20,7 +20,7 @@ describe("npx joypod-publish", function () {
   let slug: string;
 
   before(async () => {
-    fixture = await UploadFixture.start({ PARTNER_UPLOADS_PER_HOUR: "1000" });
+    fixture = await UploadFixture.start({ PARTNER_UPLOADS_PER_HOUR: "1000", GAME_VERIFY: "off" });
     proxy = await startFaultProxy(fixture.api.url);
     client = await PublishClient.install();
   });

@@ -28,7 +28,7 @@ describe("verifications of versions", function () {
     fixture = await LaunchFixture.start({
       slots: 2,
       minio: true,
-      env: { PARTNER_UPLOADS_PER_HOUR: "1000", LAUNCHES_PER_MINUTE: "1000" },
+      env: { PARTNER_UPLOADS_PER_HOUR: "1000", LAUNCHES_PER_MINUTE: "1000", GAME_VERIFY: "off" },
     });
   });
   beforeEach(async () => {

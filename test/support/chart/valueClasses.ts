@@ -119,7 +119,7 @@ const samples: Record<string, unknown[]> = {
   "turn.external.existingSecret": [""],
   // Games get internet access only with nameservers and policies, which the first class lacks.
   "games.network": ["none", "internet", "internet", "internet", "internet"],
-  "games.verify": ["off", "report"],
+  "games.verify": ["never", "off", "report"],
   "networkPolicies.enabled": [false, true, true, true, true],
   "ingress.enabled": [false, true],
   "httpRoute.enabled": [false, true],

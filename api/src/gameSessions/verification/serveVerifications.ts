@@ -83,6 +83,7 @@ export async function serveVerifications(deps: VerificationDeps): Promise<void> 
 
 /** Starts the verification that has waited longest, if there is room. */
 async function startNext(deps: VerificationDeps): Promise<void> {
+  if (deps.config.partner.verify === "never") return;
   if (deps.maintenance.current() !== undefined) return;
   const started = await deps.postgres.transaction(async (transaction) => {
     const next = await lockNextVerification(transaction);

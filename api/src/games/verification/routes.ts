@@ -9,13 +9,14 @@ import { partnerRouteFor, type PartnerDeps, type PartnerPrincipal } from "../../
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import { lockVersion } from "../gameVersionQueries.ts";
 import { findPartnerGame, lockPartnerGame, type PartnerGame } from "../partnerGameQueries.ts";
+import { requireVerifying, type VerifyConfig } from "../siteVerify.ts";
 import { noSuchGame } from "../updateGame.ts";
 import { findVerification, requestVerification, type FoundVerification } from "../verificationQueries.ts";
 import { readObservations } from "./observationsStore.ts";
 import { presentVerification } from "./present.ts";
 
 /** Dependencies of these routes. */
-type VerificationDeps = PartnerDeps & { objectStore: ObjectStore };
+type VerificationDeps = PartnerDeps & { objectStore: ObjectStore; config: VerifyConfig };
 
 const route = partnerRouteFor<VerificationDeps>();
 const path = "/api/partners/games/:slug/versions/:gameVersionId/verification";
@@ -47,7 +48,7 @@ const start = route({
   summary: "Verify a version again",
   limits,
   params: GameVersionParams,
-  description: "A no-op while it waits or runs.",
+  description: "A no-op while it waits or runs. 409 if the site verifies no games.",
   responses: { 202: json(GameVerification) },
   errors: ["conflict"],
   handle: async ({ ctx, deps, partner, params: { slug, gameVersionId: versionId } }) => {
@@ -56,6 +57,7 @@ const start = route({
       if (game === undefined) throw noSuchGame(slug);
       const version = await lockVersion(transaction, game.id, versionId);
       if (version === undefined) throw noSuchVersion();
+      requireVerifying(deps.config);
       if (version.isRemoved)
         throw new DomainError("conflict", {
           message: "The archive of this version is no longer kept. Upload it again.",

@@ -117,7 +117,7 @@ const optional = {
   }),
   verify: z.enum(["off", "report", "require"]).meta({
     description:
-      "Whether the platform plays each upload once: `report` does so after it became current, `require` before, and `off` never. Null means what the site does.",
+      "Whether the platform plays each upload once: `report` does so after it became current, `require` before, and `off` never. Null means what the site does. Some sites verify no games and refuse the first two.",
     examples: ["report"],
   }),
   stopGraceSeconds: z

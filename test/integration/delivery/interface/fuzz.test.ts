@@ -34,6 +34,7 @@ const env = {
   LAUNCHES_PER_MINUTE: many,
   LAUNCHES_PER_HOUR: many,
   PARTNER_UPLOADS_PER_HOUR: many,
+  GAME_VERIFY: "off",
   SAVE_CHANGES_PER_MINUTE: many,
   SAVE_TRANSFERS_PER_HOUR: many,
   SIGN_UP: "open",
