@@ -3,16 +3,22 @@ import { expect } from "chai";
 import type { GameSessionStatus } from "#contracts/crd/gameSession.ts";
 import { GameVerification } from "#contracts/http/gameVerifications.ts";
 import { GameVersionsResponse, UploadResponse } from "#contracts/http/gameVersions.ts";
+import { mebibyte } from "#contracts/limits.ts";
+import { maintenanceConfigMap } from "#contracts/maintenance.ts";
 import { runObservationsKey, runOutputKey } from "#contracts/objectKeys.ts";
 import type { SessionObservations } from "#contracts/observations.ts";
 import { serveVerifications } from "#api/gameSessions/verification/serveVerifications.ts";
 import { syncGameCaches } from "#api/games/syncGameCaches.ts";
+import { configMaps } from "#kube/api/builtin.ts";
+import { ResourceClient } from "#kube/client/resourceClient.ts";
 import { aGame, aPartner, aUser } from "#test/factories/catalog.ts";
 import { someObservations } from "#test/factories/observations.ts";
 import { aSavePicture } from "#test/factories/pictures.ts";
 import { eventually } from "#test/support/clocks/eventually.ts";
+import { sharedKubeApiServer } from "#test/support/cluster/kubeApiServer.ts";
 import { anArchive, archivedGame } from "#test/support/fixtures/archives.ts";
 import { LaunchFixture } from "#test/support/fixtures/launchFixture.ts";
+import { TestApi } from "#test/support/http/api.ts";
 import { WebhookReceiver } from "#test/support/http/webhookReceiver.ts";
 import { expectErrorResponse, type ApiClient } from "#test/support/http/apiClient.ts";
 
@@ -26,9 +32,15 @@ describe("verifications of versions", function () {
 
   before(async () => {
     fixture = await LaunchFixture.start({
-      slots: 2,
+      slots: 0,
       minio: true,
       env: { PARTNER_UPLOADS_PER_HOUR: "1000", LAUNCHES_PER_MINUTE: "1000", GAME_VERIFY: "off" },
+    });
+    const offered = { cpuMillicores: 4000, memoryBytes: 4096 * mebibyte };
+    const capacity = { slots: 2, used: 0, schedulable: true, offered };
+    const name = await fixture.operator.addNode(2, { capacity });
+    await eventually(() => fixture.api.deps.cluster.gameNode(name)?.status?.capacity !== undefined, {
+      what: "the API to see the node",
     });
   });
   beforeEach(async () => {
@@ -61,8 +73,8 @@ describe("verifications of versions", function () {
     const response = await client.patch(gamePath, { verify: mode });
     expect(response.json(), response.text).to.include({ verify: mode });
   };
-  async function upload(query = ""): Promise<UploadResponse> {
-    const response = await client.put(`${gamePath}/upload${query}`, await anArchive(), {
+  async function upload(query = "", archive?: Buffer): Promise<UploadResponse> {
+    const response = await client.put(`${gamePath}/upload${query}`, archive ?? (await anArchive()), {
       "content-type": "application/gzip",
     });
     expect(response.status, response.text).to.equal(200);
@@ -73,6 +85,22 @@ describe("verifications of versions", function () {
     const response = await client.get(pathOf(versionId));
     expect(response.status, response.text).to.equal(200);
     return GameVerification.parse(response.json());
+  }
+  async function currentVersion(): Promise<string | undefined> {
+    const { versions } = GameVersionsResponse.parse((await client.get(`${gamePath}/versions`)).json());
+    return versions.find(({ isCurrent }) => isCurrent)?.id;
+  }
+  async function attempts(versionId: string): Promise<number | undefined> {
+    const found = { where: { versionId } };
+    return (await fixture.api.deps.postgres.prisma.gameVerification.findUnique(found))?.attempts;
+  }
+  const registrationOf = (name: string) => ({ ...archivedGame, slug: name, title: name, developer: name });
+  /** Registers another game of the same partner, which the helpers then use. */
+  async function anotherGame(): Promise<void> {
+    slug = `${slug}-too`;
+    gamePath = `/api/partners/games/${slug}`;
+    const response = await client.post("/api/partners/games", registrationOf(slug));
+    expect(response.status, response.text).to.equal(201);
   }
   async function pass(): Promise<void> {
     await syncGameCaches(fixture.api.deps);
@@ -117,6 +145,11 @@ describe("verifications of versions", function () {
     const id = await started(versionId);
     const { metadata, spec } = await fixture.operator.session(id);
     expect(spec).to.include({ purpose: "Verification", userId: "verification", maxDurationSeconds: 60 });
+    expect(spec, "nodes may have to download it first").to.include({
+      downloadDeadlineSeconds: 900,
+      startDeadlineSeconds: 1200,
+      idleTimeoutSeconds: 2220,
+    });
     expect(metadata.finalizers ?? []).to.be.empty;
     const sessions = await fixture.api.deps.postgres.prisma.gameSession.count({ where: { id } });
     expect(sessions, "no player's history, limit or total counts it").to.equal(0);
@@ -158,10 +191,8 @@ describe("verifications of versions", function () {
     expect((await client.get(gamePath)).json()).to.include({ status: "pending_upload" });
 
     const receiver = await WebhookReceiver.start();
-    const webhook = await client.post("/api/partners/webhooks", {
-      url: receiver.url,
-      events: ["version.verified"],
-    });
+    const subscription = { url: receiver.url, events: ["version.verified"] };
+    const webhook = await client.post("/api/partners/webhooks", subscription);
     expect(webhook.status, webhook.text).to.equal(201);
     const good = await upload();
     await played(await started(good.versionId), someObservations());
@@ -182,8 +213,88 @@ describe("verifications of versions", function () {
     expect(activated.status, activated.text).to.equal(200);
     await played(await started(waiting.versionId), someObservations());
     expect(await verification(waiting.versionId)).to.include({ verdict: "good" });
-    const listed = GameVersionsResponse.parse((await client.get(`${gamePath}/versions`)).json());
-    expect(listed.versions.find(({ isCurrent }) => isCurrent)?.id).to.equal(chosen.versionId);
+    expect(await currentVersion()).to.equal(chosen.versionId);
+  });
+
+  it("never bring an older version back", async () => {
+    await verify("require");
+    const older = await upload();
+    await verify("off");
+    const newer = await upload();
+    expect(newer.isCurrent).to.equal(true);
+    expect(await verification(older.versionId)).to.include({ isRequired: false });
+    await played(await started(older.versionId), someObservations());
+    expect(await verification(older.versionId)).to.include({ verdict: "good" });
+    expect(await currentVersion()).to.equal(newer.versionId);
+  });
+
+  it("run again after a bad verdict if the archive is uploaded again and requires a good one", async () => {
+    await verify("require");
+    const archive = await anArchive();
+    const { versionId } = await upload("", archive);
+    await played(await started(versionId), someObservations({ firstPictureSeconds: null }));
+    expect(await verification(versionId)).to.include({ verdict: "bad" });
+    expect(await upload("", archive)).to.include({ versionId, isCurrent: false });
+    expect(await verification(versionId)).to.include({ state: "waiting", isRequired: true });
+    await played(await started(versionId), someObservations());
+    expect(await currentVersion()).to.equal(versionId);
+  });
+
+  it("count an attempt, and follow the others, if one cannot be judged", async () => {
+    const { pool } = fixture.api.deps.postgres;
+    const setState = (versionId: string, state: string) =>
+      pool.query("UPDATE game_verifications SET state = $2 WHERE version_id = $1", [versionId, state]);
+    await verify("require");
+    const lost = await upload();
+    const lostSession = await started(lost.versionId);
+    await setState(lost.versionId, "good"); // One plays at a time.
+    await anotherGame();
+    await verify("report");
+    const other = await upload();
+    const session = await started(other.versionId);
+    await played(lostSession, someObservations());
+    await pool.query("UPDATE game_versions SET removed_at = now() WHERE id = $1", [lost.versionId]);
+    await setState(lost.versionId, "running");
+    await played(session, someObservations());
+    expect(await verification(other.versionId)).to.include({ verdict: "good" });
+    expect(await attempts(lost.versionId)).to.equal(1);
+  });
+
+  it("start with those that an activation waits for, and pass one that no node has room for", async () => {
+    await verify("report");
+    const first = await upload();
+    await anotherGame();
+    await verify("require");
+    expect((await client.patch(gamePath, { resources: { memoryMb: 8192 } })).status).to.equal(200);
+    const large = await upload();
+    await anotherGame();
+    await verify("require");
+    const { versionId } = await upload();
+    await started(versionId);
+    const { rows } = await fixture.api.deps.postgres.pool.query<{ id: string }>(
+      "SELECT version_id AS id FROM game_verifications WHERE state = 'waiting' ORDER BY requested_at",
+    );
+    expect(rows.map(({ id }) => id)).to.deep.equal([first.versionId, large.versionId]);
+  });
+
+  it("do not expire during a maintenance", async () => {
+    const configMap = new ResourceClient((await sharedKubeApiServer()).admin, configMaps);
+    const { maintenance, config, postgres } = fixture.api.deps;
+    const place = { namespace: config.cluster.releaseNamespace, name: maintenanceConfigMap };
+    await verify("require");
+    const { versionId } = await upload();
+    await postgres.pool.query("UPDATE game_verifications SET requested_at = now() - interval '31 minutes'");
+    await configMap.create({ metadata: place, data: { since: "2026-11-23T02:00:00.000Z" } });
+    try {
+      await eventually(() => maintenance.current() !== undefined, { what: "the maintenance" });
+      await pass();
+      expect(await verification(versionId)).to.include({ state: "waiting" });
+    } finally {
+      await configMap.delete(place);
+      await eventually(() => maintenance.current() === undefined, { what: "the end of the maintenance" });
+    }
+    await pass();
+    expect(await verification(versionId)).to.include({ state: "expired" });
   });
 
   it("expire after half an hour if an activation waits for them", async () => {
@@ -221,12 +332,19 @@ describe("verifications of versions", function () {
   it("are repeated after a failure of the platform, three times at most", async () => {
     await verify("report");
     const { versionId } = await upload();
-    for (let attempt = 0; attempt < 3; attempt++)
-      await played(await started(versionId), undefined, {
+    const failures = [
+      ["NodeLost", "NodeLost", undefined],
+      ["Failed", "StreamerFailed", someObservations()],
+      ["Failed", "StartTimedOut", someObservations({ firstWindowSeconds: null })],
+    ] as const;
+    for (const [index, [stopReason, reason, observed]] of failures.entries()) {
+      await played(await started(versionId), observed, {
         finishedAt: new Date(Date.now() - 60_000).toISOString(),
-        stopReason: "NodeLost",
-        failure: { reason: "NodeLost", message: "The node is lost." },
+        stopReason,
+        failure: { reason, message: "It failed." },
       });
+      expect(await attempts(versionId), reason).to.equal(index + 1);
+    }
     await pass();
     expect(await verification(versionId)).to.include({ state: "expired" });
   });
@@ -244,5 +362,39 @@ describe("verifications of versions", function () {
       expectErrorResponse(response, 404, "not_found");
     expectErrorResponse(await client.post(pathOf("unknown")), 404, "not_found");
     expectErrorResponse(await client.patch(gamePath, { verify: "always" }), 400, "invalid_request");
+  });
+
+  it("are refused by a site that verifies nothing, which is the default", async () => {
+    const api = await TestApi.start();
+    try {
+      const partner = await aPartner(api.deps);
+      const game = await aGame(api.deps, { partnerId: partner.id });
+      const asPartner = api.asPartner(partner);
+      const path = `/api/partners/games/${game.slug}`;
+      const registration = { ...registrationOf(`${game.slug}-too`), verify: "require" };
+      for (const response of [
+        await asPartner.patch(path, { verify: "report" }),
+        await asPartner.patch(path, { verify: "require" }),
+        await asPartner.post("/api/partners/games", registration),
+        await asPartner.post(`${path}/versions/${game.versionId}/verification`),
+      ]) {
+        expectErrorResponse(response, 409, "conflict");
+        expect(response.json<{ message: string }>().message).to.contain("does not verify games");
+      }
+      for (const mode of ["off", null])
+        expect((await asPartner.patch(path, { verify: mode })).status).to.equal(200);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("stop at a site that no longer verifies anything", async () => {
+    await verify("require");
+    const { versionId } = await upload();
+    const { deps } = fixture.api;
+    const config = { ...deps.config, partner: { ...deps.config.partner, verify: "never" as const } };
+    await syncGameCaches(deps);
+    await serveVerifications({ ...deps, config });
+    expect(await verification(versionId)).to.include({ state: "waiting" });
   });
 });

@@ -1,5 +1,5 @@
 import type { GameSession } from "#contracts/crd/gameSession.ts";
-import { saveReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
+import { gameFaults, saveReasons, stopReasons } from "#contracts/crd/gameSessionReasons.ts";
 import type { GameSessionSpec } from "#contracts/crd/gameSessionSpec.ts";
 import { isFinished } from "#contracts/crd/sessionState.ts";
 import { limits } from "#contracts/limits.ts";
@@ -15,9 +15,10 @@ import { lockLaunches } from "../../saves/playerSlotQueries.ts";
 import { recordWebhookEvent } from "../../webhooks/eventQueries.ts";
 import { SaveObjectStore } from "../../saves/saveObjectStore.ts";
 import type { Queryable } from "../../stores/queryable.ts";
-import { buildGameSessionSpec } from "../launching/buildGameSessionSpec.ts";
+import { DomainError } from "../../errors.ts";
+import { buildGameSessionSpec, resourcesFor, saveVolumeBytesFor } from "../launching/buildGameSessionSpec.ts";
 import { newGameSessionId } from "../launching/decideLaunch.ts";
-import { findClusterContext, type ClusterContext } from "../launching/launchQueries.ts";
+import { findClusterContext, type ClusterContext, type GameNeeds } from "../launching/launchQueries.ts";
 import { SeatRoom } from "../launching/planSeats.ts";
 import { readRunOutput } from "../recording/runOutputs.ts";
 import { judge, type VerifiedSession } from "./judge.ts";
@@ -26,7 +27,7 @@ import {
   hasOpenVerifications,
   listRunningVerifications,
   lockGameToActivate,
-  lockNextVerification,
+  lockWaitingVerifications,
   updateVerificationJudged,
   updateVerificationStarted,
   updateVerificationWaiting,
@@ -46,24 +47,26 @@ type VerificationDeps = SyncGameCachesDeps &
 const appearSeconds = 60;
 /** Time for the node agent to store what a finished session has observed. */
 const storedMs = 30_000;
-/** Longer than all deadlines of a session that plays a minute. */
-const sessionSecondsMax = 1_800;
+/** Least deadlines: nodes get a version for its verification only, and nobody waits for the session. */
+const deadlines = { downloadSeconds: 900, startSeconds: 1_200 };
 /** The user of these sessions, which is none. */
 const verificationUser = "verification";
 
 /** Failures that say something about the game. After others it is tried again. */
-const gameFailures: ReadonlySet<string> = new Set([
-  "GameCrashed",
-  "GameEndedEarly",
-  "LauncherExited",
-  "OutOfMemory",
-]);
+const gameFailures: ReadonlySet<string> = new Set(gameFaults);
 /** Stops that end a session normally. */
-const normalStops: ReadonlySet<string> = new Set([
-  stopReasons.maxDuration,
-  stopReasons.gameExited,
-  stopReasons.failed,
-]);
+const normalStops: ReadonlySet<string> = new Set([stopReasons.maxDuration, stopReasons.gameExited]);
+/** A game of which nothing is declared or measured. */
+const ordinaryGame: GameNeeds = {
+  declared: {
+    memoryMb: null,
+    cpuMillicores: null,
+    gpuShare: null,
+    pictureWidth: null,
+    pictureHeight: null,
+  },
+  profile: { cpuMillicores: null, peakMemoryMb: null, highestMemoryMb: null, memoryFloorMb: null },
+};
 
 /**
  * Plays versions that wait for their verification, one at a time and only while a seat stays free for
@@ -73,23 +76,40 @@ const normalStops: ReadonlySet<string> = new Set([
 export async function serveVerifications(deps: VerificationDeps): Promise<void> {
   const { postgres, logger } = deps;
   if (!(await hasOpenVerifications(postgres.pool))) return;
-  for (const version of await expireVerifications(postgres.pool))
-    logger.warn({ version }, "A version could not be verified in time.");
   if (!deps.cluster.hasSynced) return;
   const running = await listRunningVerifications(postgres.pool);
-  for (const verification of running) await followRunning(deps, verification);
+  for (const verification of running)
+    await followRunning(deps, verification).catch((error: unknown) => countError(deps, verification, error));
+  if (deps.maintenance.current() !== undefined) return;
+  for (const version of await expireVerifications(postgres.pool))
+    logger.warn({ version }, "A version could not be verified in time.");
   if (running.length === 0) await startNext(deps);
 }
 
-/** Starts the verification that has waited longest, if there is room. */
+/** Counts an attempt if the session cannot be judged. Outages count nothing: the next pass tries it again. */
+async function countError(
+  { postgres, cluster, logger }: VerificationDeps,
+  verification: RunningVerification,
+  error: unknown,
+): Promise<void> {
+  const { sessionId } = verification;
+  logger.warn({ err: error, gameSession: sessionId }, "A verification could not be followed.");
+  const session = cluster.gameSession(sessionId);
+  const isOutage = error instanceof DomainError && error.code === "unavailable";
+  if (isOutage || session === undefined || !isFinished(session)) return;
+  await updateVerificationWaiting(postgres.pool, verification, true);
+}
+
+/** Starts the first verification that there is room for. */
 async function startNext(deps: VerificationDeps): Promise<void> {
   if (deps.config.partner.verify === "never") return;
-  if (deps.maintenance.current() !== undefined) return;
   const started = await deps.postgres.transaction(async (transaction) => {
-    const next = await lockNextVerification(transaction);
+    const waiting = await lockWaitingVerifications(transaction);
+    if (waiting.length === 0) return undefined;
+    const context = await findClusterContext(transaction);
+    const next = waiting.find((candidate) => hasRoom(deps, context, buildSpec(deps, candidate)));
     if (next === undefined) return undefined;
     const spec = buildSpec(deps, next);
-    if (!hasRoom(deps, await findClusterContext(transaction), spec)) return undefined;
     const id = newGameSessionId(next.network);
     await updateVerificationStarted(transaction, next.versionId, id);
     return { id, spec, version: next.versionId };
@@ -105,26 +125,34 @@ async function startNext(deps: VerificationDeps): Promise<void> {
 }
 
 /**
- * Returns whether a verification may take a seat, or keep it: players do not queue, and after it there is
- * room for another session of its size, unless the site has a single seat.
+ * Returns whether a verification may take a seat, or keep it: nobody queues, and nobody plays or there is
+ * room for another session of ordinary size.
  */
 function hasRoom(
-  { cluster }: VerificationDeps,
+  { cluster, config }: VerificationDeps,
   context: Pick<ClusterContext, "activeSessions" | "unseenSessions" | "queue">,
   spec: GameSessionSpec,
 ): boolean {
   if (context.queue.length > 0) return false;
   const room = new SeatRoom(cluster, context);
-  const hasSingleSeat = room.freeSlots + context.activeSessions === 1;
-  for (let seats = hasSingleSeat ? 1 : 2; seats > 0; seats--) {
-    if (room.freeSlots <= 0 || room.shortageFor(spec) !== undefined) return false;
-    room.take(spec);
-  }
-  return true;
+  const isFree = (seat: Parameters<SeatRoom["shortageFor"]>[0]): boolean =>
+    room.freeSlots > 0 && room.shortageFor(seat) === undefined;
+  if (!isFree(spec)) return false;
+  if (context.activeSessions === 0) return true;
+  room.take(spec);
+  return isFree({
+    resources: resourcesFor(ordinaryGame, config.siteResources, config.gameSession.profile),
+    saveVolumeBytes: saveVolumeBytesFor(null, { objectKey: null, bytes: null, unpackedBytes: null }),
+  });
 }
 
 function buildSpec({ config, streamTickets }: VerificationDeps, next: WaitingVerification): GameSessionSpec {
-  const { startDeadlineSeconds, downloadDeadlineSeconds } = config.gameSession;
+  const { playSeconds } = limits.verification;
+  const startDeadlineSeconds = Math.max(config.gameSession.startDeadlineSeconds, deadlines.startSeconds);
+  const downloadDeadlineSeconds = Math.max(
+    config.gameSession.downloadDeadlineSeconds,
+    deadlines.downloadSeconds,
+  );
   const spec = buildGameSessionSpec({
     userId: verificationUser,
     slug: next.slug,
@@ -140,9 +168,11 @@ function buildSpec({ config, streamTickets }: VerificationDeps, next: WaitingVer
     },
     settings: {
       ...config.gameSession,
-      maxDurationSeconds: limits.verification.playSeconds,
-      idleTimeoutSeconds:
-        startDeadlineSeconds + downloadDeadlineSeconds + 2 * limits.verification.playSeconds,
+      startDeadlineSeconds,
+      downloadDeadlineSeconds,
+      maxDurationSeconds: playSeconds,
+      // Longer than all other deadlines together.
+      idleTimeoutSeconds: startDeadlineSeconds + downloadDeadlineSeconds + 2 * playSeconds,
     },
     siteResources: config.siteResources,
     quality: {},
@@ -164,7 +194,7 @@ async function followRunning(deps: VerificationDeps, verification: RunningVerifi
     return updateVerificationWaiting(postgres.pool, verification, true);
   }
   if (isFinished(session)) return judgeFinished(deps, verification, session);
-  const isOverdue = ageSeconds > sessionSecondsMax;
+  const isOverdue = ageSeconds > session.spec.idleTimeoutSeconds;
   if (!isOverdue && hasRoom(deps, await findClusterContext(postgres.pool), session.spec)) return;
   logger.info({ gameSession: sessionId }, "A verification gives way to players.");
   await gameSessionWriter.requestStop(sessionId, stopReasons.deleted);
@@ -182,8 +212,9 @@ async function judgeFinished(
   const { finishedAt, failure, stopReason, save } = session.status ?? {};
   if (observed === undefined && clock.now().getTime() - Date.parse(finishedAt ?? "") < storedMs) return;
   const isAboutGame =
-    (failure !== undefined && gameFailures.has(failure.reason)) ||
-    (observed?.game?.state !== undefined && normalStops.has(stopReason ?? ""));
+    failure === undefined
+      ? observed?.game?.state !== undefined && normalStops.has(stopReason ?? "")
+      : gameFailures.has(failure.reason);
   if (!isAboutGame) {
     logger.warn({ gameSession: sessionId, stopReason, failure }, "A verification ended without a verdict.");
     return updateVerificationWaiting(postgres.pool, verification, true);

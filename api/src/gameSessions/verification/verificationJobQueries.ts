@@ -44,10 +44,13 @@ export interface WaitingVerification extends GameNeeds {
   now: Date;
 }
 
-/** Locks the verification that has waited longest; undefined if none waits. */
-export async function lockNextVerification(transaction: Queryable): Promise<WaitingVerification | undefined> {
+/** Number of candidates to find one that there is room for. */
+const candidatesMax = 20;
+
+/** Locks verifications that wait: those that an activation waits for first, then the oldest. */
+export async function lockWaitingVerifications(transaction: Queryable): Promise<WaitingVerification[]> {
   const { rows } = await transaction.query<WaitingVerification>({
-    name: "lock-next-verification",
+    name: "lock-waiting-verifications",
     text: `SELECT f.version_id AS "versionId", g.slug, v.sha256, coalesce(v.launcher, g.launcher) AS launcher,
         coalesce(v.engine_dir, g.engine_dir) AS "engineDir", g.network, g.save_limit_mb AS "saveLimitMb",
         g.stop_grace_seconds AS "stopGraceSeconds", now() AS now,
@@ -58,9 +61,9 @@ export async function lockNextVerification(transaction: Queryable): Promise<Wait
       FROM game_verifications f JOIN game_versions v ON v.id = f.version_id JOIN games g ON g.id = f.game_id
       WHERE f.state = 'waiting' AND g.deleted_at IS NULL AND num_nonnulls(v.removing_at, v.removed_at) = 0
         AND g.cache_applied_revision = g.cache_revision
-      ORDER BY f.requested_at LIMIT 1 FOR UPDATE OF f SKIP LOCKED`,
+      ORDER BY f.is_required DESC, f.requested_at LIMIT ${candidatesMax} FOR UPDATE OF f SKIP LOCKED`,
   });
-  return rows[0];
+  return rows;
 }
 
 /** Records the session that plays the version. */
