@@ -88,8 +88,6 @@ describe("the end of a session", () => {
     const run = await endedRun(slug, game.sessionId());
     expect(run).to.deep.include({ crashed: true, exit: { code: 3, signal: null }, endedBy: "itself" });
     expect(run.usage?.peakMemoryMb).to.be.greaterThan(1);
-    expect(run.stream?.firstPictureSeconds).to.be.greaterThan(0);
-    expect(run.stream?.averageFps).to.be.greaterThan(1);
   });
 
   it("follows when keepalives stop, and the save is stored", async () => {

@@ -163,7 +163,8 @@ export const GameRun = z
       .array(GameFolder)
       .meta({ description: "Folders that had no room left at some time.", examples: [["home"]] }),
     stream: GameRunStream.nullable().meta({
-      description: "Null until the run has ended, or if it was never viewed.",
+      description:
+        "Null until the run has ended, if it was never viewed, and often if the game crashed, because the run is over before the streamer reports.",
     }),
   })
   .meta({ id: "GameRun", description: "One session of a game, without anything about its player." });
