@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync } from "node:fs";
 import { chown, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer, type Server, Socket } from "node:net";
+import { createServer, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sessionUserId } from "#contracts/nodeLayout.ts";
@@ -42,8 +42,8 @@ export async function superviseGame(
   await chown(folder, sessionUserId, sessionUserId);
   const number = 100_000 + (process.pid % 10_000) * 100 + (nextDisplay++ % 100);
   await mkdir("/tmp/.X11-unix", { recursive: true, mode: 0o1777 });
-  const servers = [await listen(join(folder, "pulse.sock"))];
-  if (display === undefined) servers.push(await listen(`/tmp/.X11-unix/X${number}`));
+  const closes = [await listen(join(folder, "pulse.sock"))];
+  if (display === undefined) closes.push(await listen(`/tmp/.X11-unix/X${number}`));
   const reports = join(folder, "reports");
   await mkdir(reports);
   await chown(reports, sessionUserId, sessionUserId);
@@ -89,7 +89,9 @@ export async function superviseGame(
     async remove() {
       child.kill("SIGTERM");
       await ended;
-      for (const server of servers) server.close();
+      // In a container, the supervisor's end takes every process along. Here one may live on and hold these.
+      log.reading.destroy();
+      for (const close of closes) close();
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -109,8 +111,17 @@ function openLog(path: string): { reading: Socket; writing: number } {
   return { reading, writing: openSync(path, constants.O_WRONLY) };
 }
 
-async function listen(path: string): Promise<Server> {
-  const server = createServer();
+/** Listens and answers nothing. Returns a function that ends the server and its connections. */
+async function listen(path: string): Promise<() => void> {
+  const connections = new Set<Socket>();
+  const server = createServer((socket) => {
+    connections.add(socket);
+    socket.resume().on("error", () => undefined);
+    socket.on("close", () => connections.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(path, resolve));
-  return server;
+  return () => {
+    server.close();
+    for (const socket of connections) socket.destroy();
+  };
 }

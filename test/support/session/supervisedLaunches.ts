@@ -15,7 +15,7 @@ interface LaunchOptions {
   display?: string;
 }
 
-/** Starts one game for each test of a suite. */
+/** Starts the games of a suite's tests. */
 export interface SupervisedLaunches {
   /** Starts the program at this path. */
   supervise: (launcher: string, options?: Omit<LaunchOptions, "mode">) => Promise<SupervisedGame>;
@@ -23,17 +23,16 @@ export interface SupervisedLaunches {
   launch: (text: string, options?: LaunchOptions) => Promise<SupervisedGame>;
 }
 
-/** Compiles the supervisor once for all tests of the suite. A test's game is removed after the test. */
+/** Compiles the supervisor once for all tests of the suite. A test's games are removed after the test. */
 export function supervisedLaunches(): SupervisedLaunches {
   let supervisor: string;
-  let game: SupervisedGame | undefined;
+  const games: SupervisedGame[] = [];
 
   before(async () => {
     supervisor = await compileSupervisor();
   });
   afterEach(async () => {
-    await game?.remove();
-    game = undefined;
+    for (const game of games.splice(0)) await game.remove();
   });
 
   async function supervise(
@@ -42,7 +41,9 @@ export function supervisedLaunches(): SupervisedLaunches {
   ): Promise<SupervisedGame> {
     const [program, args] =
       runner === undefined ? [supervisor, [launcher]] : [runner, [supervisor, launcher]];
-    return (game = await superviseGame(program, args, environment, display));
+    const game = await superviseGame(program, args, environment, display);
+    games.push(game);
+    return game;
   }
   return {
     supervise,
