@@ -28,7 +28,15 @@ import {
 describe("the packer restoring saves", () => {
   let fixture: PackerFixture;
   const open = (options?: PackerFixtureOptions): PackerFixture => (fixture = createPackerFixture(options));
-  const restored = () => eventually(() => fixture.report(), { what: "the report" });
+  /** Waits for the report and, unless it refuses the save, for the directory, which appears after it. */
+  const restored = () =>
+    eventually(
+      () => {
+        const report = fixture.report();
+        return report !== undefined && (report.refused !== undefined || existsSync(fixture.saves)) && report;
+      },
+      { what: "the report" },
+    );
 
   afterEach(() => fixture.remove());
 
