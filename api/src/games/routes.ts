@@ -13,7 +13,7 @@ import {
   type DeleteGameDeps,
   restoreGame,
   type RestoreGameDeps,
-  noSuchGame,
+  requirePartnerGame,
   updateGame,
   type UpdateGameDeps,
 } from "./updateGame.ts";
@@ -21,7 +21,6 @@ import { registerGame, type RegisterGameDeps } from "./registerGame.ts";
 import { uploadArchive, type UploadDeps } from "./uploadArchive.ts";
 import type { ClusterView } from "../cluster/clusterView.ts";
 import { DomainError } from "../errors.ts";
-import type { Postgres } from "../stores/postgres.ts";
 import { presentPartnerGame, presentPartnerGames, presentRegisteredGame, presentUpload } from "./present.ts";
 import { presentSync } from "./presentSync.ts";
 import { gameEtag, gamePreconditionOf } from "./gameEtag.ts";
@@ -32,7 +31,7 @@ import { createRemember } from "../http/idempotency.ts";
 import { respondCacheable, respondTagged } from "../http/respondCacheable.ts";
 import { cacheable, empty, json } from "../http/responses.ts";
 import type { Route } from "../http/route.ts";
-import { findPartnerGame, listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
+import { listPartnerGames, type PartnerGame } from "./partnerGameQueries.ts";
 import { clientGoneSignal } from "../http/body.ts";
 import {
   archiveBodyOf,
@@ -109,7 +108,7 @@ const detail = route({
   responses: cacheable(PartnerGameDetail),
   errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    respondWithGame(ctx, await findGame(deps, partner, slug));
+    respondWithGame(ctx, await requirePartnerGame(deps, partner, slug));
   },
 });
 
@@ -169,7 +168,7 @@ const upload = route({
     "invalid_archive",
   ],
   handle: async ({ ctx, deps, partner, params: { slug }, query }) => {
-    const game = await findGame(deps, partner, slug);
+    const game = await requirePartnerGame(deps, partner, slug);
     await applyRateLimits(ctx, ["upload"], partner.id);
     const { uploadMaxBytes } = deps.config.partner;
     const body = archiveBodyOf(ctx, uploadMaxBytes);
@@ -206,7 +205,7 @@ const sync = route({
   responses: cacheable(SyncResponse),
   errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    respondCacheable(ctx, presentSync(await findGame(deps, partner, slug), deps.cluster));
+    respondCacheable(ctx, presentSync(await requirePartnerGame(deps, partner, slug), deps.cluster));
   },
 });
 
@@ -272,16 +271,6 @@ async function isUncounted(
   return (
     error.code === "invalid_archive" && (await rateLimits.consume("refusedUpload", partner.id)).isAllowed
   );
-}
-
-async function findGame(
-  { postgres }: { postgres: Postgres },
-  partner: PartnerPrincipal,
-  slug: string,
-): Promise<PartnerGame> {
-  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
-  if (game === null) throw noSuchGame(slug);
-  return game;
 }
 
 /** Responds with the detail under the game's own tag, which a client can send back in `If-Match`. */

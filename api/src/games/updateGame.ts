@@ -75,6 +75,17 @@ export async function updateGame(
   });
 }
 
+/** Returns the partner's game. Throws 404 `not_found`. */
+export async function requirePartnerGame(
+  { postgres }: { postgres: Postgres },
+  partner: PartnerPrincipal,
+  slug: string,
+): Promise<PartnerGame> {
+  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
+  if (game === null) throw noSuchGame(slug);
+  return game;
+}
+
 /** Returns the 404 for a game that is unknown, deleted or another partner's. */
 export function noSuchGame(slug: string): DomainError {
   return notFound(`There is no game ${slug}.`);

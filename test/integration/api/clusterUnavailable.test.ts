@@ -208,7 +208,7 @@ describe("while the Kubernetes API server rejects the GameCache of one game", fu
     await cluster.stop();
   });
 
-  it("updates the other games' GameCaches in the same pass, and the rejected one in the next", async () => {
+  it("updates the other games' GameCaches all the same, and the rejected one in a later pass", async () => {
     const { prisma } = api.deps.postgres;
     const games = (await Promise.all([aGame(api.deps), aGame(api.deps)])).toSorted((a, b) =>
       a.id < b.id ? -1 : 1,

@@ -13,12 +13,11 @@ import { readBinary } from "../../http/body.ts";
 import { respondUnchanged } from "../../http/respondCacheable.ts";
 import { empty, json, media } from "../../http/responses.ts";
 import { publicRouteFor, type Route } from "../../http/route.ts";
-import { partnerRouteFor, type PartnerDeps, type PartnerPrincipal } from "../../partners/requirePartner.ts";
+import { partnerRouteFor, type PartnerDeps } from "../../partners/requirePartner.ts";
 import type { ObjectStore } from "../../stores/objectStore.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { gamePreconditionOf } from "../gameEtag.ts";
-import { findPartnerGame, type PartnerGame } from "../partnerGameQueries.ts";
-import { noSuchGame } from "../updateGame.ts";
+import { requirePartnerGame } from "../updateGame.ts";
 import { pictureAddress } from "../present.ts";
 import { PictureObjectStore, removePicture, storePicture, type StorePictureDeps } from "./storePicture.ts";
 import { findPicture } from "./pictureQueries.ts";
@@ -53,7 +52,7 @@ const upload = partnerRoute({
     "invalid_picture",
   ],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    const game = await findGame(deps, partner, slug);
+    const game = await requirePartnerGame(deps, partner, slug);
     await applyRateLimits(ctx, ["pictureUpload"], partner.id);
     const sent = await readBinary<PictureType>(ctx, pictureTypes, maxBytes);
     const { id, type, width, height, sizeBytes } = await storePicture(
@@ -86,7 +85,12 @@ const remove = partnerRoute({
   responses: { 204: empty("The game has no uploaded picture.") },
   errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    await removePicture(deps, partner, await findGame(deps, partner, slug), gamePreconditionOf(ctx));
+    await removePicture(
+      deps,
+      partner,
+      await requirePartnerGame(deps, partner, slug),
+      gamePreconditionOf(ctx),
+    );
     ctx.status = 204;
   },
 });
@@ -132,13 +136,3 @@ const show = publicRoute({
 
 /** Routes for game pictures: partners upload them, and anybody who knows the address can read them. */
 export const pictureRoutes: readonly Route<PictureDeps>[] = [upload, remove, show];
-
-async function findGame(
-  { postgres }: { postgres: Postgres },
-  partner: PartnerPrincipal,
-  slug: string,
-): Promise<PartnerGame> {
-  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
-  if (game === null) throw noSuchGame(slug);
-  return game;
-}

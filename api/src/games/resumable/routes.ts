@@ -6,10 +6,10 @@ import { applyRateLimits, refundRateLimit } from "../../http/applyRateLimits.ts"
 import { clientGoneSignal, continueBody } from "../../http/body.ts";
 import { empty, json } from "../../http/responses.ts";
 import type { BodySizeConfig, Route } from "../../http/route.ts";
-import { partnerRouteFor, type PartnerDeps, type PartnerPrincipal } from "../../partners/requirePartner.ts";
+import { partnerRouteFor, type PartnerDeps } from "../../partners/requirePartner.ts";
 import type { Postgres } from "../../stores/postgres.ts";
-import { findPartnerGame, type PartnerGame } from "../partnerGameQueries.ts";
-import { noSuchGame } from "../updateGame.ts";
+import type { PartnerGame } from "../partnerGameQueries.ts";
+import { requirePartnerGame } from "../updateGame.ts";
 import type { CheckUploadDeps } from "./checkUpload.ts";
 import { createUpload, uploadPath } from "./createUpload.ts";
 import { endUpload, noSuchUpload } from "./endUpload.ts";
@@ -73,7 +73,7 @@ const create = route({
       throw archiveTooLarge(deps.config.partner.uploadMaxBytes);
     const metadata = ctx.get("Upload-Metadata");
     parseUploadMetadata(metadata);
-    const { id: gameId } = await findGame(deps, partner, slug);
+    const { id: gameId } = await requirePartnerGame(deps, partner, slug);
     await applyRateLimits(ctx, ["upload"], partner.id);
     const created = await createUpload(deps, partner, { gameId, length, metadata }).catch(
       async (error: unknown) => {
@@ -109,7 +109,7 @@ const show = route({
   errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug, uploadId } }) => {
     requireTusVersion(ctx);
-    const upload = await findUpload(deps, await findGame(deps, partner, slug), uploadId);
+    const upload = await findUpload(deps, await requirePartnerGame(deps, partner, slug), uploadId);
     ctx.set("Upload-Offset", String(upload.received));
     ctx.set("Upload-Length", String(upload.length));
     ctx.set("Upload-Expires", upload.expiresAt.toUTCString());
@@ -154,7 +154,7 @@ const append = route({
     requireChunkType(ctx);
     const offset = bytesOf(ctx, "Upload-Offset");
     const check = chunkCheckOf(ctx);
-    const game = await findGame(deps, partner, slug);
+    const game = await requirePartnerGame(deps, partner, slug);
     const { length, received: stored } = await findUpload(deps, game, uploadId);
     const bytes = Number(ctx.req.headers["content-length"] ?? 0);
     // Another offset is a conflict, however long the chunk is.
@@ -191,7 +191,7 @@ const remove = route({
   errors: ["precondition_failed"],
   handle: async ({ ctx, deps, partner, params: { slug, uploadId } }) => {
     requireTusVersion(ctx);
-    const { id } = await findGame(deps, partner, slug);
+    const { id } = await requirePartnerGame(deps, partner, slug);
     await endUpload(deps, id, uploadId);
     ctx.status = 204;
   },
@@ -199,16 +199,6 @@ const remove = route({
 
 /** Routes for uploads in chunks. */
 export const resumableRoutes: readonly Route<ResumableDeps>[] = [create, show, append, remove];
-
-async function findGame(
-  { postgres }: { postgres: Postgres },
-  partner: PartnerPrincipal,
-  slug: string,
-): Promise<PartnerGame> {
-  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
-  if (game === null) throw noSuchGame(slug);
-  return game;
-}
 
 async function findUpload(
   { postgres }: { postgres: Postgres },

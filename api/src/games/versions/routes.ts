@@ -10,12 +10,10 @@ import { respondCacheable } from "../../http/respondCacheable.ts";
 import { cacheable, json } from "../../http/responses.ts";
 import type { Route } from "../../http/route.ts";
 import { partnerRouteFor, type PartnerDeps } from "../../partners/requirePartner.ts";
-import type { PartnerPrincipal } from "../../partners/requirePartner.ts";
 import type { Postgres } from "../../stores/postgres.ts";
 import { gamePreconditionOf } from "../gameEtag.ts";
 import { updateVersionTexts } from "../gameVersionQueries.ts";
-import { findPartnerGame, type PartnerGame } from "../partnerGameQueries.ts";
-import { noSuchGame } from "../updateGame.ts";
+import { requirePartnerGame } from "../updateGame.ts";
 import { activateVersion, noSuchVersion, type ActivateVersionDeps } from "./activateVersion.ts";
 import { presentVersion, presentVersions } from "./present.ts";
 import { findVersion, listVersions, type ListedVersion } from "./versionQueries.ts";
@@ -45,7 +43,7 @@ const list = route({
   responses: cacheable(GameVersionsResponse),
   errors: [],
   handle: async ({ ctx, deps, partner, params: { slug } }) => {
-    const { id } = await findGame(deps, partner, slug);
+    const { id } = await requirePartnerGame(deps, partner, slug);
     const versions = await listVersions(deps.postgres.pool, id);
     respondCacheable(ctx, presentVersions(versions, deps.config.partner.versionsKept, deps.cluster));
   },
@@ -81,7 +79,7 @@ const update = route({
   responses: { 200: json(GameVersion) },
   errors: [],
   handle: async ({ ctx, deps, partner, params: { slug, gameVersionId }, body }) => {
-    const { id } = await findGame(deps, partner, slug);
+    const { id } = await requirePartnerGame(deps, partner, slug);
     const before = await findVersionOf(deps, id, gameVersionId);
     await updateVersionTexts(deps.postgres.pool, before.id, body);
     ctx.body = presentVersion(await findVersionOf(deps, id, gameVersionId), deps.cluster);
@@ -90,16 +88,6 @@ const update = route({
 
 /** Routes for the versions of a partner's games. */
 export const versionRoutes: readonly Route<VersionsDeps>[] = [list, activate, update];
-
-async function findGame(
-  { postgres }: { postgres: Postgres },
-  partner: PartnerPrincipal,
-  slug: string,
-): Promise<PartnerGame> {
-  const game = await findPartnerGame(postgres.prisma, partner.id, slug);
-  if (game === null) throw noSuchGame(slug);
-  return game;
-}
 
 async function findVersionOf(
   { postgres }: { postgres: Postgres },
